@@ -1,0 +1,56 @@
+//! Cache-affine parallel systems for Bevy.
+//!
+//! Tagged systems run on a gang of pinned threads that are already awake, and each core sweeps the same rows every frame. Moving from Bevy costs
+//! one type name ([`AffineQuery`] for `Query`) and one word ([`.affine()`](IntoAffine::affine)):
+//!
+//! ```
+//! use bevy::prelude::*;
+//! use bevy_affinity::prelude::*;
+//!
+//! #[derive(Component)]
+//! struct Position(f32);
+//! #[derive(Component)]
+//! struct Velocity(f32);
+//!
+//! fn drive(mut cars: AffineQuery<(&mut Position, &Velocity)>) {
+//!     cars.par_iter_mut().for_each(|(mut position, velocity)| position.0 += velocity.0);
+//! }
+//!
+//! App::new()
+//!     .add_plugins(AffinityParallelPlugin)
+//!     .add_systems(Update, drive.affine())
+//!     .update();
+//! ```
+//!
+//! What holds, whatever the [`SchedulerMode`] and the number of workers: the same results, a panic on any worker reaches the caller after all have
+//! finished, and safe code cannot cause a data race.
+#![deny(unsafe_code)]
+
+mod context;
+mod diagnostics;
+mod placement;
+mod plugin;
+#[expect(unsafe_code, reason = "a round's job is shared without its lifetime: see `pool/README.md`")]
+mod pool;
+#[expect(unsafe_code, reason = "the contract with the ECS: rows are visited from several threads")]
+mod query;
+#[expect(unsafe_code, reason = "a system parameter that claims access and uses none")]
+mod schedule;
+mod settings;
+mod sync;
+pub mod topology;
+
+pub use diagnostics::{AffinityDiagnostics, SystemDiagnostics, WorkerDiagnostics};
+pub use plugin::AffinityParallelPlugin;
+pub use pool::{AffinityPool, Worker, WorkerTimes};
+pub use query::{AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
+pub use schedule::{AffineSystems, IntoAffine};
+pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
+
+/// All that a game needs: `use bevy_affinity::prelude::*;`
+pub mod prelude {
+    pub use crate::{
+        AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool, AffinitySettings,
+        IntoAffine, Outbox, Pinning, ScatterReport, SchedulerMode, Worker, WorkerCount,
+    };
+}

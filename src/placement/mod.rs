@@ -1,0 +1,121 @@
+//! Which worker owns which rows. One placement serves all systems of a world, so that the rows a core wrote in one system are
+//! the rows it reads in the next. Pure and safe: it knows numbers of rows, not the rows.
+
+mod runs;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use runs::Runs;
+
+/// What has rows: a table, or an archetype where a query visits only some rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Table(u32),
+    Archetype(u32),
+}
+
+impl Storage {
+    /// The number of the table or of the archetype.
+    pub(crate) fn index(self) -> usize {
+        match self {
+            Self::Table(index) | Self::Archetype(index) => index as usize,
+        }
+    }
+}
+
+/// The owners of all rows of a world, sticky from frame to frame.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    workers: usize,
+    tables: Vec<Option<Runs>>,
+    archetypes: Vec<Option<Runs>>,
+    /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest are.
+    loads: Vec<u64>,
+    migrated: u64,
+}
+
+impl Placement {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self { workers, tables: Vec::new(), archetypes: Vec::new(), loads: vec![0; workers], migrated: 0 }
+    }
+
+    /// Rows that changed owner so far.
+    pub(crate) fn migrated(&self) -> u64 {
+        self.migrated
+    }
+
+    /// Brings the runs of `storage` up to date with its number of rows. No run is shorter than `grain` rows, unless the storage is, or a
+    /// caller with dearer rows asked for shorter ones.
+    #[inline]
+    pub(crate) fn place(&mut self, storage: Storage, rows: u32, grain: u32) {
+        let wanted = (rows / grain.max(1)).clamp(1, self.workers as u32) as usize;
+        match self.get(storage) {
+            Some(runs) if runs.rows() == rows && runs.parts() >= wanted => {}
+            Some(runs) if runs.parts() >= wanted && rows as usize >= runs.parts() => self.resize(storage, rows),
+            _ => self.cut_anew(storage, rows, wanted),
+        }
+    }
+
+    /// The runs of a storage that was placed before.
+    #[inline]
+    pub(crate) fn get(&self, storage: Storage) -> Option<&Runs> {
+        let runs = match storage {
+            Storage::Table(_) => &self.tables,
+            Storage::Archetype(_) => &self.archetypes,
+        };
+        runs.get(storage.index())?.as_ref()
+    }
+
+    fn slot(&mut self, storage: Storage) -> &mut Option<Runs> {
+        let index = storage.index();
+        let runs = match storage {
+            Storage::Table(_) => &mut self.tables,
+            Storage::Archetype(_) => &mut self.archetypes,
+        };
+        if runs.len() <= index {
+            runs.resize_with(index + 1, || None);
+        }
+        &mut runs[index]
+    }
+
+    fn resize(&mut self, storage: Storage, rows: u32) {
+        let Some(mut runs) = self.slot(storage).take() else { return };
+        self.unload(&runs);
+        self.migrated += u64::from(runs.resize(rows));
+        self.load(&runs);
+        *self.slot(storage) = Some(runs);
+    }
+
+    fn cut_anew(&mut self, storage: Storage, rows: u32, parts: usize) {
+        if let Some(old) = self.slot(storage).take() {
+            self.migrated += u64::from(old.rows().min(rows));
+            self.unload(&old);
+        }
+        let runs = Runs::even(rows, parts, self.least_loaded(parts));
+        self.load(&runs);
+        *self.slot(storage) = Some(runs);
+    }
+
+    /// The first of `parts` workers in a row that own the fewest rows of small storages.
+    fn least_loaded(&self, parts: usize) -> usize {
+        let load = |first: &usize| self.loads[*first..*first + parts].iter().sum::<u64>();
+        (0..=self.workers - parts).min_by_key(load).unwrap_or(0)
+    }
+
+    fn load(&mut self, runs: &Runs) {
+        self.for_each_small_run(runs, |load, rows| *load += rows);
+    }
+
+    fn unload(&mut self, runs: &Runs) {
+        self.for_each_small_run(runs, |load, rows| *load -= rows);
+    }
+
+    fn for_each_small_run(&mut self, runs: &Runs, mut change: impl FnMut(&mut u64, u64)) {
+        if runs.parts() < self.workers {
+            for worker in runs.first_owner()..runs.first_owner() + runs.parts() {
+                // An empty run counts as one row, so that empty storages spread too before they fill.
+                change(&mut self.loads[worker], u64::from(runs.range_of(worker).len().max(1) as u32));
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! How the rows of one table (or archetype) are cut into runs, one long contiguous run a worker.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use crate::topology::CoreId;
+
+/// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for components of any size, so that no two
+/// workers write to one line.
+const ALIGNMENT: u32 = 64;
+
+/// The longest run may exceed the fair share by one part in this many before rows change owner.
+const TOLERATED_EXCESS: u32 = 8;
+
+/// After rows changed owner the longest run exceeds the fair share by at most one part in this many. Not zero, so that few rows
+/// move.
+const REMAINING_EXCESS: u32 = 32;
+
+/// The rows of one storage, cut into runs.
+///
+/// # Invariant
+/// `cuts` ascends from 0 to the number of rows and has one more entry than there are runs. So the runs are disjoint and
+/// cover every row, whatever the balance.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    /// The worker that owns the first run; the next ones belong to the workers that follow.
+    first_owner: usize,
+    cuts: Vec<u32>,
+    /// For each run the core that swept it last, plus one; 0 before the first sweep.
+    swept_on: Vec<AtomicU32>,
+}
+
+impl Runs {
+    /// `rows` rows in `parts` even runs, the first of which belongs to `first_owner`.
+    pub(super) fn even(rows: u32, parts: usize, first_owner: usize) -> Self {
+        let mut runs =
+            Self { first_owner, cuts: vec![0; parts + 1], swept_on: (0..parts).map(|_| AtomicU32::new(0)).collect() };
+        let alignment = runs.alignment_for(rows);
+        for (part, cut) in runs.cuts.iter_mut().enumerate() {
+            let exact = (u64::from(rows) * part as u64 / parts as u64) as u32;
+            *cut = exact.next_multiple_of(alignment).min(rows);
+        }
+        runs.cuts[parts] = rows;
+        runs
+    }
+
+    pub(crate) fn rows(&self) -> u32 {
+        self.cuts[self.parts()]
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        self.cuts.len() - 1
+    }
+
+    pub(super) fn first_owner(&self) -> usize {
+        self.first_owner
+    }
+
+    /// The rows of `worker`; none if it owns no run here.
+    #[inline]
+    pub(crate) fn range_of(&self, worker: usize) -> Range<u32> {
+        match worker.checked_sub(self.first_owner) {
+            Some(part) if part < self.parts() => self.cuts[part]..self.cuts[part + 1],
+            _ => 0..0,
+        }
+    }
+
+    /// The worker that owns `row`.
+    #[inline]
+    pub(crate) fn owner_of(&self, row: u32) -> usize {
+        let inner_cuts = &self.cuts[1..self.parts()];
+        self.first_owner + inner_cuts.partition_point(|&cut| cut <= row)
+    }
+
+    /// Takes over a new number of rows and returns how many rows changed owner. Growth goes to the last run until the balance
+    /// is off; then each cut moves just as far as it must.
+    pub(super) fn resize(&mut self, rows: u32) -> u32 {
+        let before = self.cuts.clone();
+        let parts = self.parts();
+        self.cuts[parts] = rows;
+        self.cuts.iter_mut().for_each(|cut| *cut = (*cut).min(rows));
+        let fair = rows.div_ceil(parts as u32);
+        if self.longest() > fair + fair / TOLERATED_EXCESS + self.alignment_for(rows) {
+            self.shorten(fair + fair / REMAINING_EXCESS);
+        }
+        moved_rows(&before, &self.cuts)
+    }
+
+    fn longest(&self) -> u32 {
+        self.cuts.windows(2).map(|run| run[1] - run[0]).max().unwrap_or(0)
+    }
+
+    /// Moves cuts, each no further than needed, until no run is longer than `limit` (and what rounding to aligned rows adds).
+    fn shorten(&mut self, limit: u32) {
+        let (rows, parts) = (self.rows(), self.parts());
+        let alignment = self.alignment_for(rows);
+        let limit = limit.next_multiple_of(alignment);
+        for part in 1..parts {
+            self.cuts[part] = self.cuts[part].min(self.cuts[part - 1] + limit);
+        }
+        for part in (1..parts).rev() {
+            let earliest = self.cuts[part + 1].saturating_sub(limit).next_multiple_of(alignment).min(rows);
+            self.cuts[part] = self.cuts[part].max(earliest);
+        }
+    }
+
+    /// Short runs are cut at finer rows: an eighth of a run is the most that alignment may cost.
+    fn alignment_for(&self, rows: u32) -> u32 {
+        let eighth = rows / (self.parts() as u32 * 8);
+        ALIGNMENT.min(eighth.next_power_of_two() / if eighth.is_power_of_two() { 1 } else { 2 }).max(1)
+    }
+
+    /// Notes on which core the run of `worker` is swept now; true if it was the same last time.
+    #[inline]
+    pub(crate) fn sweep_on(&self, worker: usize, core: CoreId) -> bool {
+        let swept_on = &self.swept_on[worker - self.first_owner];
+        let core = core.index() as u32 + 1;
+        // Read first: the line stays shared between workers for as long as nothing changes.
+        let last = swept_on.load(Ordering::Relaxed);
+        if last != core {
+            swept_on.store(core, Ordering::Relaxed);
+        }
+        last == core || last == 0
+    }
+}
+
+/// How many rows that existed before and exist now have another owner.
+fn moved_rows(before: &[u32], after: &[u32]) -> u32 {
+    let kept = before.windows(2).zip(after.windows(2)).map(|(old, new)| {
+        let (start, end) = (old[0].max(new[0]), old[1].min(new[1]));
+        end.saturating_sub(start)
+    });
+    let common = before[before.len() - 1].min(after[after.len() - 1]);
+    common - kept.sum::<u32>()
+}

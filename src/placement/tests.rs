@@ -1,0 +1,111 @@
+use proptest::prelude::*;
+
+use super::{Placement, Runs, Storage};
+
+const TABLE: Storage = Storage::Table(3);
+
+fn lengths(runs: &Runs, workers: usize) -> Vec<u32> {
+    (0..workers).map(|worker| runs.range_of(worker).len() as u32).collect()
+}
+
+fn owners(runs: &Runs) -> Vec<usize> {
+    (0..runs.rows()).map(|row| runs.owner_of(row)).collect()
+}
+
+fn assert_complete(runs: &Runs, workers: usize, rows: u32) {
+    let mut next = 0;
+    for worker in 0..workers {
+        let range = runs.range_of(worker);
+        if !range.is_empty() {
+            assert_eq!(range.start, next, "runs must follow each other");
+            next = range.end;
+            assert_eq!(runs.owner_of(range.start), worker);
+            assert_eq!(runs.owner_of(range.end - 1), worker);
+        }
+    }
+    assert_eq!(next, rows, "every row has an owner");
+}
+
+fn assert_balanced(runs: &Runs, workers: usize, rows: u32) {
+    let fair = rows.div_ceil(workers as u32);
+    let longest = lengths(runs, workers).into_iter().max().unwrap_or(0);
+    assert!(longest <= fair + fair / 4 + 2, "{longest} rows in a run of {rows} on {workers}");
+}
+
+proptest! {
+    #[test]
+    fn disjoint_complete_and_balanced_through_any_history(
+        workers in 1usize..17,
+        history in prop::collection::vec(0u32..100_000, 1..40),
+    ) {
+        let mut placement = Placement::new(workers);
+        for rows in history {
+            placement.place(TABLE, rows, 1);
+            let runs = placement.get(TABLE).expect("just placed");
+            prop_assert_eq!(runs.rows(), rows);
+            assert_complete(runs, workers, rows);
+            if rows as usize >= workers {
+                assert_balanced(runs, workers, rows);
+            }
+        }
+    }
+
+    #[test]
+    fn small_changes_move_few_rows(workers in 2usize..17, rows in 5_000u32..50_000, change in -400i32..400) {
+        let mut placement = Placement::new(workers);
+        placement.place(TABLE, rows, 1);
+        let before = owners(placement.get(TABLE).expect("just placed"));
+        placement.place(TABLE, rows.saturating_add_signed(change), 1);
+        let after = owners(placement.get(TABLE).expect("just placed"));
+        let moved = before.iter().zip(&after).filter(|(old, new)| old != new).count();
+        prop_assert_eq!(placement.migrated(), moved as u64);
+        // A cut moves past the next only by what the growth forces: never more than the change for each cut.
+        prop_assert!(moved <= change.unsigned_abs() as usize * workers, "{} rows moved for a change of {}", moved, change);
+    }
+
+    #[test]
+    fn small_tables_spread_evenly(workers in 1usize..9, rows in prop::collection::vec(1u32..60, 64..128)) {
+        let mut placement = Placement::new(workers);
+        for (table, &rows) in rows.iter().enumerate() {
+            placement.place(Storage::Table(table as u32), rows, 64);
+        }
+        let owned = |worker| -> u32 {
+            (0..rows.len())
+                .map(|table| placement.get(Storage::Table(table as u32)).expect("placed").range_of(worker).len() as u32)
+                .sum()
+        };
+        let total: u32 = rows.iter().sum();
+        for worker in 0..workers {
+            prop_assert!(owned(worker).abs_diff(total / workers as u32) <= 60, "worker {} owns {}", worker, owned(worker));
+        }
+    }
+}
+
+#[test]
+fn growth_within_the_threshold_goes_to_the_last_run() {
+    let mut placement = Placement::new(4);
+    placement.place(TABLE, 40_000, 64);
+    placement.place(TABLE, 41_000, 64);
+    assert_eq!(placement.migrated(), 0);
+    let runs = placement.get(TABLE).expect("placed");
+    assert_eq!(runs.range_of(0), 0..10_048, "cuts fall on aligned rows");
+    assert_eq!(runs.range_of(3).end, 41_000);
+}
+
+#[test]
+fn an_emptied_table_starts_afresh() {
+    let mut placement = Placement::new(2);
+    for rows in [10_000, 0, 10_000] {
+        placement.place(TABLE, rows, 64);
+        assert_complete(placement.get(TABLE).expect("placed"), 2, rows);
+    }
+}
+
+#[test]
+fn tables_and_archetypes_are_placed_apart() {
+    let mut placement = Placement::new(2);
+    placement.place(Storage::Table(0), 1_000, 64);
+    placement.place(Storage::Archetype(0), 10, 1);
+    assert_eq!(placement.get(Storage::Table(0)).expect("placed").rows(), 1_000);
+    assert_eq!(placement.get(Storage::Archetype(0)).expect("placed").rows(), 10);
+}

@@ -1,0 +1,63 @@
+//! [`AffinityParallelPlugin`]: the one line to add.
+
+use bevy::{
+    app::{App, First, Last, Plugin},
+    prelude::{Commands, Res},
+};
+
+use crate::{
+    context::WorldContext,
+    diagnostics::{AffinityDiagnostics, pull_diagnostics},
+    pool::AffinityPool,
+    schedule::run_tagged_schedules_alone,
+    settings::{AffinitySettings, SchedulerMode},
+};
+
+/// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step gang.
+///
+/// Brings the resources [`AffinitySettings`], [`SchedulerMode`] (both kept if they are there already), [`AffinityPool`] and
+/// [`AffinityDiagnostics`]. Its order among other plugins does not matter.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn simulate() {}
+///
+/// App::new().add_plugins(AffinityParallelPlugin).add_systems(FixedUpdate, simulate.affine()).update();
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AffinityParallelPlugin;
+
+impl Plugin for AffinityParallelPlugin {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<AffinitySettings>()
+            .init_resource::<SchedulerMode>()
+            .init_resource::<AffinityDiagnostics>()
+            .register_type::<AffinitySettings>()
+            .register_type::<SchedulerMode>()
+            // Every tagged system reads these; whoever writes them is not in conflict with the simulation.
+            .allow_ambiguous_resource::<AffinitySettings>()
+            .allow_ambiguous_resource::<SchedulerMode>()
+            .allow_ambiguous_resource::<WorldContext>();
+        let settings = app.world().resource::<AffinitySettings>();
+        let context = WorldContext::new(settings);
+        app.insert_resource(context.current().pool.clone())
+            .insert_resource(context)
+            .add_systems(First, (run_tagged_schedules_alone, follow_settings))
+            .add_systems(Last, pull_diagnostics);
+    }
+}
+
+/// Gives the world the pool for the settings that it now has.
+fn follow_settings(
+    settings: Res<AffinitySettings>,
+    world_context: Res<WorldContext>,
+    pool: Res<AffinityPool>,
+    mut commands: Commands,
+) {
+    let context = world_context.for_settings(&settings);
+    if !context.pool.is_same(&pool) {
+        commands.insert_resource(context.pool.clone());
+    }
+}

@@ -1,0 +1,176 @@
+//! The threads behind every pool: one gang per process, shared, grown when a pool asks for more, joined when the last is gone.
+
+use std::{
+    cell::Cell,
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use crossbeam_utils::CachePadded;
+use log::warn;
+
+use super::{
+    WorkerIndex,
+    round::{Board, Seat, work},
+};
+use crate::{
+    settings::Pinning,
+    topology::{CoreId, PinError, Topology, pin_current_thread, pin_current_thread_to, unpin_current_thread},
+};
+
+/// Where each live worker thread sits.
+pub(super) type SharedSeat = Arc<CachePadded<Seat>>;
+
+/// The worker threads of this process.
+pub(super) struct Gang {
+    pub(super) board: Arc<CachePadded<Board>>,
+    members: Mutex<Vec<Member>>,
+}
+
+struct Member {
+    seat: SharedSeat,
+    thread: JoinHandle<()>,
+}
+
+/// What a thread of the gang knows of itself.
+#[derive(Clone, Copy)]
+pub(super) struct Identity {
+    pub(super) index: WorkerIndex,
+    /// The core it is pinned to, if it is.
+    pub(super) core: Option<CoreId>,
+    pinning: Pinning,
+}
+
+thread_local! {
+    /// Set while this thread is a worker: always on the gang's threads, during a round on the leader.
+    static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
+}
+
+/// Who this thread is, if it is in a round.
+#[inline]
+pub(super) fn identity() -> Option<Identity> {
+    IDENTITY.get()
+}
+
+/// Makes the calling thread worker 0 until it is dropped, unless it is a worker already.
+pub(super) struct LeaderGuard {
+    before: Option<Identity>,
+}
+
+impl LeaderGuard {
+    pub(super) fn enter() -> Self {
+        let before = IDENTITY.get();
+        let leader = Identity { index: WorkerIndex::LEADER, core: None, pinning: Pinning::Off };
+        IDENTITY.set(Some(before.unwrap_or(leader)));
+        Self { before }
+    }
+}
+
+impl Drop for LeaderGuard {
+    fn drop(&mut self) {
+        IDENTITY.set(self.before);
+    }
+}
+
+impl Gang {
+    /// The gang of this process, started by the first who asks.
+    pub(super) fn shared() -> Arc<Self> {
+        static GANG: Mutex<Weak<Gang>> = Mutex::new(Weak::new());
+        let mut gang = ignore_poison(GANG.lock());
+        gang.upgrade().unwrap_or_else(|| {
+            let started = Arc::new(Self { board: Arc::new(CachePadded::new(Board::new())), members: Mutex::default() });
+            *gang = Arc::downgrade(&started);
+            started
+        })
+    }
+
+    /// The seats of workers 1 to `workers - 1`; fewer if threads cannot be started, with one warning.
+    pub(super) fn seats(&self, workers: usize, pinning: Pinning) -> Arc<[SharedSeat]> {
+        let mut members = ignore_poison(self.members.lock());
+        while members.len() + 1 < workers {
+            match self.start_member(WorkerIndex(members.len() + 1), pinning) {
+                Ok(member) => members.push(member),
+                Err(error) => {
+                    let had = members.len() + 1;
+                    warn!("bevy_affinity: cannot start worker {had} of {workers} ({error}); going on with {had}");
+                    break;
+                }
+            }
+        }
+        members.iter().take(workers - 1).map(|member| member.seat.clone()).collect()
+    }
+
+    fn start_member(&self, index: WorkerIndex, pinning: Pinning) -> io::Result<Member> {
+        let seat = SharedSeat::new(CachePadded::new(Seat::new()));
+        let (board, own_seat) = (self.board.clone(), seat.clone());
+        // Read here, so that no round is missed between this line and the thread's first look.
+        let seen = board.epoch();
+        let thread = thread::Builder::new().name(format!("affinity worker {}", index.0)).spawn(move || {
+            IDENTITY.set(Some(Identity { index, core: None, pinning: Pinning::Off }));
+            keep_pinned(pinning);
+            work(&board, &own_seat, index.0, seen);
+        })?;
+        Ok(Member { seat, thread })
+    }
+}
+
+impl Drop for Gang {
+    fn drop(&mut self) {
+        let members = std::mem::take(self.members.get_mut().unwrap_or_else(PoisonError::into_inner));
+        // Rounds borrow a pool, and pools own the gang: nobody leads any more.
+        if let Some(mut lead) = self.board.try_lead() {
+            lead.stop(members.iter().map(|member| &**member.seat));
+        }
+        for member in members {
+            // A thread cannot join itself: a pool dropped on a worker leaves that thread to end by itself.
+            if member.thread.thread().id() != thread::current().id() {
+                // A worker's panics are caught in the round; there is nothing to learn here.
+                let _ = member.thread.join();
+            }
+        }
+    }
+}
+
+/// Moves the calling worker thread to where `pinning` wants it, if it is not there yet. The leader is left alone.
+#[inline]
+pub(super) fn keep_pinned(pinning: Pinning) {
+    if let Some(identity) = IDENTITY.get()
+        && identity.pinning != pinning
+        && identity.index != WorkerIndex::LEADER
+    {
+        IDENTITY.set(Some(Identity { pinning, core: pin(identity.index, pinning), ..identity }));
+    }
+}
+
+/// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay unpinned: they would share a core
+/// with another worker while the system may know a free one.
+#[cold]
+fn pin(index: WorkerIndex, pinning: Pinning) -> Option<CoreId> {
+    let topology = Topology::get();
+    let core = topology.cores.get(index.0).map(|core| core.id);
+    let pinned = match (pinning, core) {
+        (Pinning::Core, Some(core)) => pin_current_thread(core).map(|()| Some(core)),
+        (Pinning::CacheDomain, Some(core)) => pin_current_thread_to(&topology.sharing_cache(core)).map(|()| None),
+        _ => unpin_current_thread().map(|()| None),
+    };
+    pinned.unwrap_or_else(|error| {
+        warn_unpinned(&error);
+        None
+    })
+}
+
+fn warn_unpinned(error: &PinError) {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if !WARNED.swap(true, Ordering::Relaxed) {
+        warn!("bevy_affinity: workers run unpinned: {error}");
+    }
+}
+
+fn ignore_poison<'a, T>(locked: Result<MutexGuard<'a, T>, PoisonError<MutexGuard<'a, T>>>) -> MutexGuard<'a, T> {
+    // Each critical section leaves the list of members whole, whatever panics.
+    locked.unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,222 @@
+//! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file has the protocol.
+
+mod clock;
+mod counters;
+mod epoch;
+mod gang;
+mod parker;
+mod round;
+mod spin;
+#[cfg(test)]
+mod tests;
+
+pub use counters::WorkerTimes;
+
+pub(crate) use clock::now;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
+    time::Duration,
+};
+
+use bevy::prelude::Resource;
+use crossbeam_utils::CachePadded;
+use log::warn;
+
+use crate::{
+    settings::{AffinitySettings, Pinning, WorkerCount},
+    topology::{CoreId, Topology, current_core},
+};
+use counters::WorkerCounters;
+use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned};
+
+/// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]: worker 0 may run on core 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct WorkerIndex(pub(crate) usize);
+
+impl WorkerIndex {
+    pub(crate) const LEADER: Self = Self(0);
+}
+
+/// Who calls the closure of [`AffinityPool::run`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worker {
+    index: WorkerIndex,
+    core: Option<CoreId>,
+}
+
+impl Worker {
+    /// The number of this worker, from 0 (the leader) to [`AffinityPool::workers`] - 1.
+    pub fn index(&self) -> usize {
+        self.index.0
+    }
+
+    /// The core that the calling thread is pinned to. `None` on the leader, on unpinned workers, and where the index of a late worker is
+    /// run by another thread.
+    pub fn core(&self) -> Option<CoreId> {
+        self.core
+    }
+}
+
+/// A gang of threads, pinned to their cores, that run a closure in lock step. Cheap to clone; works with and without an app.
+///
+/// All pools of a process share one set of threads: a pool of four workers uses the first three threads and its caller. Threads
+/// are joined when the last pool is dropped.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use bevy_affinity::prelude::*;
+///
+/// let pool = AffinityPool::new(&AffinitySettings::default());
+/// let calls = AtomicUsize::new(0);
+/// pool.run(|worker| {
+///     assert!(worker.index() < pool.workers());
+///     calls.fetch_add(1, Ordering::Relaxed);
+/// });
+/// assert_eq!(calls.into_inner(), pool.workers());
+/// ```
+#[derive(Resource, Clone)]
+pub struct AffinityPool {
+    gang: Arc<Gang>,
+    seats: Arc<[SharedSeat]>,
+    counters: Arc<[CachePadded<WorkerCounters>]>,
+    spin: Duration,
+    pinning: Pinning,
+}
+
+/// How long workers stay hot that share cores with each other: any longer keeps one of them from its work.
+const CROWDED_SPIN: Duration = Duration::from_micros(1);
+
+impl AffinityPool {
+    /// A pool as `settings` says. Starts the threads that are missing; if that fails there are fewer [workers](Self::workers),
+    /// and one warning.
+    pub fn new(settings: &AffinitySettings) -> Self {
+        let cores = Topology::get().parallelism();
+        let wanted = wanted_workers(settings.workers, cores);
+        let gang = Gang::shared();
+        let seats = gang.seats(wanted, settings.pinning);
+        let workers = seats.len() + 1;
+        Self {
+            gang,
+            seats,
+            counters: (0..workers).map(|_| CachePadded::default()).collect(),
+            spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
+            pinning: settings.pinning,
+        }
+    }
+
+    /// How many workers take part in a round, the leader (who calls [`run`](Self::run)) included.
+    #[inline]
+    pub fn workers(&self) -> usize {
+        self.seats.len() + 1
+    }
+
+    /// One lock-step round: calls `f` exactly once for each worker index and returns when all calls have. The caller is worker 0. The
+    /// index of a worker that does not start in time is run by the caller.
+    ///
+    /// Inside a round, and while another thread leads one, it calls all indices on this thread, one after another: it never waits for itself.
+    ///
+    /// # Panics
+    /// With the payload of the first call that panicked, after all others have finished. The pool can be used on. A payload
+    /// that panics while it is dropped aborts the process.
+    pub fn run(&self, f: impl Fn(Worker) + Sync) {
+        if self.seats.is_empty() || identity().is_some() {
+            return self.run_inline(&f);
+        }
+        let Some(mut lead) = self.gang.board.try_lead() else {
+            return self.run_inline(&f);
+        };
+        let began = now();
+        let round = {
+            let _leader = LeaderGuard::enter();
+            let seats = self.seats.iter().map(|seat| &***seat);
+            lead.round(seats, self.spin, &|index| self.call(&f, WorkerIndex(index)))
+        };
+        drop(lead);
+        self.record_waits(began);
+        round.unwrap_or_else(|payload| resume_unwind(payload));
+    }
+
+    /// Calls `f` for one index and records what it took, on the account of the thread that ran it.
+    fn call(&self, f: &(impl Fn(Worker) + Sync), index: WorkerIndex) {
+        keep_pinned(self.pinning);
+        let Some(me) = identity() else { return f(Worker { index, core: None }) };
+        let own = me.index == index;
+        let began = now();
+        f(Worker { index, core: me.core.filter(|_| own) });
+        self.counters[me.index.0].record(began, now(), own);
+    }
+
+    fn record_waits(&self, began: u64) {
+        let ended = self.counters.iter().map(|counters| counters.ended()).max().unwrap_or(began);
+        self.counters.iter().for_each(|counters| counters.record_wait(began, ended));
+    }
+
+    fn run_inline(&self, f: &(impl Fn(Worker) + Sync)) {
+        // A round like any other for what is called inside it.
+        let _leader = LeaderGuard::enter();
+        let mut first = None;
+        for index in 0..self.workers() {
+            let worker = Worker { index: WorkerIndex(index), core: None };
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| f(worker))) {
+                first.get_or_insert(payload);
+            }
+        }
+        if let Some(payload) = first {
+            resume_unwind(payload);
+        }
+    }
+
+    /// Whether `other` is this pool or a clone of it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.counters, &other.counters)
+    }
+
+    /// How long the leader's own part of the last round took, in nanoseconds.
+    pub(crate) fn last_led(&self) -> u64 {
+        self.counters[WorkerIndex::LEADER.0].last_own()
+    }
+
+    /// What each worker did in this pool's rounds so far, by worker index.
+    pub fn worker_times(&self) -> impl Iterator<Item = WorkerTimes> + '_ {
+        self.counters.iter().map(|counters| counters.times())
+    }
+}
+
+impl std::fmt::Debug for AffinityPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AffinityPool")
+            .field("workers", &self.workers())
+            .field("pinning", &self.pinning)
+            .field("spin", &self.spin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether the calling thread is inside a round.
+pub(crate) fn in_round() -> bool {
+    identity().is_some()
+}
+
+/// The core that the calling thread runs on: known without a call if it is pinned.
+pub(crate) fn running_on() -> Option<CoreId> {
+    identity().and_then(|me| me.core).or_else(current_core)
+}
+
+fn wanted_workers(count: WorkerCount, cores: usize) -> usize {
+    match count {
+        _ if cfg!(target_arch = "wasm32") => 1,
+        WorkerCount::Auto => cores.min(epoch::MAX_WORKERS),
+        WorkerCount::Exactly(0) => {
+            warn!("bevy_affinity: AffinitySettings asks for 0 workers; the leader is one: running with 1");
+            1
+        }
+        WorkerCount::Exactly(workers) => {
+            if workers > cores {
+                warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
+            }
+            workers.min(epoch::MAX_WORKERS)
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The lock-step protocol: one leader and its gang run one job each, then meet. See `README.md` beside this file for
+//! the states, the orderings and a proof sketch; `tests/loom.rs` checks this very file.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::{
+    epoch::{AtomicCall, AtomicEpoch, Call, Epoch},
+    parker::Parker,
+    spin::spin_until,
+};
+use crate::sync::{AtomicBool, AtomicU64, CellAccess, Mutex, Ordering, UnsafeCell, fence, lock};
+
+/// How long the leader waits for a worker that is awake but has not started, before it runs that worker's index itself.
+/// Some ten cache-line transfers: a hot worker starts within one or two, a preempted one not for milliseconds.
+const START_GRACE: Duration = Duration::from_micros(5);
+
+/// How long the leader spins for workers that have started before it blocks. Beyond two wake-ups spinning gains nothing.
+const ARRIVAL_SPIN: Duration = Duration::from_micros(100);
+
+/// What a panicking closure leaves behind.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// One round's closure, called with the index of a worker.
+type Job<'a> = &'a (dyn Fn(usize) + Sync + 'a);
+
+/// A [`Job`] without its lifetime: a pointer, because between rounds it dangles.
+type ErasedJob = *const (dyn Fn(usize) + Sync + 'static);
+
+/// What leader and workers share: the call, the job behind it, and the leader's place to sleep.
+///
+/// # Invariant (job)
+/// `published` is written only by the thread that holds the [`Lead`], between two rounds. It is read only by a thread
+/// that claimed a seat of the round in [`Board::call`]. A round ends only when each claimed seat has arrived, and every seat is
+/// claimed exactly once, by its worker or by the leader; so no read outlives the round, and the erased lifetime of the
+/// job is never exceeded.
+pub(crate) struct Board {
+    call: CachePadded<AtomicCall>,
+    published: UnsafeCell<Option<ErasedJob>>,
+    /// How long a worker that was called stays hot after the round, in nanoseconds.
+    spin: AtomicU64,
+    led: AtomicBool,
+    leader: Parker,
+    panicked: AtomicBool,
+    payload: Mutex<Option<Payload>>,
+}
+
+// SAFETY: 'job' on the type: the one field that is not `Sync`, `published`, is never read while it is written.
+unsafe impl Sync for Board {}
+// SAFETY: a job is `Sync`, so the thread that drops or reads the reference to it may be any.
+unsafe impl Send for Board {}
+
+/// One worker's side of the protocol, on cache lines that only it and the leader touch.
+pub(crate) struct Seat {
+    /// The last round whose index was taken, by the worker or by the leader.
+    claimed: AtomicEpoch,
+    /// The last round that the worker finished.
+    arrived: AtomicEpoch,
+    parker: Parker,
+}
+
+/// The right to lead the gang: who holds it is the only leader, so rounds cannot overlap.
+pub(crate) struct Lead<'a> {
+    board: &'a Board,
+    epoch: Epoch,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.board.led.store(false, Ordering::Release);
+    }
+}
+
+impl Board {
+    pub(crate) fn new() -> Self {
+        Self {
+            call: CachePadded::new(AtomicCall::new()),
+            published: UnsafeCell::new(None),
+            spin: AtomicU64::new(0),
+            led: AtomicBool::new(false),
+            leader: Parker::new(),
+            panicked: AtomicBool::new(false),
+            payload: Mutex::new(None),
+        }
+    }
+
+    /// The lead, unless another thread holds it.
+    pub(crate) fn try_lead(&self) -> Option<Lead<'_>> {
+        self.led.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        // Relaxed: this thread's acquire of `led` orders it after the last leader's store.
+        Some(Lead { board: self, epoch: self.call.load(Ordering::Relaxed).0 })
+    }
+
+    /// The call that a new worker starts from: it answers later ones only.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.call.load(Ordering::Relaxed).0
+    }
+
+    /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as for any panic in a drop
+    /// while unwinding.
+    fn keep_panic(&self, payload: Payload) {
+        let mut first = lock(&self.payload);
+        if first.is_none() {
+            *first = Some(payload);
+            // Relaxed: published by the arrival that follows.
+            self.panicked.store(true, Ordering::Relaxed);
+        } else {
+            drop(first);
+            drop_or_abort(payload);
+        }
+    }
+
+    fn take_panic(&self) -> Option<Payload> {
+        if !self.panicked.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.panicked.store(false, Ordering::Relaxed);
+        lock(&self.payload).take()
+    }
+
+    fn run_index(&self, job: Job<'_>, index: usize) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| job(index))) {
+            self.keep_panic(payload);
+        }
+    }
+}
+
+/// Drops a payload that nobody will see.
+fn drop_or_abort(payload: Payload) {
+    if catch_unwind(AssertUnwindSafe(|| drop(payload))).is_err() {
+        eprintln!("bevy_affinity: the payload of a panic panicked while it was dropped; aborting");
+        std::process::abort();
+    }
+}
+
+impl Seat {
+    pub(crate) fn new() -> Self {
+        Self { claimed: AtomicEpoch::new(), arrived: AtomicEpoch::new(), parker: Parker::new() }
+    }
+
+    /// True for the one thread that may run this seat's index in the round `epoch`.
+    ///
+    /// Relaxed: being one atomic read-modify-write makes the winner unique, and both contenders know the job already (the leader
+    /// wrote it, the worker acquired [`Board::call`]). A worker that still looks at an older call loses, because the
+    /// leader raised the value past it.
+    #[inline]
+    fn claim(&self, epoch: Epoch) -> bool {
+        self.claimed.raise_to(epoch, Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn is_claimed(&self, epoch: Epoch) -> bool {
+        self.claimed.load(Ordering::Relaxed) >= epoch
+    }
+
+    /// Acquire: pairs with the worker's release, so that what the worker wrote in the round is visible after it.
+    #[inline]
+    fn has_arrived(&self, epoch: Epoch) -> bool {
+        self.arrived.load(Ordering::Acquire) >= epoch
+    }
+}
+
+/// What a worker does: waits for calls, runs its index, arrives; until it is told to stop.
+pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
+    let mut seen = seen;
+    let mut spin = Duration::ZERO;
+    loop {
+        let (epoch, call) = next_call(board, seat, seen, spin);
+        seen = epoch;
+        let workers = match call {
+            Call::Stop => return,
+            Call::Round { workers } => usize::from(workers),
+        };
+        let called = index < workers;
+        if called && seat.claim(epoch) {
+            run_claimed(board, index);
+            arrive(board, seat, epoch);
+        }
+        // Who was called stays hot, also when it came too late: the next round may be near.
+        spin = if called { Duration::from_nanos(board.spin.load(Ordering::Relaxed)) } else { Duration::ZERO };
+    }
+}
+
+fn run_claimed(board: &Board, index: usize) {
+    // SAFETY: 'job' on `Board`: this thread claimed a seat of the round.
+    let job = board.published.with(|published| unsafe { *published });
+    if let Some(job) = job {
+        // SAFETY: 'job' on `Board`: the round does not end before this seat has arrived.
+        board.run_index(unsafe { &*job }, index);
+    }
+}
+
+fn next_call(board: &Board, seat: &Seat, seen: Epoch, spin: Duration) -> (Epoch, Call) {
+    let news = || {
+        // Acquire: pairs with the leader's release, so that the job is visible to who claims a seat.
+        let (epoch, call) = board.call.load(Ordering::Acquire);
+        (epoch > seen).then_some((epoch, call))
+    };
+    spin_until(spin, news).unwrap_or_else(|| seat.parker.park(news))
+}
+
+fn arrive(board: &Board, seat: &Seat, epoch: Epoch) {
+    seat.arrived.store(epoch, Ordering::Release);
+    // The sleep handshake of `Parker`: the arrival is the condition.
+    fence(Ordering::SeqCst);
+    board.leader.unpark_after_fence();
+}
+
+impl Lead<'_> {
+    /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1), and returns when all are
+    /// done. Workers stay hot for `spin` afterwards.
+    ///
+    /// # Errors
+    /// The payload of the first panic, after all others have finished.
+    pub(crate) fn round<'a, S>(&mut self, seats: S, spin: Duration, job: Job<'_>) -> Result<(), Payload>
+    where
+        S: ExactSizeIterator<Item = &'a Seat> + Clone,
+    {
+        self.publish(seats.clone(), spin, job);
+        self.board.run_index(job, 0);
+        self.take_over_sleepers(seats.clone(), job);
+        for (seat, index) in seats.zip(1..) {
+            self.finish_seat(seat, index, job);
+        }
+        self.board.take_panic().map_or(Ok(()), Err)
+    }
+
+    fn publish<'a, S>(&mut self, seats: S, spin: Duration, job: Job<'_>)
+    where
+        S: ExactSizeIterator<Item = &'a Seat>,
+    {
+        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow.
+        let job = unsafe { std::mem::transmute::<Job<'_>, ErasedJob>(job) };
+        // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
+        self.board.published.with_mut(|published| unsafe { *published = Some(job) });
+        self.board.spin.store(spin.as_nanos() as u64, Ordering::Relaxed);
+        self.epoch = self.epoch.successor();
+        let workers = seats.len() as u16 + 1;
+        // Release: the job is visible to whoever acquires the call.
+        self.board.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
+        // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
+        fence(Ordering::SeqCst);
+        seats.for_each(|seat| seat.parker.unpark_after_fence());
+    }
+
+    /// Runs the indices of workers that are still asleep: their wake-up is under way but takes longer than most rounds.
+    fn take_over_sleepers<'a, S>(&self, seats: S, job: Job<'_>)
+    where
+        S: Iterator<Item = &'a Seat>,
+    {
+        for (seat, index) in seats.zip(1..) {
+            if seat.parker.is_asleep() && seat.claim(self.epoch) {
+                self.run_taken(seat, index, job);
+            }
+        }
+    }
+
+    /// Waits for a worker that started; runs the index of one that did not.
+    fn finish_seat(&self, seat: &Seat, index: usize, job: Job<'_>) {
+        let started = || seat.is_claimed(self.epoch).then_some(());
+        if spin_until(START_GRACE, started).is_none() && seat.claim(self.epoch) {
+            return self.run_taken(seat, index, job);
+        }
+        let arrived = || seat.has_arrived(self.epoch).then_some(());
+        spin_until(ARRIVAL_SPIN, arrived).unwrap_or_else(|| self.board.leader.park(arrived));
+    }
+
+    fn run_taken(&self, seat: &Seat, index: usize, job: Job<'_>) {
+        self.board.run_index(job, index);
+        // Relaxed: only the leader itself reads this arrival, and the worker may not write one for a round it lost.
+        seat.arrived.store(self.epoch, Ordering::Relaxed);
+    }
+
+    /// Ends the threads of the gang; to be followed by joining them.
+    pub(crate) fn stop<'a>(&mut self, seats: impl Iterator<Item = &'a Seat>) {
+        self.epoch = self.epoch.successor();
+        self.board.call.store(self.epoch, Call::Stop, Ordering::Release);
+        fence(Ordering::SeqCst);
+        seats.for_each(|seat| seat.parker.unpark_after_fence());
+    }
+}

@@ -1,0 +1,161 @@
+use std::{
+    collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use super::AffinityPool;
+use crate::settings::{AffinitySettings, Pinning, WorkerCount};
+
+fn pool(workers: usize) -> AffinityPool {
+    AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() })
+}
+
+/// Every index is called once in every round; the leader sees what all wrote.
+fn assert_rounds(pool: &AffinityPool, rounds: usize) {
+    let calls: Vec<_> = (0..pool.workers()).map(|_| AtomicUsize::new(0)).collect();
+    for round in 1..=rounds {
+        pool.run(|worker| {
+            calls[worker.index()].fetch_add(1, Ordering::Relaxed);
+        });
+        assert!(calls.iter().all(|calls| calls.load(Ordering::Relaxed) == round));
+    }
+}
+
+#[test]
+fn every_index_once_a_round() {
+    for workers in 1..=5 {
+        assert_rounds(&pool(workers), 2_000);
+    }
+}
+
+#[test]
+fn rounds_after_a_sleep_find_their_workers() {
+    let pool = pool(3);
+    for _ in 0..20 {
+        thread::sleep(Duration::from_micros(500));
+        assert_rounds(&pool, 3);
+    }
+}
+
+#[test]
+fn zero_workers_count_as_one() {
+    assert_eq!(pool(0).workers(), 1);
+    assert_rounds(&pool(0), 3);
+}
+
+#[test]
+fn threads_other_than_the_leader_take_part() {
+    let pool = pool(2);
+    let threads = Mutex::new(HashSet::new());
+    for _ in 0..200 {
+        pool.run(|_| {
+            threads.lock().unwrap().insert(thread::current().id());
+            thread::sleep(Duration::from_micros(100));
+        });
+    }
+    assert_eq!(threads.into_inner().unwrap().len(), 2);
+}
+
+#[test]
+fn the_first_panic_reaches_the_caller_after_all_are_done() {
+    let pool = pool(3);
+    for culprit in 0..3 {
+        let done = AtomicUsize::new(0);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.run(|worker| {
+                if worker.index() == culprit {
+                    std::panic::resume_unwind(Box::new(culprit));
+                }
+                thread::sleep(Duration::from_millis(2));
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        }));
+        assert_eq!(result.unwrap_err().downcast_ref(), Some(&culprit));
+        assert_eq!(done.load(Ordering::Relaxed), 2);
+        assert_rounds(&pool, 10);
+    }
+}
+
+#[test]
+fn when_all_panic_one_payload_arrives() {
+    let pool = pool(4);
+    for _ in 0..50 {
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.run(|worker| std::panic::resume_unwind(Box::new(worker.index())));
+        }));
+        assert!(result.unwrap_err().downcast_ref::<usize>().is_some_and(|&index| index < 4));
+    }
+}
+
+#[test]
+fn nested_rounds_run_on_the_spot() {
+    let pool = pool(3);
+    let inner = AtomicUsize::new(0);
+    pool.run(|_| {
+        let here = thread::current().id();
+        pool.run(|_| {
+            assert_eq!(thread::current().id(), here);
+            inner.fetch_add(1, Ordering::Relaxed);
+        });
+    });
+    assert_eq!(inner.into_inner(), 9);
+}
+
+#[test]
+fn pools_share_the_gang_and_lead_in_turn() {
+    thread::scope(|scope| {
+        for workers in 1..=4 {
+            scope.spawn(move || assert_rounds(&pool(workers), 500));
+        }
+    });
+}
+
+#[test]
+fn pinned_workers_tell_cores_of_their_own() {
+    let pool = pool(2);
+    let cores = Mutex::new(HashSet::new());
+    for _ in 0..100 {
+        pool.run(|worker| {
+            if let Some(core) = worker.core() {
+                cores.lock().unwrap().insert((worker.index(), core));
+            }
+            thread::sleep(Duration::from_micros(100));
+        });
+    }
+    // One core for worker 1, none for the leader; nothing where pinning is refused or there is one core.
+    assert!(cores.into_inner().unwrap().iter().all(|(index, _)| *index == 1));
+}
+
+#[test]
+fn pinning_can_change_between_rounds() {
+    for pinning in [Pinning::Off, Pinning::Core, Pinning::CacheDomain, Pinning::Core] {
+        let settings = AffinitySettings { workers: WorkerCount::Exactly(3), pinning, ..Default::default() };
+        assert_rounds(&AffinityPool::new(&settings), 100);
+    }
+}
+
+#[test]
+fn a_pool_dropped_on_a_worker_does_not_join_itself() {
+    let pool = pool(2);
+    let inner = Mutex::new(Some(pool.clone()));
+    pool.run(|_| drop(inner.lock().unwrap().take()));
+    assert_rounds(&pool, 10);
+}
+
+#[test]
+fn times_add_up() {
+    let pool = pool(2);
+    for _ in 0..20 {
+        pool.run(|worker| thread::sleep(Duration::from_millis(1 + worker.index() as u64)));
+    }
+    let times: Vec<_> = pool.worker_times().collect();
+    let busy: Duration = times.iter().map(|times| times.busy).sum();
+    assert!(busy >= Duration::from_millis(60), "{times:?}");
+    assert_eq!(times.iter().map(|times| times.rounds).sum::<u64>(), 40);
+}

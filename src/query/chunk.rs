@@ -1,0 +1,213 @@
+//! Contiguous slices of components, so that a loop over them vectorises.
+
+use std::ops::Range;
+
+use bevy::{
+    ecs::{
+        change_detection::{MaybeLocation, Tick},
+        component::{Mutable, StorageType},
+        query::{ArchetypeFilter, IterQueryData, QueryFilter},
+        storage::{Table, TableId},
+    },
+    prelude::{Component, Entity},
+};
+use variadics_please::all_tuples;
+
+use super::{
+    par_iter::AffineParIter,
+    parts::{Route, for_each_part},
+    sweep::Sweep,
+};
+use crate::placement::Storage;
+
+/// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of these, and tuples of them.
+///
+/// # Safety
+/// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data registers.
+pub unsafe trait ChunkData: IterQueryData {
+    /// What a closure gets: `&[T]`, `&mut [T]`, `&[Entity]`, an `Option` or a tuple of these.
+    type Chunk<'w>;
+
+    /// The slices of `rows` of `table`.
+    ///
+    /// # Safety
+    /// The table matches, `rows` are in range, the caller has the access that the data registered, and no other chunk of these rows is alive.
+    unsafe fn chunk<'w>(state: &Self::State, table: &'w Table, rows: Range<usize>, change: Change) -> Self::Chunk<'w>;
+}
+
+/// When and by whom the components of a mutable chunk are marked as changed.
+#[derive(Clone, Copy)]
+pub struct Change {
+    tick: Tick,
+    by: MaybeLocation,
+}
+
+/// The missing column that cannot be: the table matches the query.
+#[cold]
+fn no_column<T>() -> ! {
+    panic!("bevy_affinity: a matching table has no column of {}", std::any::type_name::<T>())
+}
+
+/// A component in a sparse set has no slices: said when the program is compiled.
+const fn assert_in_table<T: Component>() {
+    assert!(matches!(T::STORAGE_TYPE, StorageType::Table), "for_each_chunk needs components in table storage");
+}
+
+// SAFETY: reads the rows it is told of the column that `&T` registers.
+unsafe impl<T: Component> ChunkData for &T {
+    type Chunk<'w> = &'w [T];
+
+    #[inline]
+    unsafe fn chunk<'w>(state: &Self::State, table: &'w Table, rows: Range<usize>, _: Change) -> &'w [T] {
+        const { assert_in_table::<T>() };
+        // SAFETY: the state of `&T` is the id of `T`.
+        let Some(column) = (unsafe { table.get_data_slice_for::<T>(*state) }) else { no_column::<T>() };
+        let cells = &column[rows];
+        // SAFETY: read access is the caller's promise, so nobody writes to these cells; `UnsafeCell<T>` has the layout of `T`.
+        unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<T>(), cells.len()) }
+    }
+}
+
+// SAFETY: writes the rows it is told of the column (and its ticks) that `&mut T` registers.
+unsafe impl<T: Component<Mutability = Mutable>> ChunkData for &mut T {
+    type Chunk<'w> = &'w mut [T];
+
+    #[inline]
+    unsafe fn chunk<'w>(state: &Self::State, table: &'w Table, rows: Range<usize>, change: Change) -> &'w mut [T] {
+        const { assert_in_table::<T>() };
+        if let Some(ticks) = table.get_changed_ticks_slice_for(*state) {
+            for tick in &ticks[rows.clone()] {
+                // SAFETY: the ticks of these rows are this chunk's alone: the caller's promise.
+                unsafe { *tick.get() = change.tick };
+            }
+        }
+        let changed_by = table.get_changed_by_slice_for(*state);
+        changed_by.zip(change.by).map(|(changed_by, caller)| {
+            for by in changed_by.iter().flat_map(|changed_by| &changed_by[rows.clone()]) {
+                // SAFETY: as for the ticks.
+                unsafe { *by.get() = caller };
+            }
+        });
+        // SAFETY: the state of `&mut T` is the id of `T`.
+        let Some(column) = (unsafe { table.get_data_slice_for::<T>(*state) }) else { no_column::<T>() };
+        let cells = &column[rows];
+        // SAFETY: write access to these rows is the caller's promise, and cells may be written through shared references.
+        unsafe { std::slice::from_raw_parts_mut(cells.as_ptr().cast::<T>().cast_mut(), cells.len()) }
+    }
+}
+
+// SAFETY: reads the entities of a table, which need no access.
+unsafe impl ChunkData for Entity {
+    type Chunk<'w> = &'w [Entity];
+
+    #[inline]
+    unsafe fn chunk<'w>(_: &Self::State, table: &'w Table, rows: Range<usize>, _: Change) -> &'w [Entity] {
+        &table.entities()[rows]
+    }
+}
+
+// SAFETY: as `&T`, where the table has the column.
+unsafe impl<T: Component> ChunkData for Option<&T> {
+    type Chunk<'w> = Option<&'w [T]>;
+
+    #[inline]
+    unsafe fn chunk<'w>(state: &Self::State, table: &'w Table, rows: Range<usize>, change: Change) -> Self::Chunk<'w> {
+        // SAFETY: the promise of the caller.
+        table.has_column(*state).then(|| unsafe { <&T>::chunk(state, table, rows, change) })
+    }
+}
+
+// SAFETY: as `&mut T`, where the table has the column.
+unsafe impl<'t, T: Component<Mutability = Mutable>> ChunkData for Option<&'t mut T> {
+    type Chunk<'w> = Option<&'w mut [T]>;
+
+    #[inline]
+    unsafe fn chunk<'w>(state: &Self::State, table: &'w Table, rows: Range<usize>, change: Change) -> Self::Chunk<'w> {
+        // SAFETY: the promise of the caller.
+        table.has_column(*state).then(|| unsafe { <&'t mut T>::chunk(state, table, rows, change) })
+    }
+}
+
+macro_rules! impl_chunk_data {
+    ($(($data:ident, $state:ident)),*) => {
+        // SAFETY: each of the parts keeps the promise.
+        unsafe impl<$($data: ChunkData),*> ChunkData for ($($data,)*) {
+            type Chunk<'w> = ($($data::Chunk<'w>,)*);
+
+            #[inline]
+            #[expect(clippy::allow_attributes, reason = "not each length of tuple trips the lints")]
+            #[allow(non_snake_case, unused_variables, clippy::unused_unit, reason = "a macro over tuples, the empty one included")]
+            unsafe fn chunk<'w>(
+                state: &Self::State,
+                table: &'w Table,
+                rows: Range<usize>,
+                change: Change,
+            ) -> Self::Chunk<'w> {
+                let ($($state,)*) = state;
+                // SAFETY: the promise of the caller, for each part; their access is disjoint, or registering it had panicked.
+                ($(unsafe { $data::chunk($state, table, rows.clone(), change) },)*)
+            }
+        }
+    };
+}
+
+all_tuples!(impl_chunk_data, 0, 15, D, s);
+
+impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
+    /// Calls `f` with contiguous slices of the components, at most [`chunk_rows`](crate::AffinitySettings::chunk_rows) long: a plain loop
+    /// over them is vectorised by the compiler, and `&mut` slices are marked as changed at once, not row by row.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Position(f32);
+    /// # #[derive(Component)] struct Velocity(f32);
+    /// fn drive(mut cars: AffineQuery<(&mut Position, &Velocity)>) {
+    ///     cars.par_iter_mut().for_each_chunk(|(positions, velocities): (&mut [Position], &[Velocity])| {
+    ///         for (position, velocity) in positions.iter_mut().zip(velocities) {
+    ///             position.0 += velocity.0;
+    ///         }
+    ///     });
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, drive.affine()).update();
+    /// ```
+    ///
+    /// # Panics
+    /// Also if a filter that applies to all queries (see `DefaultQueryFilters`) is in a sparse set: rows that match are not contiguous then. A component
+    /// of the data in a sparse set is a compile error.
+    #[track_caller]
+    pub fn for_each_chunk(self, f: impl Fn(D::Chunk<'w>) + Send + Sync) {
+        let (sweep, cost) = (self.sweep, self.cost);
+        assert!(
+            sweep.rows.is_contiguous(),
+            "for_each_chunk needs rows that are contiguous in their table, but a filter of this query (or one that applies to all \
+             queries) is a component in a sparse set: use for_each, or give that component table storage"
+        );
+        let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
+        let route = Route::choose(sweep.rows.total(), cost);
+        for_each_part(&route, &sweep.rows, cost, |part| {
+            part.for_each_range(&sweep.rows, |_, storage, rows| {
+                for chunk in pieces(rows, part.chunk_rows()) {
+                    // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint, each runs once, and this call consumes the iterator.
+                    f(unsafe { sweep.chunk(storage, chunk, change) });
+                }
+            });
+        });
+    }
+}
+
+impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
+    /// # Safety
+    /// As for [`ChunkData::chunk`], which this is for one storage of the sweep.
+    unsafe fn chunk(&self, storage: Storage, rows: Range<usize>, change: Change) -> D::Chunk<'w> {
+        let Some(table) = self.rows.table(TableId::from_u32(storage.index() as u32)) else { no_column::<D>() };
+        // SAFETY: the caller's promise.
+        unsafe { D::chunk(self.data, table, rows, change) }
+    }
+}
+
+/// `rows` in pieces of at most `length`.
+fn pieces(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let (start, end) = (rows.start as usize, rows.end as usize);
+    (start..end).step_by(length).map(move |piece| piece..end.min(piece + length))
+}

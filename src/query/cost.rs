@@ -1,0 +1,106 @@
+//! What a row costs at one call site, measured: decides whether a sweep is worth a round.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A sweep that takes one thread less than this stays on the leader, in nanoseconds. An empty round of two workers takes about 600 ns and
+/// halves the sweep at best, so it breaks even at 1,200.
+const WORTH_A_ROUND: u64 = 2_000;
+
+/// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from another core.
+const WORTH_A_RUN: u32 = 500;
+
+/// Sweeps of so many rows go parallel before anything is known: 0.5 ns a row is as cheap as rows get.
+const UNKNOWN_ROWS: u64 = 4096;
+
+/// Runs before anything is known: cuts at whole cache lines.
+const UNKNOWN_GRAIN: u32 = 64;
+
+/// The most rows that the cheapest sweep keeps together.
+const LONGEST_GRAIN: u32 = 1024;
+
+/// Fractions of a nanosecond that the average is kept in.
+const FRACTION: u64 = 256;
+
+/// One in so many parts is how much a new measurement counts.
+const SMOOTHING: u32 = 8;
+
+/// The smoothed cost of a row of one query parameter.
+///
+/// Relaxed everywhere: it is written by the leader alone, and a stale value costs nothing but time.
+#[derive(Debug, Default)]
+pub(crate) struct RowCost(AtomicU32);
+
+impl RowCost {
+    /// In 1/256 ns; `None` before the first measurement.
+    fn get(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|&cost| cost > 0)
+    }
+
+    /// Whether `rows` rows take one thread longer than a round pays for.
+    #[inline]
+    pub(crate) fn is_worth_a_round(&self, rows: u64) -> bool {
+        match self.get() {
+            Some(cost) => rows * u64::from(cost) >= WORTH_A_ROUND * FRACTION,
+            None => rows >= UNKNOWN_ROWS,
+        }
+    }
+
+    /// The fewest rows that a worker should be given.
+    pub(crate) fn grain(&self) -> u32 {
+        match self.get() {
+            Some(cost) => (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, LONGEST_GRAIN),
+            None => UNKNOWN_GRAIN,
+        }
+    }
+
+    /// Learns from one thread's sweep.
+    pub(crate) fn observe(&self, rows: u64, nanoseconds: u64) {
+        if rows == 0 {
+            return;
+        }
+        let measured = (nanoseconds * FRACTION / rows).clamp(1, u64::from(u32::MAX / SMOOTHING)) as u32;
+        let smoothed = match self.get() {
+            Some(cost) => (cost * (SMOOTHING - 1)).saturating_add(measured) / SMOOTHING,
+            None => measured,
+        };
+        self.0.store(smoothed.clamp(1, u32::MAX / SMOOTHING), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RowCost;
+
+    #[test]
+    fn cheap_rows_need_many_and_dear_rows_few() {
+        let cheap = RowCost::default();
+        assert!(!cheap.is_worth_a_round(100) && cheap.is_worth_a_round(10_000));
+        cheap.observe(1_000, 400);
+        assert!(!cheap.is_worth_a_round(4_000) && cheap.is_worth_a_round(6_000));
+        let dear = RowCost::default();
+        dear.observe(8, 80_000);
+        assert!(dear.is_worth_a_round(2));
+        assert_eq!(dear.grain(), 1);
+    }
+
+    #[test]
+    fn one_outlier_is_forgotten() {
+        let cost = RowCost::default();
+        cost.observe(1_000, 500);
+        cost.observe(1_000, 5_000_000);
+        for _ in 0..100 {
+            cost.observe(1_000, 500);
+        }
+        assert!(!cost.is_worth_a_round(2_000));
+    }
+
+    #[test]
+    fn extremes_do_not_overflow() {
+        let cost = RowCost::default();
+        for _ in 0..20 {
+            cost.observe(1, u64::MAX / 1_000);
+        }
+        assert!(cost.is_worth_a_round(1));
+        assert_eq!(cost.grain(), 1);
+    }
+}

@@ -1,0 +1,51 @@
+//! Which tables or archetypes a query visits, kept in a form that is quick to walk and to ask.
+
+use bevy::ecs::{
+    archetype::{ArchetypeGeneration, Archetypes},
+    query::{QueryData, QueryFilter, QueryState},
+};
+
+use crate::placement::Storage;
+
+/// The storages of one query, in ascending order.
+pub(crate) struct Matched {
+    generation: ArchetypeGeneration,
+    /// Whether whole tables match, so that tables are visited and not archetypes.
+    pub(super) dense: bool,
+    pub(super) storages: Vec<Storage>,
+    /// By number of the table or archetype.
+    contains: Vec<bool>,
+}
+
+impl Matched {
+    pub(super) fn new(dense: bool) -> Self {
+        Self { generation: ArchetypeGeneration::initial(), dense, storages: Vec::new(), contains: Vec::new() }
+    }
+
+    /// Takes over what `query`, which is up to date, matches now. Storages only ever come: one look suffices while no archetype is new.
+    pub(super) fn update<D: QueryData, F: QueryFilter>(&mut self, query: &QueryState<D, F>, archetypes: &Archetypes) {
+        if self.generation == archetypes.generation() && !self.storages.is_empty() {
+            return;
+        }
+        self.generation = archetypes.generation();
+        self.storages.clear();
+        if self.dense {
+            self.storages.extend(query.matched_tables().map(|table| Storage::Table(table.as_u32())));
+        } else {
+            let archetypes = query.matched_archetypes().map(|archetype| archetype.index() as u32);
+            self.storages.extend(archetypes.map(Storage::Archetype));
+        }
+        for storage in &self.storages {
+            let index = storage.index();
+            if self.contains.len() <= index {
+                self.contains.resize(index + 1, false);
+            }
+            self.contains[index] = true;
+        }
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, storage: Storage) -> bool {
+        self.contains.get(storage.index()).copied().unwrap_or(false)
+    }
+}

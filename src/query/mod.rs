@@ -1,0 +1,211 @@
+//! [`AffineQuery`]: Bevy's `Query` whose parallel iteration gives the same rows to the same core every time.
+
+mod chunk;
+mod cost;
+mod matched;
+mod par_iter;
+mod parts;
+mod scatter;
+mod sweep;
+
+pub use chunk::ChunkData;
+pub use par_iter::AffineParIter;
+
+pub use scatter::{Outbox, ScatterReport};
+
+use std::{fmt, ops::Deref};
+
+use bevy::{
+    ecs::{
+        change_detection::Tick,
+        component::StorageType,
+        entity_disabling::DefaultQueryFilters,
+        query::{
+            FilteredAccess, FilteredAccessSet, IterQueryData, QueryData, QueryFilter, QueryIter, QueryState,
+            ReadOnlyQueryData,
+        },
+        system::{ReadOnlySystemParam, SystemMeta, SystemParam, SystemParamValidationError},
+        world::unsafe_world_cell::UnsafeWorldCell,
+    },
+    prelude::{Query, World},
+};
+
+use cost::RowCost;
+use matched::Matched;
+use scatter::MailStore;
+use sweep::{Rows, Sweep};
+
+/// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by [`Deref`]), and parallel
+/// iteration on the pinned gang.
+///
+/// In a system that is not tagged with [`.affine()`](crate::IntoAffine::affine) it runs through Bevy's own `par_iter`, with one warning. Inside the
+/// closure of a parallel call every further parallel call runs on the spot.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Position(f32);
+/// #[derive(Component)]
+/// struct Velocity(f32);
+///
+/// fn drive(mut cars: AffineQuery<(&mut Position, &Velocity)>) {
+///     cars.par_iter_mut().for_each(|(mut position, velocity)| position.0 += velocity.0);
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins(AffinityParallelPlugin).add_systems(Update, drive.affine());
+/// let car = app.world_mut().spawn((Position(1.0), Velocity(0.5))).id();
+/// app.update();
+/// assert_eq!(app.world().get::<Position>(car).unwrap().0, 1.5);
+/// ```
+///
+/// There is no `DerefMut`: it would let safe code exchange the inner query for one of another world. Use [`reborrow`](Self::reborrow) for
+/// the `Query` methods that need `&mut self`.
+pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static = ()> {
+    query: Query<'w, 's, D, F>,
+    world: UnsafeWorldCell<'w>,
+    state: &'s AffineQueryState<D, F>,
+    last_run: Tick,
+    this_run: Tick,
+}
+
+/// The state of an [`AffineQuery`] between runs of its system.
+pub struct AffineQueryState<D: QueryData, F: QueryFilter> {
+    query: QueryState<D, F>,
+    /// The fetch states of `query`, which keeps its own to itself.
+    data: D::State,
+    filter: F::State,
+    matched: Matched,
+    cost: RowCost,
+    mail: MailStore,
+}
+
+impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
+    fn new(world: &mut World) -> Self {
+        // SAFETY: `init_access` is called before the state is used: `SystemParam`'s contract.
+        let query = unsafe { QueryState::<D, F>::new_unchecked(world) };
+        let data = D::init_state(world);
+        let filter = F::init_state(world);
+        // The states may record things when they are asked for their access, as those inside `query` were.
+        D::update_component_access(&data, &mut FilteredAccess::default());
+        F::update_component_access(&filter, &mut FilteredAccess::default());
+        let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
+        Self { query, data, filter, matched: Matched::new(dense), cost: RowCost::default(), mail: MailStore::default() }
+    }
+}
+
+/// Whether the filters that apply to all queries (disabled entities) tell by table.
+fn default_filters_are_dense(world: &World) -> bool {
+    let Some(filters) = world.get_resource::<DefaultQueryFilters>() else { return true };
+    let is_table = |id| world.components().get_info(id).is_some_and(|info| info.storage_type() == StorageType::Table);
+    filters.disabling_ids().all(is_table)
+}
+
+// SAFETY: `init_access` registers the access of the query, and panics if it conflicts with an earlier parameter; `get_param` uses just that.
+unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for AffineQuery<'_, '_, D, F> {
+    type State = AffineQueryState<D, F>;
+    type Item<'w, 's> = AffineQuery<'w, 's, D, F>;
+
+    fn init_state(world: &mut World) -> Self::State {
+        AffineQueryState::new(world)
+    }
+
+    fn init_access(
+        state: &Self::State,
+        system_meta: &mut SystemMeta,
+        component_access_set: &mut FilteredAccessSet,
+        world: &mut World,
+    ) {
+        state.query.init_access(Some(system_meta.name()), component_access_set, world.into());
+        // The own fetch states ask for the same access once more; nobody needs to hear of it twice.
+        let mut scratch = FilteredAccessSet::new();
+        D::init_nested_access(&state.data, Some(system_meta.name()), &mut scratch, world.into());
+        F::init_nested_access(&state.filter, Some(system_meta.name()), &mut scratch, world.into());
+    }
+
+    #[inline]
+    unsafe fn get_param<'w, 's>(
+        state: &'s mut Self::State,
+        system_meta: &SystemMeta,
+        world: UnsafeWorldCell<'w>,
+        change_tick: Tick,
+    ) -> Result<Self::Item<'w, 's>, SystemParamValidationError> {
+        state.query.update_archetypes_unsafe_world_cell(world);
+        D::update_archetypes(&mut state.data, world);
+        F::update_archetypes(&mut state.filter, world);
+        state.matched.update(&state.query, world.archetypes());
+        let state: &'s Self::State = state;
+        let (last_run, this_run) = (system_meta.get_last_run(), change_tick);
+        // SAFETY: the access is registered, says the caller; `update_archetypes_unsafe_world_cell` checked the world.
+        let query = unsafe { state.query.query_unchecked_manual_with_ticks(world, last_run, this_run) };
+        Ok(AffineQuery { query, world, state, last_run, this_run })
+    }
+}
+
+// SAFETY: read-only data is only read, by the query as by its parallel iteration.
+unsafe impl<'w, 's, D: ReadOnlyQueryData + 'static, F: QueryFilter + 'static> ReadOnlySystemParam
+    for AffineQuery<'w, 's, D, F>
+{
+}
+
+impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
+    /// A shorter-lived [`Query`] over the same entities, for the methods that need `&mut self`.
+    #[inline]
+    pub fn reborrow(&mut self) -> Query<'_, 's, D, F> {
+        self.query.reborrow()
+    }
+
+    /// Parallel iteration over read-only items.
+    #[inline]
+    pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
+        AffineParIter::new(self.query.as_readonly(), self.sweep::<D::ReadOnly>(), &self.state.cost, &self.state.mail)
+    }
+
+    /// Parallel iteration over items that can be written.
+    #[inline]
+    pub fn par_iter_mut(&mut self) -> AffineParIter<'_, 's, D, F>
+    where
+        D: IterQueryData,
+    {
+        let sweep = self.sweep::<D>();
+        AffineParIter::new(self.query.reborrow(), sweep, &self.state.cost, &self.state.mail)
+    }
+
+    /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not read-only: 'access' on [`Sweep`].
+    #[inline]
+    fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
+        Sweep {
+            rows: Rows { world: self.world, matched: &self.state.matched },
+            data: &self.state.data,
+            filter: &self.state.filter,
+            last_run: self.last_run,
+            this_run: self.this_run,
+        }
+    }
+}
+
+impl<'w, 's, D: QueryData, F: QueryFilter> Deref for AffineQuery<'w, 's, D, F> {
+    type Target = Query<'w, 's, D, F>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.query
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> fmt::Debug for AffineQuery<'_, '_, D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AffineQuery").field(&self.query).finish()
+    }
+}
+
+impl<'a, 's, D: QueryData, F: QueryFilter> IntoIterator for &'a AffineQuery<'_, 's, D, F> {
+    type Item = <D::ReadOnly as QueryData>::Item<'a, 's>;
+    type IntoIter = QueryIter<'a, 's, D::ReadOnly, F>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.query.iter()
+    }
+}

@@ -1,0 +1,84 @@
+//! Parallel iteration over an [`AffineQuery`](super::AffineQuery).
+
+use bevy::{
+    ecs::query::{IterQueryData, QueryFilter},
+    prelude::Query,
+    tasks::ComputeTaskPool,
+};
+
+use super::{
+    cost::RowCost,
+    parts::{Route, for_each_part, learn_here},
+    scatter::MailStore,
+    sweep::Sweep,
+};
+
+/// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
+///
+/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same ones every time, in order. A sweep that was
+/// measured to take less than a round pays for stays on the leader.
+///
+/// # Panics
+/// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
+#[must_use = "a parallel iterator does nothing until one of its methods is called"]
+pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
+    query: Query<'w, 's, D, F>,
+    pub(super) sweep: Sweep<'w, 's, D, F>,
+    pub(super) cost: &'s RowCost,
+    pub(super) mail: &'s MailStore,
+}
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
+    pub(super) fn new(
+        query: Query<'w, 's, D, F>,
+        sweep: Sweep<'w, 's, D, F>,
+        cost: &'s RowCost,
+        mail: &'s MailStore,
+    ) -> Self {
+        Self { query, sweep, cost, mail }
+    }
+
+    /// Calls `f` with each item, on all workers.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Age(u32);
+    /// fn grow_older(mut ages: AffineQuery<&mut Age>) {
+    ///     ages.par_iter_mut().for_each(|mut age| age.0 += 1);
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, grow_older.affine()).update();
+    /// ```
+    #[inline]
+    pub fn for_each(self, f: impl Fn(D::Item<'w, 's>) + Send + Sync) {
+        self.for_each_init(|| (), |(), item| f(item));
+    }
+
+    /// Calls `f` with each item and a value that `init` makes, once or more per worker: room for scratch memory.
+    pub fn for_each_init<T>(
+        self,
+        init: impl Fn() -> T + Send + Sync,
+        f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
+    ) {
+        let Self { query, sweep, cost, .. } = self;
+        match Route::choose(sweep.rows.total(), cost) {
+            Route::Bevy if ComputeTaskPool::try_get().is_some() => {
+                let (init, f) = (&init, &f);
+                query.par_iter_inner().for_each_init(init, |local, item| f(local, item));
+            }
+            Route::Here | Route::Bevy => learn_here(&sweep.rows, cost, || {
+                let mut local = init();
+                query.into_iter().for_each(|item| f(&mut local, item));
+            }),
+            route => for_each_part(&route, &sweep.rows, cost, |part| {
+                let mut local = init();
+                let mut cursor = sweep.cursor();
+                part.for_each_range(&sweep.rows, |_, storage, rows| {
+                    // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint, each runs once, and this call
+                    // consumes the iterator, so each row is visited once while its items can live.
+                    unsafe { cursor.visit(storage, rows, |item| f(&mut local, item)) };
+                });
+            }),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Dividing a sweep into parts and running them: on the gang, on Bevy's compute threads, or here.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use bevy::tasks::ComputeTaskPool;
+use log::warn;
+
+use super::{cost::RowCost, sweep::Rows};
+use crate::{
+    context::{Context, entered},
+    placement::{Placement, Storage},
+    pool::{in_round, now, running_on},
+    settings::SchedulerMode,
+};
+
+/// How one parallel call runs.
+pub(super) enum Route {
+    /// On the calling thread.
+    Here,
+    /// On Bevy's compute threads.
+    Bevy,
+    /// On the gang.
+    Gang(Arc<Context>),
+}
+
+impl Route {
+    /// The route for a sweep of `rows` rows on this thread.
+    pub(super) fn choose(rows: u64, cost: &RowCost) -> Self {
+        if in_round() {
+            // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
+            return Self::Here;
+        }
+        let Some(entered) = entered() else {
+            warn_untagged();
+            return Self::Bevy;
+        };
+        match entered.mode {
+            SchedulerMode::Serial => Self::Here,
+            SchedulerMode::Bevy => Self::Bevy,
+            SchedulerMode::LockStep if entered.context.pool.workers() == 1 => Self::Here,
+            SchedulerMode::LockStep if !cost.is_worth_a_round(rows) => Self::Here,
+            SchedulerMode::LockStep => Self::Gang(entered.context),
+        }
+    }
+}
+
+fn warn_untagged() {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if !WARNED.swap(true, Ordering::Relaxed) {
+        warn!(
+            "bevy_affinity: an AffineQuery runs through Bevy's par_iter because its system is not tagged: \
+             add `.affine()` to the system and `AffinityParallelPlugin` to the app"
+        );
+    }
+}
+
+/// Who owns which rows in one call.
+#[derive(Clone, Copy)]
+pub(super) enum Division<'a> {
+    /// As the placement says.
+    Placed(&'a Placement),
+    /// Each storage in so many even runs.
+    Even { parts: usize },
+}
+
+impl Division<'_> {
+    /// The rows of `part`; runs of different parts are disjoint, and together they are all `rows` rows.
+    #[inline]
+    pub(super) fn range(&self, storage: Storage, rows: u32, part: usize) -> Range<u32> {
+        match self {
+            Self::Placed(placement) => placement.get(storage).map_or(0..0, |runs| runs.range_of(part)),
+            Self::Even { parts } => {
+                let cut = |part: usize| (u64::from(rows) * part as u64).div_ceil(*parts as u64) as u32;
+                cut(part)..cut(part + 1)
+            }
+        }
+    }
+
+    /// The part whose range has `row`.
+    #[inline]
+    pub(super) fn owner(&self, storage: Storage, rows: impl FnOnce() -> u32, row: u32) -> usize {
+        match self {
+            Self::Placed(placement) => placement.get(storage).map_or(0, |runs| runs.owner_of(row)),
+            Self::Even { parts: 1 } => 0,
+            Self::Even { parts } => (u64::from(row) * *parts as u64 / u64::from(rows())) as usize,
+        }
+    }
+}
+
+/// One part of a divided sweep.
+pub(super) struct Part<'a> {
+    pub(super) index: usize,
+    pub(super) division: Division<'a>,
+    context: Option<&'a Context>,
+}
+
+/// The longest slice outside the gang, where no setting says otherwise: all there is.
+const WHOLE_RUNS: usize = u32::MAX as usize;
+
+impl Part<'_> {
+    /// All rows in one part.
+    pub(super) fn whole() -> Self {
+        Self { index: 0, division: Division::Even { parts: 1 }, context: None }
+    }
+
+    /// The most rows of a slice.
+    pub(super) fn chunk_rows(&self) -> usize {
+        self.context.map_or(WHOLE_RUNS, Context::chunk_rows)
+    }
+
+    /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order of storages, with the storage's place
+    /// in that order.
+    #[inline]
+    pub(super) fn for_each_range(&self, rows: &Rows<'_, '_>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
+        let core = self.context.and_then(|_| running_on());
+        let (mut all, mut same_core) = (0, 0);
+        for (ordinal, storage) in (0..).zip(rows.storages()) {
+            let range = self.division.range(storage, rows.count(storage), self.index);
+            if range.is_empty() {
+                continue;
+            }
+            let count = u64::from(range.end - range.start);
+            visit(ordinal, storage, range);
+            all += count;
+            if let (Division::Placed(placement), Some(core)) = (self.division, core)
+                && placement.get(storage).is_some_and(|runs| runs.sweep_on(self.index, core))
+            {
+                same_core += count;
+            }
+        }
+        if let (Some(context), Some(_)) = (self.context, core) {
+            context.affinity[self.index].add(all, same_core);
+        }
+    }
+}
+
+/// Runs `body` once for each part of a sweep, by the given route, and learns what a row costs.
+pub(super) fn for_each_part(route: &Route, rows: &Rows<'_, '_>, cost: &RowCost, body: impl Fn(&Part) + Sync) {
+    match route {
+        Route::Here => learn_here(rows, cost, || body(&Part::whole())),
+        Route::Bevy => on_compute_threads(&body),
+        Route::Gang(context) => {
+            let mut placement = context.placement();
+            place(&mut placement, rows, cost.grain());
+            on_gang(context, &placement, &body);
+            cost.observe(led_rows(&placement, rows), context.pool.last_led());
+        }
+    }
+}
+
+/// Brings the placement of all rows up to date.
+pub(super) fn place(placement: &mut Placement, rows: &Rows<'_, '_>, grain: u32) {
+    rows.storages().for_each(|storage| placement.place(storage, rows.count(storage), grain));
+}
+
+/// How many rows the leader owns.
+pub(super) fn led_rows(placement: &Placement, rows: &Rows<'_, '_>) -> u64 {
+    let led = |storage| placement.get(storage).map_or(0, |runs| runs.range_of(0).len() as u64);
+    rows.storages().map(led).sum()
+}
+
+/// One round of the gang.
+pub(super) fn on_gang(context: &Context, placement: &Placement, body: &(impl Fn(&Part) + Sync)) {
+    let division = Division::Placed(placement);
+    context.pool.run(|worker| body(&Part { index: worker.index(), division, context: Some(context) }));
+}
+
+/// Runs `body` on this thread and times it, so that the next call may go parallel.
+pub(super) fn learn_here(rows: &Rows<'_, '_>, cost: &RowCost, body: impl FnOnce()) {
+    let began = now();
+    body();
+    cost.observe(rows.total(), now() - began);
+}
+
+/// One task a compute thread, as Bevy's `par_iter` has by default.
+pub(super) fn on_compute_threads(body: &(impl Fn(&Part) + Sync)) {
+    let pool = ComputeTaskPool::try_get();
+    let parts = compute_threads();
+    let part = |index| Part { index, division: Division::Even { parts }, context: None };
+    match pool {
+        Some(pool) if parts > 1 => {
+            pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { body(&part(index)) })));
+        }
+        _ => body(&part(0)),
+    }
+}
+
+/// How many parts [`on_compute_threads`] makes.
+pub(super) fn compute_threads() -> usize {
+    ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num().max(1))
+}

@@ -1,0 +1,135 @@
+//! The messages on their way: a lane for each pair of sender and owner, whose memory is kept from call to call.
+
+use std::{
+    any::{Any, TypeId},
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bevy::prelude::Entity;
+use crossbeam_utils::CachePadded;
+
+use super::{Address, ScatterReport};
+use crate::{placement::Storage, query::sweep::Missing};
+
+/// A row that a message is for.
+type Destination = (Storage, u32);
+
+/// Messages from the rows of one part to the rows of another, in the order of the senders' rows.
+struct Lane<M> {
+    letters: VecDeque<(Destination, M)>,
+    /// For each storage of senders that sent something: its place in the order of storages, and how many letters.
+    segments: VecDeque<(u32, usize)>,
+}
+
+impl<M> Default for Lane<M> {
+    fn default() -> Self {
+        Self { letters: VecDeque::new(), segments: VecDeque::new() }
+    }
+}
+
+impl<M> Lane<M> {
+    #[inline]
+    fn push(&mut self, ordinal: u32, destination: Destination, message: M) {
+        match self.segments.back_mut() {
+            Some((last, count)) if *last == ordinal => *count += 1,
+            _ => self.segments.push_back((ordinal, 1)),
+        }
+        self.letters.push_back((destination, message));
+    }
+}
+
+/// All lanes of one call: `parts` x `parts`, by sender, then owner.
+///
+/// A lane is locked by its sender in the first phase and by its owner in the second: the locks are never contended, and are there to
+/// say so safely.
+pub(super) struct Mail<M> {
+    parts: usize,
+    lanes: Box<[CachePadded<Mutex<Lane<M>>>]>,
+}
+
+fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
+    // A panic while a lane was locked ends the call, and its mail is dropped whole.
+    lane.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<M> Mail<M> {
+    fn new(parts: usize) -> Self {
+        Self { parts, lanes: (0..parts * parts).map(|_| CachePadded::default()).collect() }
+    }
+
+    /// What the rows of `sender` send through.
+    pub(super) fn outbox<'a>(&'a self, sender: usize, address: Address<'a>) -> Outbox<'a, M> {
+        let lanes = &self.lanes[sender * self.parts..(sender + 1) * self.parts];
+        Outbox {
+            lanes: lanes.iter().map(|lane| lock(lane)).collect(),
+            address,
+            ordinal: 0,
+            report: ScatterReport::default(),
+        }
+    }
+
+    /// Hands over the messages to rows of `owner`: by the sender's storage, then (runs ascend with parts) by its row.
+    pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(Destination, M)) {
+        let lanes = self.lanes.iter().skip(owner).step_by(self.parts);
+        let mut lanes: Vec<_> = lanes.map(|lane| lock(lane)).collect();
+        let first = |lane: &&mut MutexGuard<'_, Lane<M>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
+        while let Some(lane) = lanes.iter_mut().min_by_key(first)
+            && let Some((_, count)) = lane.segments.pop_front()
+        {
+            lane.letters.drain(..count).for_each(|(destination, message)| deliver(destination, message));
+        }
+    }
+}
+
+/// Takes messages from the senders of a [`scatter`](crate::AffineParIter::scatter).
+pub struct Outbox<'a, M> {
+    lanes: Vec<MutexGuard<'a, Lane<M>>>,
+    address: Address<'a>,
+    /// The place of the sender's storage in the order of storages.
+    ordinal: u32,
+    report: ScatterReport,
+}
+
+impl<M> Outbox<'_, M> {
+    /// Sends `message` to `entity`, which applies it after all senders have sent. If there is no such entity, or it does not match the
+    /// receiving query, the message is dropped and counted.
+    #[inline]
+    pub fn send(&mut self, entity: Entity, message: M) {
+        match self.address.rows.find(entity) {
+            Ok((storage, row)) => {
+                let rows = || self.address.rows.count(storage);
+                let owner = self.address.division.owner(storage, rows, row);
+                self.lanes[owner].push(self.ordinal, (storage, row), message);
+            }
+            Err(Missing::Despawned) => self.report.despawned += 1,
+            Err(Missing::Unmatched) => self.report.unmatched += 1,
+        }
+    }
+
+    pub(super) fn begin_storage(&mut self, ordinal: u32) {
+        self.ordinal = ordinal;
+    }
+
+    pub(super) fn report(&self) -> ScatterReport {
+        self.report
+    }
+}
+
+/// The mail of one query between calls, by type of message.
+#[derive(Default)]
+pub(in crate::query) struct MailStore(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
+
+impl MailStore {
+    /// Empty mail for so many parts, with the memory of the last call.
+    pub(super) fn take<M: Send + 'static>(&self, parts: usize) -> Box<Mail<M>> {
+        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = store.remove(&TypeId::of::<M>()).and_then(|mail| mail.downcast::<Mail<M>>().ok());
+        kept.filter(|mail| mail.parts == parts).unwrap_or_else(|| Box::new(Mail::new(parts)))
+    }
+
+    /// Keeps the memory of mail that has been delivered.
+    pub(super) fn put_back<M: Send + 'static>(&self, mail: Box<Mail<M>>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(TypeId::of::<M>(), mail);
+    }
+}

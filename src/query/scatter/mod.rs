@@ -1,0 +1,251 @@
+//! Deferred updates to other entities: every worker posts what its rows have to say, then every owner applies what was sent to
+//! its rows. No locks on components, and the same result whatever the number of workers.
+//!
+//! The idea is that of multi_iterate_mut's second part (a buffer for each owner that others post to), with the written data left where it is:
+//! an owner applies messages to rows in its own cache.
+
+mod mail;
+
+pub(super) use mail::MailStore;
+pub use mail::Outbox;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bevy::ecs::query::{IterQueryData, QueryFilter};
+use log::warn;
+
+use super::{
+    AffineQuery,
+    cost::RowCost,
+    par_iter::AffineParIter,
+    parts::{Division, Part, Route, compute_threads, learn_here, led_rows, on_compute_threads, on_gang, place},
+    sweep::{Rows, Sweep},
+};
+use mail::Mail;
+
+/// What became of the messages of one [`scatter`](AffineParIter::scatter).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScatterReport {
+    /// Messages that were applied.
+    pub delivered: u64,
+    /// Messages to entities that do not exist; dropped.
+    pub despawned: u64,
+    /// Messages to entities that exist but do not match the receiving query; dropped.
+    pub unmatched: u64,
+}
+
+/// The counts of a [`ScatterReport`] while workers add to them.
+#[derive(Default)]
+struct Counts {
+    delivered: AtomicU64,
+    despawned: AtomicU64,
+    unmatched: AtomicU64,
+}
+
+impl Counts {
+    /// Relaxed: read after the round, which orders it.
+    fn add(&self, report: ScatterReport) {
+        self.delivered.fetch_add(report.delivered, Ordering::Relaxed);
+        self.despawned.fetch_add(report.despawned, Ordering::Relaxed);
+        self.unmatched.fetch_add(report.unmatched, Ordering::Relaxed);
+    }
+
+    fn into_report(self) -> ScatterReport {
+        ScatterReport {
+            delivered: self.delivered.into_inner(),
+            despawned: self.despawned.into_inner(),
+            unmatched: self.unmatched.into_inner(),
+        }
+    }
+}
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
+    /// Sends messages from the entities of this query to those of `receivers`, another [`AffineQuery`] of the same system.
+    ///
+    /// First `send` is called with each item of this query and an [`Outbox`]; when all have been, `receive` is called with each message and the item
+    /// of the entity it was sent to. Messages to one entity arrive in the order of the senders' rows. So what `send` reads is the
+    /// state before the call, and the result does not depend on the number of workers, nor on the mode.
+    ///
+    /// Messages to entities that do not exist or do not match are counted and dropped. If `send` or `receive` panics,
+    /// messages that were not applied are dropped.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Tower { target: Entity, damage: u32 }
+    /// #[derive(Component)]
+    /// struct Health(u32);
+    ///
+    /// fn shoot(towers: AffineQuery<&Tower>, mut targets: AffineQuery<&mut Health>) {
+    ///     towers.par_iter().scatter(
+    ///         &mut targets,
+    ///         |outbox, tower| outbox.send(tower.target, tower.damage),
+    ///         |mut health, damage| health.0 = health.0.saturating_sub(damage),
+    ///     );
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).add_systems(Update, shoot.affine());
+    /// let target = app.world_mut().spawn(Health(10)).id();
+    /// app.world_mut().spawn(Tower { target, damage: 3 });
+    /// app.update();
+    /// assert_eq!(app.world().get::<Health>(target).unwrap().0, 7);
+    /// ```
+    pub fn scatter<'r, M, D2, F2>(
+        self,
+        receivers: &mut AffineQuery<'_, 'r, D2, F2>,
+        send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
+        let mail = &receivers.state.mail;
+        let receivers = receivers.sweep::<D2>();
+        Scatter { senders: self.sweep, receivers, send, receive }.run(self.cost, mail)
+    }
+
+    /// As [`scatter`](Self::scatter), to entities of this same query.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// #[derive(Component)]
+    /// struct Particle { heat: f32, neighbour: Entity }
+    ///
+    /// fn conduct(mut particles: AffineQuery<&mut Particle>) {
+    ///     particles.par_iter_mut().scatter_within(
+    ///         |outbox, mut particle| {
+    ///             let share = particle.heat * 0.1;
+    ///             particle.heat -= share;
+    ///             outbox.send(particle.neighbour, share);
+    ///         },
+    ///         |mut particle, share| particle.heat += share,
+    ///     );
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, conduct.affine()).update();
+    /// ```
+    pub fn scatter_within<M: Send + 'static>(
+        self,
+        send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
+        receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
+    ) -> ScatterReport {
+        Scatter { senders: self.sweep, receivers: self.sweep, send, receive }.run(self.cost, self.mail)
+    }
+}
+
+/// One call of `scatter`.
+///
+/// # Invariant (items)
+/// Both closures take items of any lifetime, so no item outlives the call it was passed to: rows may be visited again.
+struct Scatter<'w, 's, 'v, 'r, D: IterQueryData, F: QueryFilter, D2: IterQueryData, F2: QueryFilter, S, R> {
+    senders: Sweep<'w, 's, D, F>,
+    receivers: Sweep<'v, 'r, D2, F2>,
+    send: S,
+    receive: R,
+}
+
+impl<'s, 'r, D, F, D2, F2, S, R> Scatter<'_, 's, '_, 'r, D, F, D2, F2, S, R>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    D2: IterQueryData,
+    F2: QueryFilter,
+{
+    fn run<M>(&self, cost: &RowCost, store: &MailStore) -> ScatterReport
+    where
+        M: Send + 'static,
+        S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
+        R: for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
+    {
+        let counts = Counts::default();
+        let route = Route::choose(self.senders.rows.total(), cost);
+        let parts = match &route {
+            Route::Here => 1,
+            Route::Bevy => compute_threads(),
+            Route::Gang(context) => context.pool.workers(),
+        };
+        let mail = store.take::<M>(parts);
+        let post = |part: &Part| counts.add(self.post(part, &mail));
+        let deliver = |part: &Part| counts.add(self.deliver(part, &mail));
+        match &route {
+            Route::Here => learn_here(&self.senders.rows, cost, || {
+                post(&Part::whole());
+                deliver(&Part::whole());
+            }),
+            Route::Bevy => {
+                on_compute_threads(&post);
+                on_compute_threads(&deliver);
+            }
+            Route::Gang(context) => {
+                let mut placement = context.placement();
+                place(&mut placement, &self.senders.rows, cost.grain());
+                place(&mut placement, &self.receivers.rows, cost.grain());
+                on_gang(context, &placement, &post);
+                let posting = context.pool.last_led();
+                on_gang(context, &placement, &deliver);
+                let led = led_rows(&placement, &self.senders.rows);
+                cost.observe(led, posting + context.pool.last_led());
+            }
+        }
+        store.put_back(mail);
+        let report = counts.into_report();
+        warn_undelivered(&report);
+        report
+    }
+
+    /// Phase 1: the rows of a part send.
+    fn post<M>(&self, part: &Part, mail: &Mail<M>) -> ScatterReport
+    where
+        S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>),
+    {
+        let mut outbox = mail.outbox(part.index, Address { rows: self.receivers.rows, division: part.division });
+        let mut cursor = self.senders.cursor();
+        part.for_each_range(&self.senders.rows, |ordinal, storage, rows| {
+            outbox.begin_storage(ordinal);
+            // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint and each runs once; 'items' on the type.
+            unsafe { cursor.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };
+        });
+        outbox.report()
+    }
+
+    /// Phase 2: a part applies what was sent to its rows.
+    fn deliver<M>(&self, part: &Part, mail: &Mail<M>) -> ScatterReport
+    where
+        R: for<'i> Fn(D2::Item<'i, 'r>, M),
+    {
+        let mut report = ScatterReport::default();
+        let mut cursor = self.receivers.cursor();
+        mail.drain_for(part.index, |(storage, row), message| {
+            // SAFETY: 'access' on `Sweep`; the division gives each row one owner, which alone visits it; 'items' on the type.
+            match unsafe { cursor.item(storage, row) } {
+                Some(item) => {
+                    (self.receive)(D2::shrink(item), message);
+                    report.delivered += 1;
+                }
+                None => report.unmatched += 1,
+            }
+        });
+        report
+    }
+}
+
+/// Finds the part that owns an entity.
+struct Address<'a> {
+    rows: Rows<'a, 'a>,
+    division: Division<'a>,
+}
+
+fn warn_undelivered(report: &ScatterReport) {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if report.despawned > 0 && !WARNED.swap(true, Ordering::Relaxed) {
+        warn!(
+            "bevy_affinity: scatter dropped {} messages to entities that do not exist (said once; `ScatterReport` counts them)",
+            report.despawned
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! The contract with the ECS: visiting ranges of rows from several threads at once.
+
+use std::ops::Range;
+
+use bevy::ecs::{
+    archetype::{Archetype, ArchetypeEntity, ArchetypeId},
+    change_detection::Tick,
+    query::{IterQueryData, QueryFilter},
+    storage::{Table, TableId, TableRow},
+    world::unsafe_world_cell::UnsafeWorldCell,
+};
+use bevy::prelude::Entity;
+use nonmax::NonMaxU32;
+
+use super::matched::Matched;
+use crate::placement::Storage;
+
+/// Where the rows of a query are, without what they hold.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'w, 's> {
+    pub(super) world: UnsafeWorldCell<'w>,
+    pub(super) matched: &'s Matched,
+}
+
+impl<'w, 's> Rows<'w, 's> {
+    /// The tables or archetypes that match, in ascending order.
+    pub(super) fn storages(&self) -> impl Iterator<Item = Storage> + use<'s> {
+        self.matched.storages.iter().copied()
+    }
+
+    /// Whether tables are visited, in which rows are contiguous.
+    pub(super) fn is_contiguous(&self) -> bool {
+        self.matched.dense
+    }
+
+    /// How many rows `storage` has.
+    #[inline]
+    pub(super) fn count(&self, storage: Storage) -> u32 {
+        match storage {
+            Storage::Table(table) => self.table(TableId::from_u32(table)).map_or(0, Table::entity_count),
+            Storage::Archetype(archetype) => self.archetype(archetype).map_or(0, Archetype::len),
+        }
+    }
+
+    /// All rows of the storages that match, those that a filter on rows will skip included.
+    pub(super) fn total(&self) -> u64 {
+        self.storages().map(|storage| u64::from(self.count(storage))).sum()
+    }
+
+    /// Where `entity` is visited, if it exists and its archetype matches.
+    #[inline]
+    pub(super) fn find(&self, entity: Entity) -> Result<(Storage, u32), Missing> {
+        let location = self.world.entities().get_spawned(entity).map_err(|_| Missing::Despawned)?;
+        let (storage, row) = match self.matched.dense {
+            true => (Storage::Table(location.table_id.as_u32()), location.table_row.index()),
+            false => (Storage::Archetype(location.archetype_id.index() as u32), location.archetype_row.index()),
+        };
+        self.matched.contains(storage).then_some((storage, row as u32)).ok_or(Missing::Unmatched)
+    }
+
+    #[inline]
+    pub(super) fn table(&self, table: TableId) -> Option<&'w Table> {
+        // SAFETY: 'access' on `Sweep`: of a table only its entities, and the columns of the query, are read or written.
+        unsafe { self.world.storages() }.tables.get(table)
+    }
+
+    #[inline]
+    fn archetype(&self, archetype: u32) -> Option<&'w Archetype> {
+        self.world.archetypes().get(ArchetypeId::new(archetype as usize))
+    }
+}
+
+/// Why an entity is not visited.
+pub(super) enum Missing {
+    Despawned,
+    Unmatched,
+}
+
+/// A query's rows, ready to be visited in ranges from any thread.
+///
+/// # Invariant (access)
+/// Made only by `AffineQuery`, whose `SystemParam` registered the access of `D` and `F` with the scheduler, in the world that all the
+/// states belong to. For as long as it is used nobody else touches that data, and the world's structure stays as it is; for data that is not
+/// read-only its user borrows the `AffineQuery` mutably. Whoever visits rows takes care that no row is visited by two
+/// threads, or twice while an item of it is still alive.
+pub(super) struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
+    pub(super) rows: Rows<'w, 's>,
+    pub(super) data: &'s D::State,
+    pub(super) filter: &'s F::State,
+    pub(super) last_run: Tick,
+    pub(super) this_run: Tick,
+}
+
+impl<D: IterQueryData, F: QueryFilter> Clone for Sweep<'_, '_, D, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: IterQueryData, F: QueryFilter> Copy for Sweep<'_, '_, D, F> {}
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
+    /// One thread's means to visit rows.
+    pub(super) fn cursor(&self) -> Cursor<'w, 's, D, F> {
+        // SAFETY: 'access' on the type: the state belongs to the world, and access is registered.
+        let data = unsafe { D::init_fetch(self.rows.world, self.data, self.last_run, self.this_run) };
+        // SAFETY: as above.
+        let filter = unsafe { F::init_fetch(self.rows.world, self.filter, self.last_run, self.this_run) };
+        Cursor { sweep: *self, data, filter, at: At::Nowhere }
+    }
+}
+
+/// One thread's position in a [`Sweep`].
+pub(super) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
+    sweep: Sweep<'w, 's, D, F>,
+    data: D::Fetch<'w>,
+    filter: F::Fetch<'w>,
+    at: At<'w>,
+}
+
+/// The storage that the fetches of a [`Cursor`] were set to.
+#[derive(Clone, Copy)]
+enum At<'w> {
+    Nowhere,
+    Table(u32, &'w [Entity]),
+    Archetype(u32, &'w [ArchetypeEntity]),
+}
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
+    /// Calls `visit` with the item of each of `rows` that passes the filters, in order.
+    ///
+    /// # Safety
+    /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of them that was handed out before is
+    /// still alive.
+    #[inline]
+    pub(super) unsafe fn visit(&mut self, storage: Storage, rows: Range<u32>, visit: impl FnMut(D::Item<'w, 's>)) {
+        let range = rows.start as usize..rows.end as usize;
+        match self.enter(storage) {
+            At::Table(_, entities) => {
+                let rows = entities[range].iter().zip(rows).map(|(&entity, row)| (entity, table_row(row)));
+                // SAFETY: the rows are in the table just entered; the rest is the caller's promise.
+                unsafe { self.visit_entered(rows, visit) };
+            }
+            At::Archetype(_, entities) => {
+                let rows = entities[range].iter().map(|entity| (entity.id(), entity.table_row()));
+                // SAFETY: the rows are in the archetype just entered; the rest is the caller's promise.
+                unsafe { self.visit_entered(rows, visit) };
+            }
+            At::Nowhere => {}
+        }
+    }
+
+    /// # Safety
+    /// The rows are in the storage entered last, and as for [`Self::visit`].
+    #[inline]
+    unsafe fn visit_entered(
+        &self,
+        rows: impl Iterator<Item = (Entity, TableRow)>,
+        mut visit: impl FnMut(D::Item<'w, 's>),
+    ) {
+        // Copies on the stack: the compiler sees that what `visit` writes is not the column's address, and vectorises.
+        let (mut data, mut filter) = (self.data.clone(), self.filter.clone());
+        let Sweep { data: data_state, filter: filter_state, .. } = self.sweep;
+        rows.for_each(|(entity, row)| {
+            // SAFETY: the storage was entered and the row is in it: the caller's promise.
+            if !unsafe { F::filter_fetch(filter_state, &mut filter, entity, row) } {
+                return;
+            }
+            // SAFETY: as above; no other item of this row is alive, says the caller.
+            if let Some(item) = unsafe { D::fetch(data_state, &mut data, entity, row) } {
+                visit(item);
+            }
+        });
+    }
+
+    /// The item of one row, if it passes the filters.
+    ///
+    /// # Safety
+    /// As for [`Self::visit`], for as long as the item lives.
+    #[inline]
+    pub(super) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
+        let (entity, row) = match self.enter(storage) {
+            At::Table(_, entities) => (entities[row as usize], table_row(row)),
+            At::Archetype(_, entities) => (entities[row as usize].id(), entities[row as usize].table_row()),
+            At::Nowhere => return None,
+        };
+        // SAFETY: the storage was entered and the row is in it: indexing checked.
+        if !unsafe { F::filter_fetch(self.sweep.filter, &mut self.filter, entity, row) } {
+            return None;
+        }
+        // SAFETY: as above; no other item of this row is alive, says the caller.
+        unsafe { D::fetch(self.sweep.data, &mut self.data, entity, row) }
+    }
+
+    #[inline]
+    fn enter(&mut self, storage: Storage) -> At<'w> {
+        match (storage, self.at) {
+            (Storage::Table(table), At::Table(entered, _)) if table == entered => {}
+            (Storage::Archetype(archetype), At::Archetype(entered, _)) if archetype == entered => {}
+            _ => self.at = self.set(storage).unwrap_or(At::Nowhere),
+        }
+        self.at
+    }
+
+    fn set(&mut self, storage: Storage) -> Option<At<'w>> {
+        let Sweep { rows, data, filter, .. } = self.sweep;
+        match storage {
+            Storage::Table(index) => {
+                let table = rows.table(TableId::from_u32(index))?;
+                // SAFETY: the table matches, and the states belong to its world: 'access' on `Sweep`.
+                unsafe { D::set_table(&mut self.data, data, table) };
+                // SAFETY: as above.
+                unsafe { F::set_table(&mut self.filter, filter, table) };
+                Some(At::Table(index, table.entities()))
+            }
+            Storage::Archetype(index) => {
+                let archetype = rows.archetype(index)?;
+                let table = rows.table(archetype.table_id())?;
+                // SAFETY: the archetype matches, the table is its own, and the states belong to their world: 'access' on `Sweep`.
+                unsafe { D::set_archetype(&mut self.data, data, archetype, table) };
+                // SAFETY: as above.
+                unsafe { F::set_archetype(&mut self.filter, filter, archetype, table) };
+                Some(At::Archetype(index, archetype.entities()))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn table_row(row: u32) -> TableRow {
+    // SAFETY: a row is less than the number of rows of its table, which is a `u32`.
+    TableRow::new(unsafe { NonMaxU32::new_unchecked(row) })
+}

@@ -1,0 +1,101 @@
+//! What runs around a tagged system: entering the context before, timing it after.
+
+use std::sync::Arc;
+
+use bevy::{
+    ecs::{
+        change_detection::Tick,
+        query::FilteredAccessSet,
+        system::{Adapt, NonSendMarker, RunSystemError, SystemIn, SystemMeta, SystemParam, SystemParamValidationError},
+        world::unsafe_world_cell::UnsafeWorldCell,
+    },
+    prelude::{Res, System, World},
+};
+
+use crate::{
+    context::{Entered, SystemScope, SystemTiming, WorldContext, enter as enter_context, entered},
+    pool::now,
+    settings::{AffinitySettings, SchedulerMode},
+};
+
+/// The first half of every tagged system: runs on the leader's thread and hands it mode, pool and placement.
+pub(super) fn enter(
+    _leader: NonSendMarker,
+    _exclusive: Exclusive,
+    mode: Option<Res<SchedulerMode>>,
+    settings: Option<Res<AffinitySettings>>,
+    world_context: Option<Res<WorldContext>>,
+) {
+    // Without the plugin a tagged system is an ordinary one: its queries say so when they are iterated.
+    if let (Some(mode), Some(settings), Some(world_context)) = (mode, settings, world_context) {
+        enter_context(Entered { mode: *mode, context: world_context.for_settings(&settings) });
+    }
+}
+
+/// Keeps all systems that touch the world from running beside a tagged one, if [`AffinitySettings::exclusive`] says so.
+///
+/// It claims all access rather than Bevy's exclusive flag: with that, the deferred effects of a system would be applied at other points by one
+/// executor than by the other.
+pub(super) struct Exclusive;
+
+// SAFETY: it accesses nothing; what it claims only keeps others away.
+unsafe impl SystemParam for Exclusive {
+    type State = ();
+    type Item<'w, 's> = Self;
+
+    fn init_state(_: &mut World) {}
+
+    fn init_access(_: &(), _: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
+        if world.get_resource::<AffinitySettings>().is_some_and(|settings| settings.exclusive) {
+            access.write_all();
+        }
+    }
+
+    unsafe fn get_param<'w, 's>(
+        _: &'s mut (),
+        _: &SystemMeta,
+        _: UnsafeWorldCell<'w>,
+        _: Tick,
+    ) -> Result<Self, SystemParamValidationError> {
+        Ok(Self)
+    }
+}
+
+/// Runs a tagged system in a scope of its own and records how long it took.
+pub(super) struct Tagged {
+    timing: Arc<SystemTiming>,
+    listed: bool,
+}
+
+impl Tagged {
+    pub(super) fn new(name: String) -> Self {
+        Self { timing: Arc::new(SystemTiming::new(name)), listed: false }
+    }
+
+    fn record(&mut self, nanoseconds: u64) {
+        self.timing.record(nanoseconds);
+        if !self.listed
+            && let Some(entered) = entered()
+        {
+            entered.context.systems.list(self.timing.clone());
+            self.listed = true;
+        }
+    }
+}
+
+impl<S: System<In = (), Out = ()>> Adapt<S> for Tagged {
+    type In = ();
+    type Out = ();
+
+    fn adapt(
+        &mut self,
+        input: (),
+        run_system: impl FnOnce(SystemIn<'_, S>) -> Result<(), RunSystemError>,
+    ) -> Result<(), RunSystemError> {
+        let _scope = SystemScope::open();
+        let began = now();
+        let result = run_system(input);
+        self.record(now() - began);
+        result
+    }
+}

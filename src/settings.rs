@@ -1,0 +1,87 @@
+//! What a user sets: how many workers, where they stay, how long they stay awake, and how systems are scheduled.
+
+use std::time::Duration;
+
+use bevy::prelude::{ReflectDefault, ReflectResource, Resource};
+use bevy::reflect::Reflect;
+
+/// How many workers a gang has. The leader (the thread that runs the tagged systems) counts as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+pub enum WorkerCount {
+    /// As many as can run at once: no more than the affinity mask of the process has cores, nor than
+    /// [`std::thread::available_parallelism`], which knows of CPU quotas.
+    #[default]
+    Auto,
+    /// This many, with a warning if there are fewer cores. `Exactly(1)` sweeps on the leader alone; 0 counts as 1.
+    Exactly(usize),
+}
+
+/// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would inherit that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+pub enum Pinning {
+    /// Each worker on one core of its own: rows stay in that core's caches.
+    #[default]
+    Core,
+    /// Each worker on the cores that share a last-level cache with its core: the system may move it, but not far. Linux and
+    /// Android only; elsewhere it counts as [`Pinning::Off`], with one warning.
+    CacheDomain,
+    /// Wherever the system puts them.
+    Off,
+}
+
+/// Settings of the plugin, and of a pool without an app. Insert the resource before the plugin or change it while the app runs:
+/// changes apply between rounds, before the next tagged system.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// App::new()
+///     .insert_resource(AffinitySettings { workers: WorkerCount::Exactly(2), ..default() })
+///     .add_plugins(AffinityParallelPlugin);
+/// ```
+#[derive(Resource, Clone, Debug, PartialEq, Eq, Reflect)]
+#[reflect(Resource, Default)]
+pub struct AffinitySettings {
+    /// How many workers take part. Default: [`WorkerCount::Auto`].
+    pub workers: WorkerCount,
+    /// Where the worker threads may run. Default: [`Pinning::Core`].
+    pub pinning: Pinning,
+    /// The most rows of a table that a worker sweeps in one piece, which is the longest slice that
+    /// [`for_each_chunk`](crate::AffineParIter::for_each_chunk) passes on. Default: 4,096 rows, 16 KiB of an `f32` column: two such
+    /// columns fit a first-level cache. 0 counts as 1.
+    pub chunk_rows: usize,
+    /// How long a worker stays awake after its last round before it blocks. Longer keeps the first round of the next system
+    /// fast, shorter leaves the core to others. Default: 50 us, about two wake-ups of a blocked thread.
+    pub spin: Duration,
+    /// Whether tagged systems keep every other system from running beside them, so that the gang has the cores to itself.
+    /// Read when a system is initialised (before its first run), so set it before the plugin. Default: off.
+    pub exclusive: bool,
+}
+
+impl Default for AffinitySettings {
+    fn default() -> Self {
+        Self {
+            workers: WorkerCount::Auto,
+            pinning: Pinning::Core,
+            chunk_rows: 4096,
+            spin: Duration::from_micros(50),
+            exclusive: false,
+        }
+    }
+}
+
+/// How the parallel calls of tagged systems run. A resource; live: each tagged system reads it when it starts. All modes
+/// give the same results.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Resource, Default)]
+#[non_exhaustive]
+pub enum SchedulerMode {
+    /// On the pinned gang: each worker sweeps the same rows every time. Sweeps that cost less than a round stay on the leader.
+    #[default]
+    LockStep,
+    /// Through Bevy's own `par_iter`, on its compute threads.
+    Bevy,
+    /// On the leader alone.
+    Serial,
+}

@@ -1,0 +1,66 @@
+//! The one switch between `std` and [loom](https://docs.rs/loom): everything a protocol of this crate synchronises with
+//! comes from here, so that the code that ships is the code that is model-checked.
+//!
+//! Build with `RUSTFLAGS=--cfg=affinity_loom` for the second meaning. The flag has a name of its own because a bare
+//! `loom` would switch Bevy's dependencies too.
+
+#[cfg(not(affinity_loom))]
+pub(crate) use std::{
+    cell::UnsafeCell,
+    hint::spin_loop,
+    sync::{
+        Condvar, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+    },
+};
+
+#[cfg(affinity_loom)]
+pub(crate) use loom::{
+    hint::spin_loop,
+    sync::{
+        Condvar, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+    },
+};
+
+/// Loom's cell, with the accessors of the standard one, checks that no two threads touch it at a time.
+#[cfg(affinity_loom)]
+#[derive(Debug, Default)]
+pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+
+#[cfg(affinity_loom)]
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::cell::UnsafeCell::new(value))
+    }
+}
+
+/// Reads and writes of a cell through closures: the shape that loom can watch.
+pub(crate) trait CellAccess<T> {
+    fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R;
+    fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R;
+}
+
+impl<T> CellAccess<T> for UnsafeCell<T> {
+    #[inline]
+    fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        #[cfg(not(affinity_loom))]
+        return read(self.get());
+        #[cfg(affinity_loom)]
+        return self.0.with(read);
+    }
+
+    #[inline]
+    fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+        #[cfg(not(affinity_loom))]
+        return write(self.get());
+        #[cfg(affinity_loom)]
+        return self.0.with_mut(write);
+    }
+}
+
+/// Locks, whether or not a thread panicked while it held the lock: what this crate guards stays consistent at every step.
+#[inline]
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

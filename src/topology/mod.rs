@@ -1,0 +1,123 @@
+//! The one door to the operating system: which cores this process may use, what they share, and how to keep a
+//! thread on them.
+//!
+//! The cores come from the affinity mask and never from counting `0..n`: under `taskset`, in a container or in a
+//! cpuset, core 0 may not be ours.
+
+mod cpulist;
+mod pin;
+mod sysfs;
+
+pub use pin::{PinError, current_core, pin_current_thread, pin_current_thread_to, unpin_current_thread};
+
+use std::fmt;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::thread;
+
+/// A hardware thread, by the number the operating system gives it.
+///
+/// Not the index of a worker: worker 0 may well run on core 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CoreId(pub(crate) usize);
+
+impl CoreId {
+    /// The number the operating system uses for this core.
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl fmt::Display for CoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What is known of one core.
+///
+/// The numbers of physical cores and cache domains count from 0 over the cores in use; they only serve to compare
+/// cores with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// The hardware thread.
+    pub id: CoreId,
+    /// 0 for the first usable hardware thread of a physical core, 1 and up for its SMT siblings.
+    pub sibling_rank: usize,
+    /// The physical core; hardware threads with the same number share its execution units.
+    pub physical: usize,
+    /// Cores with the same number share a last-level cache.
+    pub cache_domain: usize,
+    /// 0 for the fastest cores, 1 and up for slower (efficiency) cores.
+    pub efficiency: usize,
+    /// The socket.
+    pub package: usize,
+}
+
+impl Core {
+    /// Sorts cores into the order in which workers take them.
+    ///
+    /// SMT siblings come after everything else, because two threads on one physical core each get about half of
+    /// it, which is less than an efficiency core gives.
+    fn worker_order(&self) -> impl Ord + use<> {
+        (self.sibling_rank, self.efficiency, self.package, self.cache_domain, self.physical, self.id)
+    }
+}
+
+/// The cores that this process may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// In the order in which workers should take them: physical cores before SMT siblings, performance before
+    /// efficiency cores, and within that one cache domain is filled before the next.
+    ///
+    /// Empty where the system does not tell; nothing can be pinned then.
+    pub cores: Vec<Core>,
+    /// How many threads can really run at once: a cgroup quota may allow fewer than there are cores.
+    pub available: usize,
+}
+
+impl Topology {
+    /// The topology as it was at the first call in this process.
+    ///
+    /// It is kept because a pinned thread, and every thread it starts, is told of its own core only. The first
+    /// call must therefore come before the program pins a thread by other means; the functions of this module
+    /// make it themselves.
+    pub fn get() -> &'static Self {
+        static TOPOLOGY: OnceLock<Topology> = OnceLock::new();
+        TOPOLOGY.get_or_init(Self::detect)
+    }
+
+    /// How many workers can run at once without sharing a core; at least 1.
+    pub fn parallelism(&self) -> usize {
+        match self.cores.len() {
+            0 => self.available,
+            cores => self.available.min(cores),
+        }
+    }
+
+    /// The cores that share a last-level cache with `core`, itself included, in workers' order.
+    ///
+    /// Empty if `core` is none of ours.
+    pub fn sharing_cache(&self, core: CoreId) -> Vec<CoreId> {
+        let domain = self.find(core).map(|core| core.cache_domain);
+        self.cores.iter().filter(|other| Some(other.cache_domain) == domain).map(|other| other.id).collect()
+    }
+
+    fn find(&self, id: CoreId) -> Option<&Core> {
+        self.cores.iter().find(|core| core.id == id)
+    }
+
+    /// Asks the system, which answers for the calling thread.
+    fn detect() -> Self {
+        let allowed: Vec<_> =
+            core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| CoreId(core.id)).collect();
+        // Only Linux and Android have this folder. Without it all cores count as alike, which is the best that
+        // can be said elsewhere.
+        let mut cores = sysfs::describe(Path::new("/sys/devices"), &allowed);
+        cores.sort_by_key(Core::worker_order);
+        Self { cores, available: thread::available_parallelism().map_or(1, usize::from) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

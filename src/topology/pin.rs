@@ -1,0 +1,115 @@
+//! Keeping the calling thread on chosen cores.
+//!
+//! A thread inherits the cores of the thread that starts it, so a pinned thread must not start others that are meant
+//! to be free.
+
+use std::error::Error;
+use std::fmt;
+
+use super::{CoreId, Topology};
+
+/// Why a thread was not pinned. It runs where it could run before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PinError {
+    /// The core is not among those that this process may use.
+    NotOurs(CoreId),
+    /// The system knows the cores but said no: containers may forbid pinning, and a core may have been taken away
+    /// since the program started.
+    Refused(Vec<CoreId>),
+    /// The system offers no way to keep a thread to several cores.
+    Unsupported,
+}
+
+impl fmt::Display for PinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotOurs(core) => {
+                write!(f, "this process may not use core {core}")
+            }
+            Self::Refused(cores) => {
+                let cores: Vec<_> = cores.iter().map(CoreId::to_string).collect();
+                let cores = cores.join(", ");
+                write!(f, "the system refused to keep a thread on core {cores}")
+            }
+            Self::Unsupported => {
+                write!(f, "this system cannot keep a thread to a set of cores")
+            }
+        }
+    }
+}
+
+impl Error for PinError {}
+
+/// Keeps the calling thread on `core`. On macOS this is a hint only, and Apple's own processors refuse it.
+///
+/// # Errors
+///
+/// If the core is not ours or the system refuses; the thread then stays as it was.
+pub fn pin_current_thread(core: CoreId) -> Result<(), PinError> {
+    check_ours(&[core])?;
+    let pinned = core_affinity::set_for_current(core_affinity::CoreId { id: core.index() });
+    pinned.then_some(()).ok_or_else(|| PinError::Refused(vec![core]))
+}
+
+/// Keeps the calling thread to `cores`, among which the system may move it.
+///
+/// # Errors
+///
+/// If a core is not ours, if the system refuses, and always on systems other than Linux and Android; the thread then
+/// stays as it was.
+pub fn pin_current_thread_to(cores: &[CoreId]) -> Result<(), PinError> {
+    check_ours(cores)?;
+    set_mask(cores)
+}
+
+/// Lets the calling thread run on every core that this process may use.
+///
+/// # Errors
+///
+/// As [`pin_current_thread_to`]. A new thread, started by one that is not pinned, is free on every system.
+pub fn unpin_current_thread() -> Result<(), PinError> {
+    let cores: Vec<_> = Topology::get().cores.iter().map(|core| core.id).collect();
+    set_mask(&cores)
+}
+
+/// Refuses cores outside the affinity mask.
+///
+/// The mask holds no core that the system calls below cannot express, so they need no check of their own. Asking for
+/// the topology also makes sure that it is read before the first thread is pinned.
+fn check_ours(cores: &[CoreId]) -> Result<(), PinError> {
+    let topology = Topology::get();
+    match cores.iter().find(|core| topology.find(**core).is_none()) {
+        Some(foreign) => Err(PinError::NotOurs(*foreign)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn set_mask(cores: &[CoreId]) -> Result<(), PinError> {
+    let mut set = rustix::thread::CpuSet::new();
+    for core in cores {
+        set.set(core.index());
+    }
+    // The kernel's reason is left out: a core that went offline and an empty set are both 'invalid argument'.
+    rustix::thread::sched_setaffinity(None, &set).map_err(|_| PinError::Refused(cores.to_vec()))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn set_mask(_cores: &[CoreId]) -> Result<(), PinError> {
+    Err(PinError::Unsupported)
+}
+
+/// The core that the calling thread is on, where the system tells. Unless it is pinned it may move at once.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub fn current_core() -> Option<CoreId> {
+    Some(CoreId(rustix::thread::sched_getcpu()))
+}
+
+/// The core that the calling thread is on, where the system tells. Unless it is pinned it may move at once.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub fn current_core() -> Option<CoreId> {
+    None
+}
+
+#[cfg(test)]
+mod tests;

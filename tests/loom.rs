@@ -1,0 +1,134 @@
+//! The lock-step protocol under loom: every schedule (within the stated number of preemptions) of small gangs.
+//!
+//! `RUSTFLAGS=--cfg=affinity_loom cargo test --release --test loom`
+#![cfg(affinity_loom)]
+#![allow(dead_code, reason = "the protocol's files are taken from the crate as they are, and each test uses a part")]
+
+#[path = "../src/pool/epoch.rs"]
+mod epoch;
+#[path = "../src/pool/parker.rs"]
+mod parker;
+#[path = "../src/pool/round.rs"]
+mod round;
+#[path = "../src/pool/spin.rs"]
+mod spin;
+#[path = "../src/sync.rs"]
+mod sync;
+
+use std::time::Duration;
+
+use loom::{
+    cell::UnsafeCell,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use crate::round::{Board, Seat, work};
+
+/// A cell that loom watches for overlapping access; each index of a round writes its own.
+struct Row(UnsafeCell<u32>);
+// SAFETY: loom itself reports every overlapping access to the cell.
+unsafe impl Sync for Row {}
+
+fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(test);
+}
+
+/// A gang of `workers - 1` threads plays `rounds` rounds; each must call every index once and show its writes to the leader.
+fn play(workers: usize, rounds: u32) {
+    let board = Arc::new(Board::new());
+    let seats: Vec<_> = (1..workers).map(|_| Arc::new(Seat::new())).collect();
+    let threads: Vec<_> = (1..workers)
+        .map(|index| {
+            let (board, seat) = (board.clone(), seats[index - 1].clone());
+            let seen = board.epoch();
+            thread::spawn(move || work(&board, &seat, index, seen))
+        })
+        .collect();
+    let rows: Vec<_> = (0..workers).map(|_| Row(UnsafeCell::new(0))).collect();
+    let mut lead = board.try_lead().expect("nobody else leads");
+    for round in 1..=rounds {
+        let seats = seats.iter().map(|seat| &**seat);
+        let job = |index: usize| {
+            // SAFETY: each index has a row of its own; loom checks it.
+            rows[index].0.with_mut(|row| unsafe { *row += 1 });
+        };
+        assert!(lead.round(seats, Duration::ZERO, &job).is_ok());
+        for row in &rows {
+            // SAFETY: the round is over; loom checks it.
+            row.0.with(|row| assert_eq!(unsafe { *row }, round));
+        }
+    }
+    lead.stop(seats.iter().map(|seat| &**seat));
+    for thread in threads {
+        thread.join().expect("the worker ends");
+    }
+}
+
+#[test]
+fn one_round_of_two() {
+    model(3, || play(2, 1));
+}
+
+#[test]
+fn two_rounds_of_two() {
+    model(2, || play(2, 2));
+}
+
+#[test]
+fn one_round_of_three() {
+    model(1, || play(3, 1));
+}
+
+#[test]
+fn panics_reach_the_leader_after_all_are_done() {
+    model(2, || {
+        let board = Arc::new(Board::new());
+        let seat = Arc::new(Seat::new());
+        let worker = {
+            let (board, seat) = (board.clone(), seat.clone());
+            let seen = board.epoch();
+            thread::spawn(move || work(&board, &seat, 1, seen))
+        };
+        let done = AtomicUsize::new(0);
+        let mut lead = board.try_lead().expect("nobody else leads");
+        let job = |index: usize| {
+            done.fetch_add(1, Ordering::Relaxed);
+            if index == 1 {
+                std::panic::resume_unwind(Box::new("planted"));
+            }
+        };
+        let payload = lead.round(std::iter::once(&*seat), Duration::ZERO, &job).expect_err("index 1 panicked");
+        assert_eq!(payload.downcast_ref(), Some(&"planted"));
+        assert_eq!(done.load(Ordering::Relaxed), 2);
+        lead.stop(std::iter::once(&*seat));
+        worker.join().expect("the worker survives the panic");
+    });
+}
+
+#[test]
+fn a_second_leader_is_turned_away() {
+    model(3, || {
+        let board = Arc::new(Board::new());
+        let leads = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (board, leads) = (board.clone(), leads.clone());
+                thread::spawn(move || {
+                    if let Some(_lead) = board.try_lead() {
+                        assert_eq!(leads.fetch_add(1, Ordering::Relaxed), 0, "two leaders at a time");
+                        leads.fetch_sub(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+    });
+}
