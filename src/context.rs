@@ -153,11 +153,11 @@ pub(crate) struct SystemTimings(Mutex<Vec<Arc<SystemTiming>>>);
 
 impl SystemTimings {
     pub(crate) fn list(&self, system: Arc<SystemTiming>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(system);
+        self.all().push(system);
     }
 
-    pub(crate) fn all(&self) -> Vec<Arc<SystemTiming>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn all(&self) -> MutexGuard<'_, Vec<Arc<SystemTiming>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

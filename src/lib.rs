@@ -26,6 +26,8 @@
 //! finished, and safe code cannot cause a data race.
 #![deny(unsafe_code)]
 
+#[cfg(doctest)]
+mod compile_fail;
 mod context;
 mod diagnostics;
 mod placement;

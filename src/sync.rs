@@ -15,12 +15,9 @@ pub(crate) use std::{
 };
 
 #[cfg(affinity_loom)]
-pub(crate) use loom::{
-    hint::spin_loop,
-    sync::{
-        Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering, fence},
-    },
+pub(crate) use loom::sync::{
+    Condvar, Mutex, MutexGuard,
+    atomic::{AtomicBool, AtomicU64, Ordering, fence},
 };
 
 /// Loom's cell, with the accessors of the standard one, checks that no two threads touch it at a time.

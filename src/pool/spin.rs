@@ -29,9 +29,9 @@ pub(crate) fn spin_until<T>(budget: Duration, mut ready: impl FnMut() -> Option<
     }
 }
 
-/// Under loom one look: it explores the schedules itself, and a spin would be an endless branch.
+/// Under loom one look: it explores the schedules itself, and a spin would be an endless branch. No yield either, which would let the
+/// others run on and hide the schedules in which this thread blocks.
 #[cfg(affinity_loom)]
 pub(crate) fn spin_until<T>(_: Duration, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
-    crate::sync::spin_loop();
     ready()
 }

@@ -1,0 +1,172 @@
+//! Graphs of the 9th DIMACS challenge: `X.gr` holds the arcs, `X.co` beside it where the nodes are.
+//!
+//! Distances are decimetres. If the name contains `-d.` and the same name with `-t.` lies beside it, then that one
+//! holds the same arcs with their travel times, and the ratio of the two tells the class of each road.
+
+mod records;
+
+use std::path::{Path, PathBuf};
+
+use self::records::Records;
+use super::assemble::assemble;
+use super::geo::{self, Place};
+use super::{Link, MapError, Network, Node};
+
+/// Most nodes a file may announce: twice the road graph of the whole United States. It keeps a broken count from
+/// asking for all memory.
+const MAX_NODES: u32 = 50_000_000;
+
+/// Coordinates are given in millionths of a degree.
+const UNITS_PER_DEGREE: i32 = 1_000_000;
+
+/// Lanes and free speed in km/h of a road whose class is not known.
+const UNCLASSIFIED: (u8, u16) = (1, 50);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Arc {
+    from: u32,
+    to: u32,
+    /// Decimetres, or travel time in units in which one decimetre of the fastest road takes 1.
+    weight: u32,
+}
+
+struct Graph {
+    nodes: u32,
+    arcs: Vec<Arc>,
+}
+
+/// Reads the graph at `path`, its coordinates, and its travel times if there are any.
+pub fn load(path: &Path) -> Result<Network, MapError> {
+    let graph = read_graph(path)?;
+    let classes = match travel_times(path) {
+        Some(twin) => road_classes(path, &graph, &twin)?,
+        None => vec![UNCLASSIFIED; graph.arcs.len()],
+    };
+    let places = read_coordinates(&coordinates(path)?, graph.nodes)?;
+    let nodes = geo::project(&places).into_iter().map(|(x, y)| Node { x, y, signal: false }).collect();
+    let links = graph.arcs.iter().zip(classes).map(|(arc, (lanes, speed_kmh))| Link {
+        from: arc.from,
+        to: arc.to,
+        length_dm: arc.weight,
+        lanes,
+        speed_kmh,
+    });
+    let network = assemble(&path.display().to_string(), None, nodes, links.collect())?;
+    Ok(Network { name: stem(path), ..network })
+}
+
+/// The file's name without `.gr` or `.gr.gz`.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".gr.gz").or_else(|| name.strip_suffix(".gr"));
+    stem.unwrap_or(&name).to_string()
+}
+
+/// The file called `stem` and `ending` in the same folder, packed or not, if there is one.
+fn beside(path: &Path, stem: &str, ending: &str) -> Option<PathBuf> {
+    let names = [format!("{stem}{ending}.gz"), format!("{stem}{ending}")];
+    names.into_iter().map(|name| path.with_file_name(name)).find(|file| file.exists())
+}
+
+/// The file with the travel times, if `path` is one of distances and the other is there.
+fn travel_times(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_string_lossy();
+    let twin = path.with_file_name(name.replacen("-d.", "-t.", 1));
+    if twin == path { None } else { beside(path, &stem(&twin), ".gr") }
+}
+
+/// The file with the coordinates of the graph at `path`.
+fn coordinates(path: &Path) -> Result<PathBuf, MapError> {
+    let stem = stem(path);
+    beside(path, &stem, ".co").ok_or_else(|| {
+        MapError::new(path.display(), format_args!("no coordinates: neither {stem}.co.gz nor {stem}.co lies beside it"))
+    })
+}
+
+fn read_graph(path: &Path) -> Result<Graph, MapError> {
+    let mut records = Records::open(path)?;
+    let mut header = records.header("p sp")?;
+    let nodes: u32 = header.number("the number of nodes")?;
+    let promised: u64 = header.number("the number of arcs")?;
+    if nodes > MAX_NODES {
+        return Err(header.error(format_args!("{nodes} nodes are more than the {MAX_NODES} that are supported")));
+    }
+    let mut arcs = Vec::new();
+    while let Some(mut record) = records.next()? {
+        record.expect("a")?;
+        let (from, to) = (record.node(nodes)?, record.node(nodes)?);
+        arcs.push(Arc { from, to, weight: record.number("the arc's length")? });
+        record.end()?;
+    }
+    if arcs.len() as u64 != promised {
+        return Err(records.error(format_args!("the `p` line promises {promised} arcs, found {}", arcs.len())));
+    }
+    Ok(Graph { nodes, arcs })
+}
+
+fn read_coordinates(path: &Path, nodes: u32) -> Result<Vec<Place>, MapError> {
+    let mut records = Records::open(path)?;
+    let mut header = records.header("p aux sp co")?;
+    let promised: u32 = header.number("the number of nodes")?;
+    if promised != nodes {
+        return Err(header.error(format_args!("coordinates for {promised} nodes, but the graph has {nodes}")));
+    }
+    let mut places = vec![None; nodes as usize];
+    while let Some(mut record) = records.next()? {
+        record.expect("v")?;
+        let node = record.node(nodes)?;
+        let (lon, lat) = (record.number("the longitude")?, record.number("the latitude")?);
+        record.end()?;
+        let place = place(lon, lat)
+            .ok_or_else(|| record.error(format_args!("no place on earth: longitude {lon}, latitude {lat} / 1e6")))?;
+        places[node as usize] = Some(place);
+    }
+    places
+        .into_iter()
+        .enumerate()
+        .map(|(node, place)| place.ok_or_else(|| records.error(format_args!("node {} has no coordinates", node + 1))))
+        .collect()
+}
+
+fn place(lon: i32, lat: i32) -> Option<Place> {
+    let degrees = |units: i32| f64::from(units) / f64::from(UNITS_PER_DEGREE);
+    let within = |units: i32, limit: i32| (-limit * UNITS_PER_DEGREE..=limit * UNITS_PER_DEGREE).contains(&units);
+    (within(lon, 180) && within(lat, 90)).then(|| Place { lon: degrees(lon), lat: degrees(lat) })
+}
+
+/// Lanes and speed of every arc, from the travel times in `twin`.
+fn road_classes(path: &Path, graph: &Graph, twin: &Path) -> Result<Vec<(u8, u16)>, MapError> {
+    let times = read_graph(twin)?.arcs;
+    let wrong = |problem: String| MapError::new(twin.display(), format_args!("{problem} in {}", path.display()));
+    if times.len() != graph.arcs.len() {
+        return Err(wrong(format!("{} arcs, but {}", times.len(), graph.arcs.len())));
+    }
+    let pairs = graph.arcs.iter().zip(&times).enumerate();
+    pairs
+        .map(|(number, (arc, time))| {
+            if (arc.from, arc.to) != (time.from, time.to) {
+                let (a, b, c, d) = (time.from + 1, time.to + 1, arc.from + 1, arc.to + 1);
+                return Err(wrong(format!("arc {} runs from {a} to {b}, but from {c} to {d}", number + 1)));
+            }
+            Ok(road_class(arc.weight, time.weight))
+        })
+        .collect()
+}
+
+/// Lanes and free speed in km/h. Time over distance is 1, 5/4, 5/3 or 5/2 for the classes A1 to A4; the limits lie
+/// halfway between.
+fn road_class(distance: u32, time: u32) -> (u8, u16) {
+    let (distance, time) = (u64::from(distance), u64::from(time));
+    if 8 * time < 9 * distance {
+        (3, 100)
+    } else if 24 * time < 35 * distance {
+        (2, 80)
+    } else if 12 * time < 25 * distance {
+        (1, 60)
+    } else {
+        (1, 40)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! The text format of the DIMACS challenges: one record a line, fields between spaces, comments behind a `c`.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::str::{FromStr, SplitAsciiWhitespace};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::map::MapError;
+
+/// Longest piece of a wrong line that an error repeats, in characters.
+const QUOTED: usize = 40;
+
+/// A file read record by record.
+pub struct Records {
+    file: String,
+    reader: Box<dyn BufRead>,
+    line: u64,
+    text: String,
+}
+
+impl Records {
+    /// Opens a text file, or one packed with gzip if its name ends in `.gz`.
+    pub fn open(path: &Path) -> Result<Self, MapError> {
+        let file = File::open(path).map_err(|error| MapError::cannot_open(path.display(), &error))?;
+        let plain = BufReader::new(file);
+        let reader: Box<dyn BufRead> = if path.extension().is_some_and(|extension| extension == "gz") {
+            Box::new(BufReader::new(MultiGzDecoder::new(plain)))
+        } else {
+            Box::new(plain)
+        };
+        Ok(Self { file: path.display().to_string(), reader, line: 0, text: String::new() })
+    }
+
+    /// The first record, which has to start with `words`.
+    pub fn header(&mut self, words: &str) -> Result<Record<'_>, MapError> {
+        let file = self.file.clone();
+        let Some(mut record) = self.next()? else {
+            return Err(MapError::new(file, format_args!("no line `{words} ..` in it")));
+        };
+        for word in words.split(' ') {
+            if record.fields.next() != Some(word) {
+                return Err(record.error(format_args!("expected `{words} ..` first, found {}", quote(record.text))));
+            }
+        }
+        Ok(record)
+    }
+
+    /// The next record, or `None` at the end of the file.
+    pub fn next(&mut self) -> Result<Option<Record<'_>>, MapError> {
+        while self.read_line()? {
+            let text = self.text.trim_ascii();
+            if !text.is_empty() && text != "c" && !text.starts_with("c ") {
+                return Ok(Some(self.record()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An error in the file as a whole.
+    pub fn error(&self, problem: impl fmt::Display) -> MapError {
+        MapError::new(&self.file, problem)
+    }
+
+    fn read_line(&mut self) -> Result<bool, MapError> {
+        self.line += 1;
+        self.text.clear();
+        let read = self.reader.read_line(&mut self.text);
+        read.map(|bytes| bytes > 0).map_err(|error| MapError::in_line(&self.file, self.line, read_problem(&error)))
+    }
+
+    fn record(&self) -> Record<'_> {
+        let text = self.text.trim_ascii();
+        Record { file: &self.file, line: self.line, text, fields: text.split_ascii_whitespace() }
+    }
+}
+
+/// One line and the fields of it that are not read yet.
+pub struct Record<'a> {
+    file: &'a str,
+    line: u64,
+    text: &'a str,
+    fields: SplitAsciiWhitespace<'a>,
+}
+
+impl Record<'_> {
+    /// Skips the letter that tells what kind of record this is; any other than `letter` is an error.
+    pub fn expect(&mut self, letter: &str) -> Result<(), MapError> {
+        match self.fields.next() {
+            Some(found) if found == letter => Ok(()),
+            _ => {
+                Err(self.error(format_args!("expected a line that starts with `{letter}`, found {}", quote(self.text))))
+            }
+        }
+    }
+
+    /// The next field, which the error calls `what`.
+    pub fn number<T: FromStr>(&mut self, what: &str) -> Result<T, MapError> {
+        let Some(field) = self.fields.next() else {
+            return Err(self.error(format_args!("{what} is missing in {}", quote(self.text))));
+        };
+        field.parse().map_err(|_| self.error(format_args!("{what} should be a whole number, found {}", quote(field))))
+    }
+
+    /// A node's number, which files count from 1 and programs from 0.
+    pub fn node(&mut self, nodes: u32) -> Result<u32, MapError> {
+        match self.number("a node")? {
+            number if (1..=nodes).contains(&number) => Ok(number - 1),
+            number => Err(self.error(format_args!("unknown node {number}: the nodes are 1 to {nodes}"))),
+        }
+    }
+
+    /// Anything left in the line is an error.
+    pub fn end(&mut self) -> Result<(), MapError> {
+        match self.fields.next() {
+            None => Ok(()),
+            Some(field) => Err(self.error(format_args!("unexpected {} in {}", quote(field), quote(self.text)))),
+        }
+    }
+
+    /// An error in this line.
+    pub fn error(&self, problem: impl fmt::Display) -> MapError {
+        MapError::in_line(self.file, self.line, problem)
+    }
+}
+
+/// The start of a text from a file, safe to print.
+fn quote(text: &str) -> String {
+    let start: String = text.chars().take(QUOTED).collect();
+    let more = if start.len() < text.len() { ".." } else { "" };
+    format!("`{}{more}`", start.escape_debug())
+}
+
+fn read_problem(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the file is cut short".into(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,103 @@
+//! Road networks: OpenStreetMap extracts, DIMACS graphs, a generated city and the built-in Isle of Man.
+//!
+//! Every source ends in [`assemble`](assemble::assemble), so that the simulation sees one shape of network wherever
+//! it came from.
+
+mod assemble;
+pub mod city;
+mod component;
+mod dimacs;
+mod error;
+mod geo;
+mod hilbert;
+mod osm;
+
+use std::io::Cursor;
+use std::path::Path;
+
+pub use error::MapError;
+
+/// A road network ready to simulate: one strongly connected component, nodes in space-filling order, links sorted by
+/// (to, from). Several links may run between the same two nodes, the shortest first; none returns to its own node.
+#[derive(Clone, Debug)]
+pub struct Network {
+    pub name: String,
+    /// What the map's licence asks to be shown beside it.
+    pub attribution: Option<String>,
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+}
+
+/// An intersection, a dead end, or a point where a road changes its character.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Node {
+    /// Metres east of the map's centre.
+    pub x: f32,
+    /// Metres north of the map's centre.
+    pub y: f32,
+    /// Whether traffic lights stand here.
+    pub signal: bool,
+}
+
+/// One direction of a road between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub from: u32,
+    pub to: u32,
+    /// Decimetres, at least 1.
+    pub length_dm: u32,
+    /// Lanes in this direction, at least 1.
+    pub lanes: u8,
+    /// Free speed in km/h, at least 1.
+    pub speed_kmh: u16,
+}
+
+/// The roads of the Isle of Man in 2020; `assets/maps/README.md` says where they come from.
+const ISLE_OF_MAN: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/maps/isle-of-man.osm.pbf"));
+
+/// The map that is compiled into the program.
+pub fn isle_of_man() -> Result<Network, MapError> {
+    osm::read("Isle of Man", Cursor::new(ISLE_OF_MAN))
+}
+
+/// Reads a map file; the end of its name tells the format.
+pub fn load(path: &Path) -> Result<Network, MapError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.ends_with(".osm.pbf") {
+        osm::load(path)
+    } else if name.ends_with(".gr") || name.ends_with(".gr.gz") {
+        dimacs::load(path)
+    } else {
+        Err(MapError::new(path.display(), "not a map format: the name should end in .osm.pbf, .gr or .gr.gz"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_map_is_near_its_published_size() {
+        let map = isle_of_man().unwrap();
+        // The extract holds 5,510 nodes, 22 of them with signals; what cannot be driven to and back is left out.
+        assert!((5_300..=5_510).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
+        assert!((11_500..=12_628).contains(&map.links.len()), "{} links", map.links.len());
+        let signals = map.nodes.iter().filter(|node| node.signal).count();
+        assert!((20..=31).contains(&signals), "{signals} signals");
+        assert!(map.attribution.is_some());
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        for name in ["nowhere/a.osm.pbf", "nowhere/a.gr", "nowhere/a.gr.gz"] {
+            let error = load(Path::new(name)).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name}: cannot open")), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_ending_lists_the_known_ones() {
+        let error = load(Path::new("a.xml")).unwrap_err().to_string();
+        assert_eq!(error, "a.xml: not a map format: the name should end in .osm.pbf, .gr or .gr.gz");
+    }
+}

@@ -1,0 +1,68 @@
+use std::io::Cursor;
+use std::path::PathBuf;
+
+use super::*;
+use crate::map::ISLE_OF_MAN;
+
+fn read_bytes(bytes: &[u8]) -> Result<Network, MapError> {
+    read("map", Cursor::new(bytes))
+}
+
+#[test]
+fn every_cut_is_an_error() {
+    let length = ISLE_OF_MAN.len();
+    for kept in [0, 1, 3, 4, 5, 20, 100, length / 3, length / 2, length - 1000, length - 1] {
+        let error = read_bytes(&ISLE_OF_MAN[..kept]).unwrap_err().to_string();
+        assert!(error.starts_with("map") && error.lines().count() == 1, "{kept}: {error}");
+    }
+}
+
+#[test]
+fn a_cut_is_named_by_its_byte() {
+    let error = read_bytes(&ISLE_OF_MAN[..ISLE_OF_MAN.len() / 2]).unwrap_err().to_string();
+    assert!(error.starts_with("map, byte ") && error.contains("broken or cut short"), "{error}");
+}
+
+#[test]
+fn stray_bytes_at_the_end_are_an_error() {
+    let mut bytes = ISLE_OF_MAN.to_vec();
+    bytes.push(0);
+    let error = read_bytes(&bytes).unwrap_err().to_string();
+    assert_eq!(error, format!("map, byte {}: broken or cut short: unexpected end", ISLE_OF_MAN.len()));
+}
+
+#[test]
+fn another_format_is_an_error() {
+    let error = read_bytes(b"<?xml version='1.0'?><osm></osm>").unwrap_err().to_string();
+    assert!(error.starts_with("map, byte 0: broken or cut short"), "{error}");
+}
+
+#[test]
+fn damaged_bytes_never_panic() {
+    let mut bytes = ISLE_OF_MAN.to_vec();
+    for i in 0..40 {
+        let at = (i * 7_919_993) % bytes.len();
+        bytes[at] ^= 0x55;
+        // Damage in unused fields may go unnoticed; all that counts here is that an answer comes back.
+        let _ = read_bytes(&bytes);
+        bytes[at] ^= 0x55;
+    }
+}
+
+#[test]
+fn portland_is_near_its_published_size() {
+    let file = "../shared/data/portland-central.osm.pbf";
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
+    if !path.exists() {
+        eprintln!("skipped: {file} is not here");
+        return;
+    }
+    // 4,544 nodes, 6,944 segments and 514 signals before the parts that cannot be reached are left out.
+    let map = load(&path).unwrap();
+    assert!((4_300..=4_544).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
+    assert!((11_000..=11_500).contains(&map.links.len()), "{} links", map.links.len());
+    let signals = map.nodes.iter().filter(|node| node.signal).count();
+    assert!((490..=560).contains(&signals), "{signals} signals");
+    assert_eq!(map.name, "portland-central");
+    assert_eq!(map.attribution.as_deref(), Some(ATTRIBUTION));
+}

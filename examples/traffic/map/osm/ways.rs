@@ -1,0 +1,243 @@
+//! Ways and the nodes they name, cut into links from intersection to intersection.
+
+use std::collections::HashMap;
+
+use super::tags::{Direction, Road};
+use crate::map::assemble::assemble;
+use crate::map::geo::{self, Place};
+use crate::map::{Link, MapError, Network, Node};
+
+/// The ways of an extract that cars may use.
+#[derive(Default)]
+pub struct Ways {
+    ways: Vec<Way>,
+    points: Vec<Point>,
+    /// Index into `points` of each node that a way names, by the node's id in the file.
+    numbers: HashMap<i64, u32>,
+}
+
+struct Way {
+    road: Road,
+    points: Vec<u32>,
+}
+
+/// A node that a way names.
+#[derive(Default)]
+struct Point {
+    /// `None` if the extract was cut so that the way went out of it.
+    place: Option<Place>,
+    signal: bool,
+    /// Named by a way before.
+    seen: bool,
+    /// A way ends here or several meet: what lies between two junctions is only the shape of the road.
+    junction: bool,
+}
+
+impl Ways {
+    /// Adds a way that names nodes by their ids.
+    pub fn add_way(&mut self, road: Road, ids: impl Iterator<Item = i64>) {
+        let points: Vec<u32> = ids.map(|id| self.number(id)).collect();
+        for &point in &points {
+            let point = &mut self.points[point as usize];
+            point.junction |= point.seen;
+            point.seen = true;
+        }
+        self.ways.push(Way { road, points });
+    }
+
+    fn number(&mut self, id: i64) -> u32 {
+        let points = &mut self.points;
+        *self.numbers.entry(id).or_insert_with(|| {
+            points.push(Point::default());
+            points.len() as u32 - 1
+        })
+    }
+
+    /// Tells where a node is, if a way that was added before names it.
+    pub fn add_node(&mut self, id: i64, place: Place, is_signal: impl FnOnce() -> bool) {
+        if let Some(&number) = self.numbers.get(&id) {
+            let point = &mut self.points[number as usize];
+            point.place = Some(place);
+            point.signal = is_signal();
+        }
+    }
+
+    /// Makes the network; `name` and `attribution` go into it.
+    pub fn into_network(mut self, name: &str, attribution: &str) -> Result<Network, MapError> {
+        let runs = self.runs();
+        for (_, run) in &runs {
+            for end in [run[0], run[run.len() - 1]] {
+                self.points[end as usize].junction = true;
+            }
+        }
+        let segments: Vec<Segment> = runs.iter().flat_map(|(road, run)| segments(*road, run, &self.points)).collect();
+        self.move_signals(&segments);
+        let (nodes, numbers) = self.junctions();
+        let links = segments.iter().flat_map(|segment| segment.links(&numbers)).collect();
+        assemble(name, Some(attribution), nodes, links)
+    }
+
+    /// The parts of ways that lie in the extract.
+    fn runs(&self) -> Vec<(Road, Vec<u32>)> {
+        let inside = |&point: &u32| self.points[point as usize].place.is_some();
+        self.ways
+            .iter()
+            .flat_map(|way| way.points.chunk_by(move |a, b| inside(a) && inside(b)).map(|run| (way.road, run.to_vec())))
+            .filter(|(_, run)| run.len() > 1)
+            .collect()
+    }
+
+    /// Moves signals on the shape of a road to the junction nearest along it. They stand at the stop lines before a
+    /// junction, one for each approach; a node with a single approach would have nothing to alternate with.
+    fn move_signals(&mut self, segments: &[Segment]) {
+        for segment in segments {
+            if segment.signal_near_start {
+                self.points[segment.start as usize].signal = true;
+            }
+            if segment.signal_near_end {
+                self.points[segment.end as usize].signal = true;
+            }
+        }
+    }
+
+    /// The junctions as nodes, and the number of the node for every point that is one.
+    fn junctions(&self) -> (Vec<Node>, Vec<u32>) {
+        let mut numbers = vec![0; self.points.len()];
+        let mut places = Vec::new();
+        let mut signals = Vec::new();
+        for (point, number) in self.points.iter().zip(&mut numbers) {
+            if let (true, Some(place)) = (point.junction, point.place) {
+                *number = places.len() as u32;
+                places.push(place);
+                signals.push(point.signal);
+            }
+        }
+        let flat = geo::project(&places).into_iter().zip(signals);
+        (flat.map(|((x, y), signal)| Node { x, y, signal }).collect(), numbers)
+    }
+}
+
+/// A stretch of road between two junctions.
+#[derive(Debug, PartialEq)]
+struct Segment {
+    road: Road,
+    /// Indices of the points at both ends.
+    start: u32,
+    end: u32,
+    length_dm: u32,
+    /// Whether a signal stands between the ends, nearer to the start or to the end.
+    signal_near_start: bool,
+    signal_near_end: bool,
+}
+
+impl Segment {
+    /// The directions that may be driven, between nodes instead of points.
+    fn links(&self, numbers: &[u32]) -> impl Iterator<Item = Link> {
+        let Segment { road, length_dm, .. } = *self;
+        let (start, end) = (numbers[self.start as usize], numbers[self.end as usize]);
+        let link = move |from, to| Link { from, to, length_dm, lanes: road.lanes, speed_kmh: road.speed_kmh };
+        let forward = (road.direction != Direction::Backward).then(|| link(start, end));
+        let backward = (road.direction != Direction::Forward).then(|| link(end, start));
+        forward.into_iter().chain(backward)
+    }
+}
+
+/// Cuts a run of points at its junctions. The first and the last point have to be junctions.
+fn segments(road: Road, run: &[u32], points: &[Point]) -> Vec<Segment> {
+    let junctions = (0..run.len()).filter(|&i| points[run[i] as usize].junction);
+    let cuts: Vec<usize> = junctions.collect();
+    cuts.windows(2).map(|cut| segment(road, &run[cut[0]..=cut[1]], points)).collect()
+}
+
+/// One segment from the points it runs through.
+fn segment(road: Road, run: &[u32], points: &[Point]) -> Segment {
+    let distances = distances(run, points);
+    let (last, length) = (run.len() - 1, distances[run.len() - 1]);
+    let signals: Vec<f64> = (1..last).filter(|&i| points[run[i] as usize].signal).map(|i| distances[i]).collect();
+    Segment {
+        road,
+        start: run[0],
+        end: run[last],
+        length_dm: (length * 10.0).round() as u32,
+        signal_near_start: signals.iter().any(|&at| at < length / 2.0),
+        signal_near_end: signals.iter().any(|&at| at >= length / 2.0),
+    }
+}
+
+/// Metres along the road from the first point to each.
+fn distances(run: &[u32], points: &[Point]) -> Vec<f64> {
+    let places = run.iter().filter_map(|&point| points[point as usize].place);
+    let mut before: Option<Place> = None;
+    places
+        .scan(0.0, |metres, place| {
+            *metres += before.replace(place).map_or(0.0, |before| before.distance(place));
+            Some(*metres)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A degree of latitude is 111,195 m, so a step of this size is 100 m.
+    const STEP: f64 = 100.0 / 111_195.08;
+
+    fn road(direction: Direction) -> Road {
+        Road { direction, lanes: 1, speed_kmh: 50 }
+    }
+
+    /// Ways over points that stand 100 m apart on a meridian in the order of their ids; those in `missing` are
+    /// outside of the extract.
+    fn network(ways: &[(Direction, &[i64])], signals: &[i64], missing: &[i64]) -> Network {
+        let mut map = Ways::default();
+        for (direction, ids) in ways {
+            map.add_way(road(*direction), ids.iter().copied());
+        }
+        for id in (0..20).filter(|id| !missing.contains(id)) {
+            let place = Place { lon: 0.0, lat: id as f64 * STEP };
+            map.add_node(id, place, || signals.contains(&id));
+        }
+        map.into_network("test", "nobody").unwrap()
+    }
+
+    /// Signal flags from south to north.
+    fn signals(network: &Network) -> Vec<bool> {
+        let mut nodes = network.nodes.clone();
+        nodes.sort_by(|a, b| a.y.total_cmp(&b.y));
+        nodes.iter().map(|node| node.signal).collect()
+    }
+
+    #[test]
+    fn shape_points_are_merged_away() {
+        let map = network(&[(Direction::Both, &[0, 1, 2, 3, 4]), (Direction::Both, &[3, 5])], &[], &[]);
+        assert_eq!(map.nodes.len(), 4, "the ends and the crossing");
+        let mut lengths: Vec<u32> = map.links.iter().map(|link| link.length_dm).collect();
+        lengths.sort_unstable();
+        assert_eq!(lengths, [1_000, 1_000, 2_000, 2_000, 3_000, 3_000]);
+    }
+
+    #[test]
+    fn one_way_rings_keep_their_direction() {
+        let forward = network(&[(Direction::Forward, &[0, 1, 2]), (Direction::Backward, &[0, 3, 2])], &[], &[]);
+        let (there, back) = (forward.links[0], forward.links[1]);
+        assert_eq!(forward.links.len(), 2);
+        assert_eq!((there.from, there.to), (back.to, back.from));
+    }
+
+    #[test]
+    fn a_signal_at_a_stop_line_moves_to_its_junction() {
+        let both = Direction::Both;
+        let ways: [(Direction, &[i64]); 2] = [(both, &[0, 1, 2, 3, 4, 5]), (both, &[5, 6])];
+        assert_eq!(signals(&network(&ways, &[4], &[])), [false, true, false]);
+        assert_eq!(signals(&network(&ways, &[1, 4], &[])), [true, true, false]);
+        assert_eq!(signals(&network(&ways, &[5], &[])), [false, true, false]);
+    }
+
+    #[test]
+    fn a_way_is_cut_where_it_leaves_the_extract() {
+        let map = network(&[(Direction::Both, &[0, 1, 2, 3, 4, 5, 6])], &[], &[2]);
+        assert_eq!(map.nodes.len(), 2);
+        assert_eq!(map.links[0].length_dm, 3_000, "the longer part, from 3 to 6");
+    }
+}

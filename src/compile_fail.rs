@@ -1,0 +1,110 @@
+//! What must not compile.
+
+/// The inner query cannot be exchanged for that of another world.
+///
+/// ```compile_fail,E0596
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn exchange(mut ours: AffineQuery<&mut Health>, mut theirs: AffineQuery<&mut Health>) {
+///     std::mem::swap(&mut *ours, &mut *theirs);
+/// }
+/// ```
+pub struct NoExchange;
+
+/// An item of a sender cannot be kept: its row may be a receiver's in the second phase.
+///
+/// ```compile_fail
+/// use std::sync::Mutex;
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn keep(mut query: AffineQuery<&mut Health>) {
+///     let kept = Mutex::new(Vec::new());
+///     query.par_iter_mut().scatter_within(
+///         |_outbox, health: Mut<Health>| kept.lock().unwrap().push(health),
+///         |_health: Mut<Health>, _message: u32| {},
+///     );
+/// }
+/// ```
+///
+/// The same without keeping it does:
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn use_it(mut query: AffineQuery<&mut Health>) {
+///     query.par_iter_mut().scatter_within(
+///         |_outbox, mut health: Mut<Health>| health.0 += 1,
+///         |_health: Mut<Health>, _message: u32| {},
+///     );
+/// }
+/// ```
+pub struct NoKeeping;
+
+/// Workers share the closure: what it captures must be `Sync`.
+///
+/// ```compile_fail,E0277
+/// use std::cell::Cell;
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn count(query: AffineQuery<&Health>) {
+///     let sum = Cell::new(0);
+///     query.par_iter().for_each(|health| sum.set(sum.get() + health.0));
+/// }
+/// ```
+pub struct NoCells;
+
+/// Two parallel calls cannot write to the same query at a time.
+///
+/// ```compile_fail,E0499
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn twice(mut query: AffineQuery<&mut Health>) {
+///     let first = query.par_iter_mut();
+///     let second = query.par_iter_mut();
+///     first.for_each(|_| {});
+///     second.for_each(|_| {});
+/// }
+/// ```
+pub struct NoTwice;
+
+/// A component in a sparse set has no slices.
+///
+/// ```compile_fail,E0080
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// #[component(storage = "SparseSet")]
+/// struct Rare(u32);
+///
+/// fn chunks(mut query: AffineQuery<&mut Rare>) {
+///     query.par_iter_mut().for_each_chunk(|_: &mut [Rare]| {});
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, chunks.affine()).update();
+/// ```
+pub struct NoSparseSlices;
+
+/// Systems are tagged before they are configured.
+///
+/// ```compile_fail,E0599
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// fn steer() {}
+/// fn drive() {}
+/// App::new().add_systems(Update, (steer, drive).chain().affine());
+/// ```
+pub struct NoLateTag;
