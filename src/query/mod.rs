@@ -5,6 +5,7 @@ mod cost;
 mod matched;
 mod par_iter;
 mod parts;
+mod reduce;
 mod scatter;
 mod sweep;
 
