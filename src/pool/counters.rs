@@ -9,7 +9,8 @@ use std::{
 ///
 /// # Invariant
 /// `busy`, `rounds`, `began`, `ended` and `last_own` are written by the thread that the worker is, `wait` by the leader after a round,
-/// so plain loads and stores do: nothing is lost, and readers see each value whole.
+/// so plain loads and stores do, and readers see each value whole. Two threads that use one pool at the same time both count as its
+/// leader, and may lose a count.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
     busy: AtomicU64,

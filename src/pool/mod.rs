@@ -30,6 +30,7 @@ use crate::{
 };
 use counters::WorkerCounters;
 use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned};
+use round::drop_or_abort;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]: worker 0 may run on core 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,14 +154,19 @@ impl AffinityPool {
         self.counters.iter().for_each(|counters| counters.record_wait(began, ended));
     }
 
+    /// Calls all indices on this thread, with the promises of a round. Inside another round nothing is recorded: that round's time
+    /// includes it.
     fn run_inline(&self, f: &(impl Fn(Worker) + Sync)) {
-        // A round like any other for what is called inside it.
+        let nested = identity().is_some();
         let _leader = LeaderGuard::enter();
         let mut first = None;
-        for index in 0..self.workers() {
-            let worker = Worker { index: WorkerIndex(index), core: None };
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| f(worker))) {
-                first.get_or_insert(payload);
+        for index in (0..self.workers()).map(WorkerIndex) {
+            let call = || if nested { f(Worker { index, core: None }) } else { self.call(f, index) };
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
+                match first {
+                    None => first = Some(payload),
+                    Some(_) => drop_or_abort(payload),
+                }
             }
         }
         if let Some(payload) = first {

@@ -131,7 +131,7 @@ impl Board {
 }
 
 /// Drops a payload that nobody will see.
-fn drop_or_abort(payload: Payload) {
+pub(super) fn drop_or_abort(payload: Payload) {
     if catch_unwind(AssertUnwindSafe(|| drop(payload))).is_err() {
         eprintln!("bevy_affinity: the payload of a panic panicked while it was dropped; aborting");
         std::process::abort();
