@@ -21,10 +21,11 @@ use crate::{
 /// The first half of every tagged system: runs on the leader's thread and hands it mode, pool and placement.
 pub(super) fn enter(
     _leader: NonSendMarker,
-    _exclusive: Exclusive,
     mode: Option<Res<SchedulerMode>>,
     settings: Option<Res<AffinitySettings>>,
     world_context: Option<Res<WorldContext>>,
+    // Last, since it claims what the others read.
+    _exclusive: Exclusive,
 ) {
     // Without the plugin a tagged system is an ordinary one: its queries say so when they are iterated.
     if let (Some(mode), Some(settings), Some(world_context)) = (mode, settings, world_context) {
