@@ -11,6 +11,7 @@ use bevy::{
         system::{AdapterSystem, PipeSystem, ScheduleSystem},
     },
     prelude::{IntoScheduleConfigs, IntoSystem, System, SystemSet},
+    utils::prelude::DebugName,
 };
 use variadics_please::all_tuples;
 
@@ -58,8 +59,15 @@ where
         let name = system.name();
         // What `enter` declares (the leader's thread, reading the settings) becomes part of the access of the pair.
         let entered = PipeSystem::new(IntoSystem::into_system(enter), system, name.clone());
-        AdapterSystem::new(Tagged::new(name.to_string()), entered, name).in_set(AffineSystems)
+        AdapterSystem::new(Tagged::new(shown_name::<S>(&name)), entered, name).in_set(AffineSystems)
     }
+}
+
+/// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without its `debug` feature and has the same
+/// placeholder for all names.
+fn shown_name<S>(name: &DebugName) -> String {
+    let name = name.to_string();
+    if name == DebugName::type_name::<()>().to_string() { std::any::type_name::<S>().into() } else { name }
 }
 
 /// Tells tuples of systems from systems; a type of this crate, so that no other crate can make a tuple a system.

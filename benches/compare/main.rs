@@ -1,0 +1,54 @@
+//! Compares this crate with its rivals: contenders take turns in one process, on the same data, with checked results.
+//! Prints the tables of `BENCHMARKS.md`.
+//!
+//! ```text
+//! cargo bench --bench compare -- [round] [sweep] [same-core] [--quick] [--workers N] [--rounds N]
+//! ```
+//!
+//! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
+
+mod machine;
+mod ours;
+mod ping_pong;
+mod race;
+mod report;
+mod rivals;
+mod round;
+mod runs;
+mod same_core;
+mod setup;
+mod spin_pool;
+mod statistics;
+mod sweep;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::setup::{Arguments, Group, Setup};
+
+fn main() -> ExitCode {
+    let setup = Setup::new(Arguments::parse());
+    match run(&setup) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(setup: &Setup) -> Result<(), String> {
+    rivals::start_bevy_pool(setup.workers);
+    println!("{}", machine::describe(setup));
+    if setup.runs(Group::Round) {
+        round::run(setup)?;
+    }
+    if setup.runs(Group::Sweep) {
+        sweep::run(setup)?;
+    }
+    if setup.runs(Group::SameCore) {
+        same_core::run(setup)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The race: contenders take turns on the same data, round by round, and every turn's result is checked.
+//!
+//! A turn is a short run of calls by one contender. Taking turns spreads whatever else the machine does evenly over
+//! all contenders; sharing the data gives all of them the same pages and the same alignment.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::statistics::{Samples, Standing};
+
+/// Pause before each turn, in which the threads of the contender before fall asleep. Longer than any pool here spins.
+const SETTLE: Duration = Duration::from_micros(500);
+
+/// Aimed at for the timed calls of the baseline's turn: long enough to be hot, short enough for many rounds.
+const TURN: Duration = Duration::from_millis(1);
+
+/// Fewest and most timed calls of a turn.
+const CALLS: (u32, u32) = (3, 200);
+
+/// Calls that are measured (and thrown away) to learn how long one takes.
+const TRIAL_CALLS: u32 = 5;
+
+/// The calls of one contender in one round.
+pub struct Turn {
+    warm_up: u32,
+    timed: u32,
+    nanoseconds: Vec<u64>,
+}
+
+impl Turn {
+    fn new(timed: u32) -> Self {
+        // Two calls wake the threads and fetch the data; the rest lets adaptive pools settle.
+        let warm_up = 2 + timed / 8;
+        Self { warm_up, timed, nanoseconds: Vec::with_capacity(timed as usize) }
+    }
+
+    /// Makes the turn's calls and times each from here.
+    pub fn repeat(&mut self, mut call: impl FnMut()) {
+        self.repeat_timed(|| {
+            let start = Instant::now();
+            call();
+            start.elapsed()
+        });
+    }
+
+    /// Makes the turn's calls; each says itself how long the part that counts took.
+    pub fn repeat_timed(&mut self, mut call: impl FnMut() -> Duration) {
+        for _ in 0..self.warm_up {
+            call();
+        }
+        for _ in 0..self.timed {
+            let elapsed = call();
+            self.nanoseconds.push(elapsed.as_nanos() as u64);
+        }
+    }
+
+    fn calls(&self) -> u64 {
+        u64::from(self.warm_up + self.timed)
+    }
+}
+
+type Play<'a, Data> = Box<dyn FnMut(&mut Data, &mut Turn) + 'a>;
+
+struct Contender<'a, Data> {
+    name: &'static str,
+    /// Index of the contender that the ratio refers to.
+    baseline: usize,
+    play: Play<'a, Data>,
+    samples: Samples,
+}
+
+/// Contenders over shared `Data`. The first to enter must be a baseline.
+pub struct Race<'a, Data> {
+    data: Data,
+    /// What is wrong with the data after so many calls, if anything.
+    fault: fn(&mut Data, u64) -> Option<String>,
+    contenders: Vec<Contender<'a, Data>>,
+    calls: u64,
+}
+
+impl<'a, Data> Race<'a, Data> {
+    pub fn new(data: Data, fault: fn(&mut Data, u64) -> Option<String>) -> Self {
+        Self { data, fault, contenders: Vec::new(), calls: 0 }
+    }
+
+    /// Enters the contender to which the next ones are compared.
+    pub fn enter_baseline(&mut self, name: &'static str, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
+        self.push(name, self.contenders.len(), play);
+    }
+
+    /// Enters a contender that is compared with the baseline entered last.
+    pub fn enter(&mut self, name: &'static str, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
+        let baseline = self.contenders.last().map_or(0, |previous| previous.baseline);
+        self.push(name, baseline, play);
+    }
+
+    fn push(&mut self, name: &'static str, baseline: usize, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
+        self.contenders.push(Contender { name, baseline, play: Box::new(play), samples: Samples::default() });
+    }
+
+    /// Runs all rounds; an error names the contender whose result was wrong.
+    pub fn run(mut self, rounds: u32) -> Result<Vec<Standing>, String> {
+        let timed = self.calls_per_turn()?;
+        for round in 0..rounds as usize {
+            for turn in 0..self.contenders.len() {
+                // Each round starts with another contender, so that none always follows the same one.
+                let index = (round + turn) % self.contenders.len();
+                let samples = self.take_turn(index, timed)?;
+                self.contenders[index].samples.push_round(samples);
+            }
+        }
+        Ok(self.standings())
+    }
+
+    fn calls_per_turn(&mut self) -> Result<u32, String> {
+        let trial = self.take_turn(0, TRIAL_CALLS)?;
+        let fastest = trial.into_iter().min().unwrap_or(1).max(1);
+        let calls = TURN.as_nanos() as u64 / fastest;
+        Ok((calls as u32).clamp(CALLS.0, CALLS.1))
+    }
+
+    fn take_turn(&mut self, index: usize, timed: u32) -> Result<Vec<u64>, String> {
+        thread::sleep(SETTLE);
+        let contender = &mut self.contenders[index];
+        let mut turn = Turn::new(timed);
+        (contender.play)(&mut self.data, &mut turn);
+        self.calls += turn.calls();
+        match (self.fault)(&mut self.data, self.calls) {
+            None => Ok(turn.nanoseconds),
+            Some(fault) => Err(format!("{}: wrong result: {fault}", contender.name)),
+        }
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        let standing = |contender: &Contender<'a, Data>| {
+            let baseline = &self.contenders[contender.baseline].samples;
+            contender.samples.standing(contender.name, baseline)
+        };
+        self.contenders.iter().map(standing).collect()
+    }
+}

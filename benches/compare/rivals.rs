@@ -1,0 +1,24 @@
+//! The pools of others, set up with the same number of workers.
+
+use bevy::tasks::{ComputeTaskPool, TaskPoolBuilder};
+use rayon::ThreadPoolBuilder;
+
+/// Bevy's compute pool is one per process, so it is made once, before anything can start it with another size.
+pub fn start_bevy_pool(workers: usize) {
+    ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(workers).build());
+}
+
+pub fn rayon(workers: usize) -> Result<rayon::ThreadPool, String> {
+    let pool = ThreadPoolBuilder::new().num_threads(workers).build();
+    pool.map_err(|error| format!("rayon: {workers} threads: {error}"))
+}
+
+/// Lends a fork_union pool for one turn. Its threads spin until it is dropped, and would take the cores from whoever
+/// has the next turn.
+#[cfg(feature = "rivals")]
+pub fn with_fork_union(workers: usize, body: impl FnOnce(&mut fork_union::ThreadPool)) {
+    match fork_union::ThreadPool::try_spawn(workers) {
+        Ok(mut pool) => body(&mut pool),
+        Err(error) => eprintln!("fork_union: {workers} threads: {error}; its turn is left out"),
+    }
+}

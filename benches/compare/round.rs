@@ -1,0 +1,79 @@
+//! Group `round`: what it costs to start all workers on nothing and to wait for them.
+
+use std::hint::black_box;
+use std::thread;
+
+use bevy::tasks::ComputeTaskPool;
+use rayon::ThreadPool;
+
+use crate::race::Race;
+use crate::setup::Setup;
+use crate::spin_pool::SpinPool;
+use crate::{ours, ping_pong, report, rivals};
+
+pub fn run(setup: &Setup) -> Result<(), String> {
+    let rayon = rivals::rayon(setup.workers)?;
+    let standings = race(setup, &rayon).run(setup.rounds)?;
+    report::print_list("Empty round", "spin pool", &standings);
+    report_ping_pong(setup);
+    Ok(())
+}
+
+fn race<'a>(setup: &'a Setup, rayon: &'a ThreadPool) -> Race<'a, ()> {
+    let workers = setup.workers;
+    let mut race = Race::new((), |(), _calls| None);
+    race.enter_baseline("spin pool (the floor)", move |(), turn| {
+        SpinPool::with(workers, &setup.cores, empty, |pool| turn.repeat(|| pool.round()));
+    });
+    let pool = ours::pool(workers);
+    race.enter("`AffinityPool::run`", move |(), turn| {
+        turn.repeat(|| pool.run(|worker| empty(worker.index())));
+    });
+    #[cfg(feature = "rivals")]
+    race.enter("fork_union `for_threads`", move |(), turn| {
+        rivals::with_fork_union(workers, |pool| {
+            turn.repeat(|| drop(pool.for_threads(|worker, _| empty(worker))));
+        });
+    });
+    race.enter("Bevy `ComputeTaskPool::scope`", move |(), turn| {
+        let pool = ComputeTaskPool::get();
+        turn.repeat(|| {
+            drop(pool.scope(|scope| (0..workers).for_each(|worker| scope.spawn(async move { empty(worker) }))))
+        });
+    });
+    race.enter("rayon `broadcast`", move |(), turn| {
+        turn.repeat(|| drop(rayon.broadcast(|context| empty(context.index()))));
+    });
+    race.enter("rayon `scope`", move |(), turn| {
+        turn.repeat(|| rayon.scope(|scope| (0..workers).for_each(|worker| scope.spawn(move |_| empty(worker)))));
+    });
+    race.enter("`std::thread::scope`", move |(), turn| {
+        turn.repeat(|| {
+            thread::scope(|scope| {
+                (1..workers).for_each(|worker| drop(scope.spawn(move || empty(worker))));
+                empty(0);
+            });
+        });
+    });
+    race
+}
+
+/// A job of nothing that the compiler must still call.
+fn empty(worker: usize) {
+    black_box(worker);
+}
+
+fn report_ping_pong(setup: &Setup) {
+    let [first, second, ..] = setup.cores[..] else {
+        println!("One cache line there and back: not measured, it takes two cores.\n");
+        return;
+    };
+    let (median, p99) = ping_pong::measure(first, second);
+    println!(
+        "One cache line there and back between cores {} and {}: median {}, p99 {}.\n",
+        first.id,
+        second.id,
+        report::duration(median),
+        report::duration(p99)
+    );
+}

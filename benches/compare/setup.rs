@@ -1,0 +1,76 @@
+//! The command line, and what all groups need to know of it.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use clap::{Parser, ValueEnum};
+use core_affinity::CoreId;
+
+/// Rounds of each race: enough for a median that repeats, with all groups in about two minutes.
+const ROUNDS: u32 = 60;
+const QUICK_ROUNDS: u32 = 10;
+
+const SIZES: [usize; 6] = [1_000, 10_000, 100_000, 200_000, 1_000_000, 10_000_000];
+
+/// Largest size with `--quick`.
+const QUICK_SIZE: usize = 1_000_000;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Group {
+    /// An empty fork and join, and a cache line there and back.
+    Round,
+    /// `+= 1` over a slice and over components, from 1,000 to 10 million.
+    Sweep,
+    /// How many rows are swept on the core that swept them the frame before.
+    SameCore,
+}
+
+/// Compares the pool and the queries of this crate with their rivals, taking turns in one process.
+#[derive(Parser)]
+#[command(name = "compare")]
+pub struct Arguments {
+    /// Groups to run; all if none is named.
+    #[arg(value_enum)]
+    groups: Vec<Group>,
+    /// Fewer rounds and no size above a million: about 15 seconds.
+    #[arg(long)]
+    quick: bool,
+    /// Workers of every pool, the calling thread included [default: the available cores].
+    #[arg(long)]
+    workers: Option<NonZeroUsize>,
+    /// Rounds of each race.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Passed by `cargo bench` to every bench.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+pub struct Setup {
+    pub groups: Vec<Group>,
+    pub workers: usize,
+    pub rounds: u32,
+    pub sizes: Vec<usize>,
+    /// The cores this process may use, read before any thread was pinned.
+    pub cores: Vec<CoreId>,
+}
+
+impl Setup {
+    pub fn new(arguments: Arguments) -> Self {
+        let available = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let largest = if arguments.quick { QUICK_SIZE } else { usize::MAX };
+        let rounds = if arguments.quick { QUICK_ROUNDS } else { ROUNDS };
+        let groups = if arguments.groups.is_empty() { Group::value_variants().to_vec() } else { arguments.groups };
+        Self {
+            groups,
+            workers: arguments.workers.unwrap_or(available).get(),
+            rounds: arguments.rounds.unwrap_or(rounds),
+            sizes: SIZES.into_iter().filter(|&size| size <= largest).collect(),
+            cores: core_affinity::get_core_ids().unwrap_or_default(),
+        }
+    }
+
+    pub fn runs(&self, group: Group) -> bool {
+        self.groups.contains(&group)
+    }
+}

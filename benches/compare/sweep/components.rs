@@ -1,0 +1,172 @@
+//! `+= 1` over one component, by row with change detection and by chunk.
+//!
+//! Each contender is a system alone in its schedule, and all run on one world. The system times its own sweep, so that
+//! the cost of the schedule is left out.
+
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
+
+use bevy::ecs::component::Mutable;
+use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy::prelude::*;
+use bevy_affinity::prelude::*;
+
+use crate::ours;
+use crate::race::{Race, Turn};
+use crate::report::SizeTable;
+use crate::setup::Setup;
+
+pub fn run(setup: &Setup) -> Result<(), String> {
+    run_rows::<Scalar>(setup, "`f32 += 1.0` in a component")?;
+    run_rows::<Vector>(setup, "`[f32; 3] += 1.0` in a component")?;
+    run_rows::<Integer>(setup, "`i64 += 1` in a component")
+}
+
+/// A component to sweep, which starts at zero.
+trait Row: Component<Mutability = Mutable> + Copy + Default + Debug {
+    fn increment(&mut self);
+    fn is(&self, calls: u64) -> bool;
+}
+
+#[derive(Component, Clone, Copy, Default, Debug)]
+struct Scalar(f32);
+
+impl Row for Scalar {
+    fn increment(&mut self) {
+        self.0 += 1.0;
+    }
+
+    fn is(&self, calls: u64) -> bool {
+        self.0 == calls as f32
+    }
+}
+
+#[derive(Component, Clone, Copy, Default, Debug)]
+struct Vector([f32; 3]);
+
+impl Row for Vector {
+    fn increment(&mut self) {
+        self.0.iter_mut().for_each(|value| *value += 1.0);
+    }
+
+    fn is(&self, calls: u64) -> bool {
+        self.0 == [calls as f32; 3]
+    }
+}
+
+#[derive(Component, Clone, Copy, Default, Debug)]
+struct Integer(i64);
+
+impl Row for Integer {
+    fn increment(&mut self) {
+        self.0 += 1;
+    }
+
+    fn is(&self, calls: u64) -> bool {
+        self.0 == calls as i64
+    }
+}
+
+fn run_rows<R: Row>(setup: &Setup, title: &str) -> Result<(), String> {
+    let mut table = SizeTable::new(&format!("{title}, x the serial sweep to the left"));
+    for &size in &setup.sizes {
+        let standings = race::<R>(setup, size).run(setup.rounds)?;
+        table.push(size, &standings);
+    }
+    table.print();
+    Ok(())
+}
+
+fn race<R: Row>(setup: &Setup, size: usize) -> Race<'static, App> {
+    let mut race = Race::new(app::<R>(setup.workers, size), fault::<R>);
+    race.enter_baseline("Bevy `iter_mut`", Contest::IterMut.play());
+    race.enter("Bevy `par_iter_mut`", Contest::ParIterMut.play());
+    race.enter("affine `par_iter_mut`", Contest::AffineRows.play());
+    race.enter_baseline("Bevy `contiguous_iter_mut`", Contest::ContiguousIterMut.play());
+    race.enter("affine `for_each_chunk`", Contest::AffineChunks.play());
+    race
+}
+
+fn app<R: Row>(workers: usize, size: usize) -> App {
+    let mut app = ours::app(workers);
+    app.init_resource::<Stopwatch>();
+    app.add_systems(Contest::IterMut, iter_mut::<R>);
+    app.add_systems(Contest::ParIterMut, par_iter_mut::<R>);
+    app.add_systems(Contest::AffineRows, affine_rows::<R>.affine());
+    app.add_systems(Contest::ContiguousIterMut, contiguous_iter_mut::<R>);
+    app.add_systems(Contest::AffineChunks, affine_chunks::<R>.affine());
+    for contest in [Contest::IterMut, Contest::ParIterMut, Contest::ContiguousIterMut] {
+        // Bevy's systems run on the calling thread too, as ours do.
+        app.edit_schedule(contest, |schedule| {
+            schedule.set_executor(SingleThreadedExecutor::new());
+        });
+    }
+    app.world_mut().spawn_batch((0..size).map(|_| R::default()));
+    app
+}
+
+/// The schedules, one for each contender.
+#[derive(ScheduleLabel, Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Contest {
+    IterMut,
+    ParIterMut,
+    AffineRows,
+    ContiguousIterMut,
+    AffineChunks,
+}
+
+impl Contest {
+    fn play(self) -> impl FnMut(&mut App, &mut Turn) {
+        move |app, turn| {
+            turn.repeat_timed(|| {
+                app.world_mut().run_schedule(self);
+                app.world().resource::<Stopwatch>().0
+            });
+        }
+    }
+}
+
+/// How long the last sweep took.
+#[derive(Resource, Default)]
+struct Stopwatch(Duration);
+
+impl Stopwatch {
+    fn time(&mut self, sweep: impl FnOnce()) {
+        let start = Instant::now();
+        sweep();
+        self.0 = start.elapsed();
+    }
+}
+
+fn iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) {
+    stopwatch.time(|| rows.iter_mut().for_each(|mut row| row.increment()));
+}
+
+fn par_iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) {
+    stopwatch.time(|| rows.par_iter_mut().for_each(|mut row| row.increment()));
+}
+
+fn affine_rows<R: Row>(mut rows: AffineQuery<&'static mut R>, mut stopwatch: ResMut<Stopwatch>) {
+    stopwatch.time(|| rows.par_iter_mut().for_each(|mut row| row.increment()));
+}
+
+fn contiguous_iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) {
+    stopwatch.time(|| {
+        for mut chunk in rows.contiguous_iter_mut().into_iter().flatten() {
+            chunk.iter_mut().for_each(R::increment);
+        }
+    });
+}
+
+fn affine_chunks<R: Row>(mut rows: AffineQuery<(&'static mut R,)>, mut stopwatch: ResMut<Stopwatch>) {
+    stopwatch.time(|| {
+        rows.par_iter_mut().for_each_chunk(|(chunk,)| chunk.iter_mut().for_each(R::increment));
+    });
+}
+
+/// Every call adds one to every row.
+fn fault<R: Row>(app: &mut App, calls: u64) -> Option<String> {
+    let mut rows = app.world_mut().query::<&R>();
+    let wrong = rows.iter(app.world()).find(|row| !row.is(calls))?;
+    Some(format!("a row is {wrong:?} after {calls} calls"))
+}

@@ -1,0 +1,11 @@
+//! Group `sweep`: add one to everything, in slices and in components, small and large.
+
+mod components;
+mod slice;
+
+use crate::setup::Setup;
+
+pub fn run(setup: &Setup) -> Result<(), String> {
+    slice::run(setup)?;
+    components::run(setup)
+}

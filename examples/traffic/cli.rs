@@ -1,0 +1,171 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Parser, ValueEnum};
+
+/// A city's traffic in steps of one second: queues on roads, fixed-time signals, cars with trips of their own.
+///
+/// Every mode runs the same model from the same start and must end in the same state, to the bit; only the time it takes
+/// differs.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "traffic", version, after_help = EXAMPLES, args_override_self = true)]
+pub struct Options {
+    /// Run without a window and print figures
+    #[arg(long)]
+    pub headless: bool,
+
+    /// Road map to read: .osm.pbf (OpenStreetMap), or .gr / .gr.gz (DIMACS) with its .co file beside it. Without this
+    /// and --city: the Isle of Man, which is built in
+    #[arg(long, value_name = "FILE", conflicts_with = "city")]
+    pub map: Option<PathBuf>,
+
+    /// Generate a city of N x N intersections
+    #[arg(long, value_name = "N")]
+    pub city: Option<u32>,
+
+    /// Number of cars [default: 5,000 on the Isle of Man, elsewhere 4 for every intersection]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
+    pub cars: Option<u32>,
+
+    /// Steps to measure, of one simulated second each [default: 36,000 on the Isle of Man, elsewhere 3,600]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_STEPS))]
+    pub steps: Option<u32>,
+
+    /// Steps before the measured ones, for the roads to fill
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(0..=MOST_STEPS))]
+    pub warmup: u32,
+
+    /// What runs the model
+    #[arg(long, value_enum, default_value_t = Mode::LockStep)]
+    pub mode: Mode,
+
+    /// Threads that share the work, the main thread included [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub workers: Option<u16>,
+
+    /// Seed of all random choices
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Print one JSON object for each mode instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Measure a slice of as many steps as each line of standard input says: how a comparison runs its modes
+    #[arg(long, hide = true)]
+    pub paced: bool,
+}
+
+/// Far above any city, and low enough that their numbers fit wherever the model stores them.
+const MOST_CARS: i64 = 100_000_000;
+
+/// Thirty years: times plus the longest drive along a link stay within 32 bits.
+const MOST_STEPS: i64 = 1_000_000_000;
+
+const EXAMPLES: &str = "\
+Examples:
+  traffic --headless                                    the Isle of Man
+  traffic --headless --city 100 --mode all              compare all modes on 10,000 intersections
+  traffic --headless --map city.osm.pbf --cars 50000    your own town, from an OpenStreetMap extract";
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// On the plugin's pinned gang: each worker sweeps the same rows in every step
+    LockStep,
+    /// Bevy at its best: the same systems without the plugin, on as many compute threads as the gang has workers
+    Bevy,
+    /// The same with the compute threads that Bevy starts by itself
+    BevyDefault,
+    /// The plugin's serial mode: every row on the main thread
+    Serial,
+    /// Every mode, in processes of their own that take turns
+    All,
+    /// The model without Bevy: arrays and one thread
+    #[value(hide = true)]
+    Plain,
+    /// The model without Bevy and the gang, taking turns
+    #[value(hide = true)]
+    PlainAndGang,
+}
+
+impl Mode {
+    /// The modes that this one stands for, in the order of the table; none if it is a single mode.
+    pub fn members(self) -> &'static [Self] {
+        match self {
+            Self::All => &[Self::Serial, Self::BevyDefault, Self::Bevy, Self::LockStep],
+            Self::PlainAndGang => &[Self::Plain, Self::LockStep],
+            _ => &[],
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        out.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+impl Options {
+    /// Ten hours on the small island, one in a city: seconds of computing, enough for steady figures.
+    pub fn steps(&self) -> u32 {
+        let on_the_isle = self.map.is_none() && self.city.is_none();
+        self.steps.unwrap_or(if on_the_isle { 36_000 } else { 3_600 })
+    }
+
+    /// Reads the command line. Help and version go to standard output and end the program; a mistake is told in one line.
+    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
+        Self::try_parse_from(arguments).map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+            _ => in_one_line(&error),
+        })
+    }
+}
+
+/// What is wrong and what would be right, without the tips and the usage that follow.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let line = lines.collect::<Vec<_>>().join(" ");
+    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Options, String> {
+        Options::read(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn mistakes_are_one_line_that_names_them() {
+        for (line, named) in [
+            ("traffic --cars 0", "'0' for '--cars <N>'"),
+            ("traffic --workers 0", "'0' for '--workers <N>'"),
+            ("traffic --steps 0", "'0' for '--steps <N>'"),
+            ("traffic --mode fast", "'fast' for '--mode <MODE>'"),
+            ("traffic --map a.gr --city 9", "'--map <FILE>' cannot be used with '--city <N>'"),
+            ("traffic --fast", "'--fast'"),
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(error.contains(named) && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_mode_is_told_the_known_ones() {
+        assert!(read("traffic --mode fast").unwrap_err().contains("lock-step, bevy, bevy-default, serial, all]"));
+    }
+
+    #[test]
+    fn the_options_are_consistent() {
+        <Options as clap::CommandFactory>::command().debug_assert();
+        let options = read("traffic --headless --city 9 --mode serial --mode all --json").unwrap();
+        assert_eq!((options.city, options.mode, options.json), (Some(9), Mode::All, true));
+    }
+}

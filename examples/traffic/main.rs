@@ -1,0 +1,143 @@
+//! A city's traffic on real roads: hundreds of thousands of intersections, each a row that a worker sweeps every step.
+//!
+//! `cargo run --release --example traffic -- --headless` simulates the Isle of Man and prints how fast; `--help` tells
+//! about other maps, sizes and modes.
+
+mod city;
+mod cli;
+mod compare;
+mod hash;
+mod headless;
+mod map;
+mod model;
+mod outcome;
+mod plain;
+mod report;
+mod routes;
+mod simulation;
+mod state_hash;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use bevy_affinity::prelude::*;
+use bevy_affinity::topology::Topology;
+use city::City;
+use cli::{Mode, Options};
+use headless::Simulation;
+use map::Network;
+use model::Incidence;
+use outcome::Outcome;
+use plain::Plain;
+use routes::Routes;
+use simulation::CityApp;
+
+/// Cars for every intersection unless told otherwise: busy streets that still flow.
+const CARS_PER_INTERSECTION: usize = 4;
+
+/// About as many as the island's few town roads bear; with four for each of its intersections they would only stand.
+const CARS_ON_THE_ISLE: u32 = 5_000;
+
+/// Why the program ends early, in one line.
+enum Failure {
+    /// A wrong option or a file that cannot be used.
+    Input(String),
+    /// A run that did not end as it should.
+    Run(String),
+}
+
+fn main() -> ExitCode {
+    let result = Options::read(std::env::args_os()).map_err(Failure::Input).and_then(|options| start(&options));
+    let (message, code) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Input(message)) => (message, 2),
+        Err(Failure::Run(message)) => (message, 1),
+    };
+    eprintln!("error: {message}");
+    ExitCode::from(code)
+}
+
+fn start(options: &Options) -> Result<(), Failure> {
+    if !options.headless && !options.paced {
+        eprintln!("note: no window in this build, so this runs as with --headless");
+    }
+    let cores = Topology::get().parallelism();
+    if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
+        eprintln!(
+            "warning: {workers} workers on {cores} cores take turns: expect them to be slower than {cores} workers"
+        );
+    }
+    let city = build(options).map_err(Failure::Input)?;
+    run(options, city).map_err(Failure::Run)
+}
+
+fn run(options: &Options, city: City) -> Result<(), String> {
+    let attribution = city.network.attribution.clone();
+    let modes = options.mode.members();
+    let outcomes = if !modes.is_empty() {
+        // Its routes are in the cache now; each of the modes makes a city of its own.
+        drop(city);
+        compare::run(options, modes)?
+    } else {
+        let city = Arc::new(city);
+        let mut simulation = simulation(options, &city);
+        if options.paced {
+            return compare::follow(&mut *simulation, &city, options);
+        }
+        vec![headless::run(&mut *simulation, &city, options)?]
+    };
+    show(options, &outcomes, attribution.as_deref())
+}
+
+fn build(options: &Options) -> Result<City, String> {
+    let network = network(options).map_err(|error| error.to_string())?;
+    let cars = options.cars.unwrap_or_else(|| match (&options.map, options.city) {
+        (None, None) => CARS_ON_THE_ISLE,
+        _ => (network.nodes.len() * CARS_PER_INTERSECTION) as u32,
+    });
+    let prepare = |network: &Network, incidence: &Incidence| {
+        let progress = headless::bar("routes", 0, "searching");
+        let routes = Routes::prepare(network, incidence, &routes::cache_folder(), &progress);
+        progress.finish_and_clear();
+        routes
+    };
+    City::new(network, cars, options.seed, prepare).map_err(|error| error.to_string())
+}
+
+fn network(options: &Options) -> Result<Network, map::MapError> {
+    match (&options.map, options.city) {
+        (Some(file), _) => map::load(file),
+        (None, Some(side)) => map::city::generate(side, options.seed),
+        (None, None) => map::isle_of_man(),
+    }
+}
+
+fn simulation(options: &Options, city: &Arc<City>) -> Box<dyn Simulation> {
+    let city = Arc::clone(city);
+    let workers = options.workers.map(usize::from);
+    let gang = |workers| AffinitySettings { workers, ..AffinitySettings::default() };
+    match options.mode {
+        Mode::Plain => Box::new(Plain::new(city)),
+        Mode::Bevy => {
+            let threads = workers.unwrap_or_else(|| Topology::get().parallelism());
+            Box::new(CityApp::on_compute_threads(city, Some(threads)))
+        }
+        Mode::BevyDefault => Box::new(CityApp::on_compute_threads(city, None)),
+        Mode::Serial => Box::new(CityApp::on_gang(city, SchedulerMode::Serial, gang(WorkerCount::Exactly(1)))),
+        Mode::LockStep | Mode::All | Mode::PlainAndGang => {
+            let workers = workers.map_or(WorkerCount::Auto, WorkerCount::Exactly);
+            Box::new(CityApp::on_gang(city, SchedulerMode::LockStep, gang(workers)))
+        }
+    }
+}
+
+fn show(options: &Options, outcomes: &[Outcome], attribution: Option<&str>) -> Result<(), String> {
+    report::same_state(outcomes)?;
+    let mut out = io::stdout().lock();
+    let shown =
+        if options.json { report::json(outcomes, &mut out) } else { report::table(outcomes, attribution, &mut out) };
+    shown.map_err(|error| format!("standard output: {error}"))
+}

@@ -1,0 +1,25 @@
+//! The traffic model: steps of one second, whole numbers only, functions on one row of data. It knows nothing of who
+//! sweeps the rows, so that the Bevy systems and the plain program share it.
+
+mod approach;
+mod build;
+mod car;
+mod few;
+mod incidence;
+mod intersection;
+mod road;
+mod signal;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use approach::LANE_FLOW;
+pub use build::intersections;
+pub use car::{Due, LONGEST_PAUSE, Trips};
+pub use incidence::{Incidence, NetworkError};
+pub use intersection::{Intersection, Message};
+pub use road::{Road, SAMPLE_INTERVAL, first_sampled, travel_time};
+pub use totals::Totals;
+
+/// A second that is never reached.
+pub const NEVER: u32 = u32::MAX;

@@ -1,0 +1,135 @@
+//! Fixed-time signals with two phases: the main road and its opposite side, then everything that crosses it.
+
+use crate::hash::{below, hash};
+
+/// Two greens of 27 s, each followed by 3 s in which everybody has red so that the crossing empties.
+const CYCLE: u16 = 60;
+const GREEN: u16 = 27;
+
+/// The phase of an approach: 0 or 1.
+pub type Phase = u8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Window {
+    start: u16,
+    length: u16,
+}
+
+/// When each phase has green, repeated for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Programme {
+    cycle: u16,
+    offset: u16,
+    greens: [Window; 2],
+}
+
+impl Programme {
+    /// An intersection without signals: a cycle of one second, all of it green.
+    pub const ALWAYS_GREEN: Self = Self { cycle: 1, offset: 0, greens: [Window { start: 0, length: 1 }; 2] };
+
+    pub const fn two_phases(offset: u16) -> Self {
+        let second = CYCLE / 2;
+        Self {
+            cycle: CYCLE,
+            offset,
+            greens: [Window { start: 0, length: GREEN }, Window { start: second, length: GREEN }],
+        }
+    }
+
+    /// Offsets are spread by hash, so that neighbours do not all turn green in the same second.
+    pub fn for_node(node: u32) -> Self {
+        let offset = below(hash(&[u64::from(node)]), u32::from(CYCLE));
+        Self::two_phases(offset as u16)
+    }
+
+    #[cfg(test)]
+    pub fn is_green(&self, phase: Phase, second: u32) -> bool {
+        let (window, position) = self.locate(phase, second);
+        (window.start..window.start + window.length).contains(&position)
+    }
+
+    /// The first green second that is not before `second`.
+    pub fn next_green(&self, phase: Phase, second: u32) -> u32 {
+        let (window, position) = self.locate(phase, second);
+        let wait = if position < window.start {
+            window.start - position
+        } else if position < window.start + window.length {
+            0
+        } else {
+            self.cycle - position + window.start
+        };
+        second.saturating_add(u32::from(wait))
+    }
+
+    /// How many of the seconds `0..second` were green, up to a constant: only differences mean anything.
+    pub fn greens_before(&self, phase: Phase, second: u32) -> u32 {
+        let (window, position) = self.locate(phase, second);
+        let cycles = (second + u32::from(self.offset)) / u32::from(self.cycle);
+        let in_this_cycle = position.saturating_sub(window.start).min(window.length);
+        cycles * u32::from(window.length) + u32::from(in_this_cycle)
+    }
+
+    fn locate(&self, phase: Phase, second: u32) -> (Window, u16) {
+        let position = second.wrapping_add(u32::from(self.offset)) % u32::from(self.cycle);
+        (self.greens[usize::from(phase)], position as u16)
+    }
+}
+
+/// An approach as the grouping sees it: the direction it comes from, in decimetres, and how important its road is.
+#[derive(Clone, Copy, Debug)]
+pub struct Arm {
+    pub direction: (i64, i64),
+    pub weight: u32,
+}
+
+/// The phase of every arm: those within 45 degrees of the main road's axis share the first one, whichever side they
+/// come from. All arms get phase 0 where nothing crosses the main road.
+pub fn group(arms: &[Arm]) -> Vec<Phase> {
+    let main = arms.iter().reduce(|best, arm| if arm.weight > best.weight { arm } else { best });
+    arms.iter().map(|arm| Phase::from(main.is_some_and(|main| crosses(main.direction, arm.direction)))).collect()
+}
+
+/// More than 45 degrees apart as axes: the sine of the angle exceeds its cosine.
+fn crosses(main: (i64, i64), other: (i64, i64)) -> bool {
+    let dot = main.0 * other.0 + main.1 * other.1;
+    let cross = main.0 * other.1 - main.1 * other.0;
+    cross.abs() > dot.abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closed_forms_agree_with_counting() {
+        for programme in [Programme::ALWAYS_GREEN, Programme::two_phases(0), Programme::two_phases(47)] {
+            for phase in 0..2 {
+                let start = programme.greens_before(phase, 0);
+                let mut count = 0;
+                for second in 0..300 {
+                    assert_eq!(programme.greens_before(phase, second) - start, count);
+                    count += u32::from(programme.is_green(phase, second));
+                    let next = (second..).find(|&second| programme.is_green(phase, second));
+                    assert_eq!(Some(programme.next_green(phase, second)), next);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn phases_never_overlap() {
+        let programme = Programme::for_node(3);
+        assert!((0..120).all(|second| !(programme.is_green(0, second) && programme.is_green(1, second))));
+    }
+
+    #[test]
+    fn opposite_arms_share_a_phase() {
+        let arm = |x, y, weight| Arm { direction: (x, y), weight };
+        let crossroads = [arm(100, 3, 1), arm(-90, 8, 1), arm(5, 100, 1), arm(-2, -70, 1)];
+        assert_eq!(group(&crossroads), [0, 0, 1, 1]);
+        let stem_is_wider = [arm(100, 0, 1), arm(-100, 0, 1), arm(0, 100, 9)];
+        assert_eq!(group(&stem_is_wider), [1, 1, 0]);
+        assert_eq!(group(&[arm(10, 0, 1), arm(-10, 0, 1)]), [0, 0]);
+        assert!(group(&[]).is_empty());
+    }
+}

@@ -1,0 +1,40 @@
+//! Tests of one intersection: what passes its stop line, and when.
+
+mod stop_line;
+mod webster;
+
+use super::approach::{Approach, Slot};
+use super::intersection::{Exit, Finish, Intersection, Message};
+use super::signal::Programme;
+use crate::routes::{ARRIVE, Routes};
+
+/// Cars that reach this intersection have arrived, so that nothing ahead holds them up.
+struct Crossing {
+    intersection: Intersection,
+    routes: Routes,
+}
+
+impl Crossing {
+    fn new(programme: Programme, lanes: u8) -> Self {
+        let approach = Approach::new(0, 0, 0, lanes, &programme);
+        let exit = Exit { free: 1, travel_time: 1, target: 0, approach: 0 };
+        let intersection = Intersection::new(programme, [approach].into_iter().collect(), [exit].into_iter().collect());
+        Self { intersection, routes: Routes::default() }
+    }
+
+    /// A car that reaches the stop line at `exit_time`.
+    fn enter(&mut self, car: u32, exit_time: u32) {
+        self.intersection.receive(Message::Enter { approach: 0, exit: ARRIVE, car, exit_time, cursor: 0 });
+    }
+
+    /// The cars that pass the stop line in second `now`.
+    fn step(&mut self, now: u32) -> Vec<u32> {
+        self.intersection.step(now, &self.routes, |_, _| ());
+        self.intersection.take_finished().map(|finish: Finish| finish.car).collect()
+    }
+}
+
+/// A car of its own number, for queues that are filled by hand.
+fn slot(car: u32, exit: u8) -> Slot {
+    Slot { car, exit_time: 0, cursor: 0, exit }
+}

@@ -1,0 +1,99 @@
+//! What a measured run reports.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::city::City;
+use crate::headless::{Simulation, Timings};
+use crate::model::Totals;
+
+/// How the work was spread over threads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Workload {
+    pub workers: usize,
+    /// For each worker the share of the measured time in which it worked; empty where that is not known.
+    pub busy_share: Vec<f64>,
+    /// Share of the rows that were swept by the worker that swept them last time, on the same core, where that is known.
+    pub same_core_share: Option<f64>,
+}
+
+/// The figures of one mode, as `--json` prints them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Figures {
+    pub mode: String,
+    pub workers: usize,
+    pub intersections: usize,
+    pub roads: usize,
+    pub cars: u32,
+    pub steps: u64,
+    pub seconds: f64,
+    pub steps_per_second: f64,
+    pub state_hash: String,
+    pub on_road: u64,
+    /// Cars that have arrived and rest until their next trip: with `on_road` and `waiting` they are all cars.
+    pub arrived: u64,
+    pub waiting: u64,
+    pub busy_share: Vec<f64>,
+    pub same_core_share: Option<f64>,
+}
+
+/// What the table shows besides.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Detail {
+    pub slow_step: Duration,
+    /// Seconds of each slice of the measured steps, in order.
+    pub slices: Vec<f64>,
+    pub trips_arrived: u64,
+    pub trips_stuck: u64,
+    pub congested_roads: u64,
+    /// Number and occupancy of the road with the most cars.
+    pub busiest_road: (u64, u32),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    pub figures: Figures,
+    pub detail: Detail,
+}
+
+impl Outcome {
+    /// Takes stock at the end of a run. A car too many or too few is an error: no figure would mean anything.
+    pub fn new(simulation: &mut dyn Simulation, city: &City, mode: &str, timings: &Timings) -> Result<Self, String> {
+        let totals = simulation.totals();
+        if totals.cars() != u64::from(city.cars) {
+            return Err(format!("{mode}: {} cars set out, but {} are left", city.cars, totals.cars()));
+        }
+        let workload = simulation.workload(Duration::from_secs_f64(timings.seconds()));
+        let figures = Figures {
+            mode: mode.to_owned(),
+            workers: workload.workers,
+            intersections: city.network.nodes.len(),
+            roads: city.network.links.len(),
+            cars: city.cars,
+            steps: timings.steps(),
+            seconds: timings.seconds(),
+            steps_per_second: timings.steps() as f64 / timings.seconds(),
+            state_hash: format!("{:016x}", simulation.state_hash()),
+            on_road: totals.on_road,
+            arrived: totals.resting,
+            waiting: totals.waiting,
+            busy_share: workload.busy_share,
+            same_core_share: workload.same_core_share,
+        };
+        Ok(Self { figures, detail: Detail::new(&totals, timings) })
+    }
+}
+
+impl Detail {
+    fn new(totals: &Totals, timings: &Timings) -> Self {
+        Self {
+            slow_step: timings.slow_step(),
+            slices: timings.slices().to_vec(),
+            trips_arrived: totals.trips_arrived,
+            trips_stuck: totals.trips_stuck,
+            congested_roads: totals.congested_roads,
+            busiest_road: totals.busiest_road,
+        }
+    }
+}

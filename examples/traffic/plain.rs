@@ -1,0 +1,164 @@
+//! The model without an ECS: arrays, one thread, nothing that can be left out. It is what the ECS versions are measured
+//! against, and the reference for what they compute.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::city::City;
+use crate::headless::Simulation;
+use crate::model::{Due, Intersection, LONGEST_PAUSE, Message, Road, SAMPLE_INTERVAL, Totals, Trips, first_sampled};
+use crate::outcome::Workload;
+use crate::state_hash::StateHash;
+
+/// A simulation of a city on the calling thread.
+pub struct Plain {
+    city: Arc<City>,
+    now: u32,
+    wake: Vec<u32>,
+    intersections: Vec<Intersection>,
+    roads: Vec<Road>,
+    due: Vec<Due>,
+    trips: Vec<Trips>,
+    /// The resting cars by the second in which they depart, modulo the length of the calendar: no car rests longer.
+    calendar: Vec<Vec<u32>>,
+    /// Messages of the intersection that is being swept.
+    outbox: Vec<(u32, Message)>,
+    /// Space that is given back at the end of the step, and by which intersection.
+    freed: Vec<(u32, Message)>,
+    /// Intersections at which trips have ended in this step.
+    finishing: Vec<u32>,
+}
+
+impl Plain {
+    pub fn new(city: Arc<City>) -> Self {
+        let intersections = city.intersections();
+        let mut plain = Self {
+            now: 0,
+            wake: vec![0; intersections.len()],
+            intersections,
+            roads: city.roads(),
+            due: city.first_departures(),
+            trips: city.first_trips(),
+            calendar: vec![Vec::new(); LONGEST_PAUSE as usize + 1],
+            outbox: Vec::new(),
+            freed: Vec::new(),
+            finishing: Vec::new(),
+            city,
+        };
+        for (car, &due) in (0..).zip(&plain.due) {
+            rest(&mut plain.calendar, car, due);
+        }
+        plain
+    }
+
+    #[cfg(test)]
+    pub fn intersections(&self) -> &[Intersection] {
+        &self.intersections
+    }
+
+    /// Cars whose rest is over queue up at their intersections, in the order of their numbers.
+    fn depart(&mut self) {
+        let page = self.now as usize % self.calendar.len();
+        let mut leaving = std::mem::take(&mut self.calendar[page]);
+        leaving.sort_unstable();
+        for car in leaving.drain(..) {
+            self.due[car as usize] = Due::ON_THE_WAY;
+            let (node, departure) = self.trips[car as usize].depart(car, self.city.seed, &self.city.routes);
+            self.intersections[node as usize].depart(departure);
+            self.wake[node as usize] = self.now;
+        }
+        self.calendar[page] = leaving;
+    }
+
+    /// Cars that enter a link are put there at once: nobody can see them before the next step, since every link takes
+    /// a second at least. Space given back would be seen, so it waits until all intersections have had their turn.
+    fn cross(&mut self) {
+        for node in 0..self.intersections.len() {
+            if self.wake[node] > self.now {
+                continue;
+            }
+            let outbox = &mut self.outbox;
+            let intersection = &mut self.intersections[node];
+            self.wake[node] = intersection.step(self.now, &self.city.routes, |to, message| outbox.push((to, message)));
+            if intersection.has_finished() {
+                self.finishing.push(node as u32);
+            }
+            for (target, message) in self.outbox.drain(..) {
+                match message {
+                    Message::Enter { .. } => deliver(&mut self.intersections, &mut self.wake, target, message),
+                    Message::Freed { .. } => self.freed.push((target, message)),
+                }
+            }
+        }
+        for (target, message) in self.freed.drain(..) {
+            deliver(&mut self.intersections, &mut self.wake, target, message);
+        }
+    }
+
+    fn arrive(&mut self) {
+        let mut finishing = std::mem::take(&mut self.finishing);
+        for node in finishing.drain(..) {
+            for finish in self.intersections[node as usize].take_finished() {
+                let car = finish.car as usize;
+                self.due[car] = self.trips[car].finish(finish.car, finish.outcome, self.now, self.city.seed);
+                rest(&mut self.calendar, finish.car, self.due[car]);
+            }
+        }
+        self.finishing = finishing;
+    }
+
+    fn sample(&mut self) {
+        for node in (first_sampled(self.now) as usize..self.intersections.len()).step_by(SAMPLE_INTERVAL as usize) {
+            let first_road = self.city.first_road(node as u32) as usize;
+            let approaches = self.intersections[node].approaches();
+            for (road, approach) in self.roads[first_road..].iter_mut().zip(approaches) {
+                road.occupancy = approach.occupancy();
+            }
+        }
+    }
+}
+
+/// Notes when a car departs.
+fn rest(calendar: &mut [Vec<u32>], car: u32, due: Due) {
+    let page = due.0 as usize % calendar.len();
+    calendar[page].push(car);
+}
+
+fn deliver(intersections: &mut [Intersection], wake: &mut [u32], target: u32, message: Message) {
+    let target = target as usize;
+    wake[target] = wake[target].min(intersections[target].receive(message));
+}
+
+impl Simulation for Plain {
+    fn step(&mut self) {
+        self.depart();
+        self.cross();
+        self.arrive();
+        self.sample();
+        self.now += 1;
+    }
+
+    fn totals(&mut self) -> Totals {
+        let mut totals = Totals::default();
+        self.intersections.iter().for_each(|intersection| totals.add_intersection(intersection));
+        self.due.iter().zip(&self.trips).for_each(|(&due, trips)| totals.add_car(due, trips));
+        self.roads.iter().enumerate().for_each(|(number, road)| totals.add_road(number, road));
+        totals
+    }
+
+    fn state_hash(&mut self) -> u64 {
+        let mut hash = StateHash::new(self.now);
+        for (node, intersection) in self.intersections.iter().enumerate() {
+            hash.add_intersection(node, intersection);
+        }
+        for (car, (&due, trips)) in self.due.iter().zip(&self.trips).enumerate() {
+            hash.add_car(car, due, trips);
+        }
+        self.roads.iter().enumerate().for_each(|(number, road)| hash.add_road(number, road));
+        hash.finish()
+    }
+
+    fn workload(&mut self, _measured: Duration) -> Workload {
+        Workload { workers: 1, busy_share: vec![1.0], same_core_share: None }
+    }
+}

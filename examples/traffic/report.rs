@@ -1,0 +1,137 @@
+//! The table at the end, and the lines for scripts.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::outcome::{Figures, Outcome};
+
+/// The modes that others are compared with, where they have run.
+const BASELINES: [&str; 2] = ["serial", "plain"];
+
+const COLUMNS: [&str; 10] = [
+    "mode",
+    "workers",
+    "steps/s",
+    "vehicle steps/s",
+    "x real time",
+    "mean step",
+    "p99 step",
+    "speed-up",
+    "busy %",
+    "wait %",
+];
+
+/// One JSON object for each mode, on a line of its own.
+pub fn json(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
+    for outcome in outcomes {
+        writeln!(out, "{}", serde_json::to_string(&outcome.figures)?)?;
+    }
+    Ok(())
+}
+
+/// A table of all modes, and the state that they have reached together.
+pub fn table(outcomes: &[Outcome], attribution: Option<&str>, out: &mut impl Write) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(COLUMNS);
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    let baseline = outcomes.iter().find(|outcome| BASELINES.contains(&outcome.figures.mode.as_str()));
+    for outcome in outcomes {
+        table.add_row(row(outcome, baseline));
+    }
+    writeln!(out, "{table}")?;
+    if let Some(outcome) = outcomes.first() {
+        summary(outcome, out)?;
+    }
+    attribution.map_or(Ok(()), |attribution| writeln!(out, "Map: {attribution}"))
+}
+
+fn row(outcome: &Outcome, baseline: Option<&Outcome>) -> Vec<String> {
+    let figures = &outcome.figures;
+    // A step is a second of the city's time.
+    let rate = figures.steps_per_second;
+    let speed_up = baseline.map_or("-".into(), |baseline| format!("{:.2}", speed_up(outcome, baseline)));
+    vec![
+        figures.mode.clone(),
+        figures.workers.to_string(),
+        format!("{rate:.0}"),
+        grouped((figures.on_road as f64 * rate) as u64),
+        grouped(rate as u64),
+        format!("{:.3} ms", 1_000.0 / rate),
+        format!("{:.3} ms", outcome.detail.slow_step.as_secs_f64() * 1_000.0),
+        speed_up,
+        shares(figures.busy_share.iter().copied()),
+        shares(figures.busy_share.iter().map(|busy| 1.0 - busy)),
+    ]
+}
+
+/// The median over slices of the baseline's time to this mode's time: slices with the same number ran one after another,
+/// so what disturbed one is likely to have disturbed both.
+fn speed_up(outcome: &Outcome, baseline: &Outcome) -> f64 {
+    let pairs = baseline.detail.slices.iter().zip(&outcome.detail.slices);
+    let mut ratios: Vec<f64> = pairs.map(|(baseline, seconds)| baseline / seconds).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn shares(shares: impl Iterator<Item = f64>) -> String {
+    shares.map(|share| format!("{:.0}", share * 100.0)).collect::<Vec<_>>().join(" ")
+}
+
+fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
+    let (figures, detail) = (&outcome.figures, &outcome.detail);
+    let count = |number: u64| grouped(number);
+    writeln!(
+        out,
+        "{} intersections, {} roads, {} cars: {} on the road, {} waiting to start, {} at rest",
+        count(figures.intersections as u64),
+        count(figures.roads as u64),
+        count(figures.cars.into()),
+        count(figures.on_road),
+        count(figures.waiting),
+        count(figures.arrived),
+    )?;
+    let (road, occupancy) = detail.busiest_road;
+    writeln!(
+        out,
+        "{} trips ended, {} of them stuck; {:.1}% of the roads congested, the busiest (number {road}) with {} cars",
+        count(detail.trips_arrived + detail.trips_stuck),
+        count(detail.trips_stuck),
+        detail.congested_roads as f64 * 100.0 / figures.roads as f64,
+        count(occupancy.into()),
+    )?;
+    writeln!(out, "State {} after {} measured steps", figures.state_hash, count(figures.steps))
+}
+
+/// An error if two modes have ended in different states: then at least one of them is wrong.
+pub fn same_state(outcomes: &[Outcome]) -> Result<(), String> {
+    let state = |figures: &Figures| figures.state_hash.clone();
+    let differs = |pair: &&[Outcome]| state(&pair[0].figures) != state(&pair[1].figures);
+    match outcomes.windows(2).find(differs) {
+        Some([a, b]) => Err(format!("{} and {} ended in different states", a.figures.mode, b.figures.mode)),
+        _ => Ok(()),
+    }
+}
+
+/// Digits in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Routes kept on disk between runs: little-endian numbers under a key and a checksum. Whatever does not fit is searched
+//! again.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Route, Routes, places};
+use crate::hash::SequenceHash;
+use crate::map::Network;
+
+/// Goes up when the format or the search changes.
+const VERSION: u64 = 1;
+
+/// The first bytes of every file.
+const MAGIC: &[u8; 8] = b"TRROUTES";
+
+/// The user's folder for caches, or else the one for temporary files.
+pub fn folder() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = if cfg!(windows) {
+        variable("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        variable("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
+    };
+    base.unwrap_or_else(std::env::temp_dir).join("bevy_affinity")
+}
+
+/// A hash of all that the routes follow from.
+pub fn key(network: &Network) -> u64 {
+    let mut key = SequenceHash::default();
+    key.write(VERSION);
+    places::PARAMETERS.iter().for_each(|&parameter| key.write(parameter));
+    for node in &network.nodes {
+        key.write(u64::from(node.x.to_bits()) | u64::from(node.y.to_bits()) << 32);
+        key.write(u64::from(node.signal));
+    }
+    for link in &network.links {
+        key.write(u64::from(link.from) | u64::from(link.to) << 32);
+        key.write(u64::from(link.length_dm) | u64::from(link.speed_kmh) << 32 | u64::from(link.lanes) << 48);
+    }
+    key.finish()
+}
+
+pub fn file(folder: &Path, key: u64) -> PathBuf {
+    folder.join(format!("routes-{key:016x}.bin"))
+}
+
+/// Written under another name first: a run that is stopped half-way, or two at once, leave no broken file.
+pub fn write(file: &Path, key: u64, routes: &Routes) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let draft = file.with_extension(format!("{}.draft", std::process::id()));
+    fs::write(&draft, encode(key, routes))?;
+    fs::rename(&draft, file)
+}
+
+pub fn read(file: &Path, key: u64) -> Option<Routes> {
+    decode(&fs::read(file).ok()?, key)
+}
+
+fn encode(key: u64, routes: &Routes) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(key.to_le_bytes());
+    let counts = [routes.nodes.len(), routes.routes.len(), routes.hops.len()];
+    counts.iter().for_each(|&count| bytes.extend((count as u32).to_le_bytes()));
+    let pairs = routes.routes.iter().flat_map(|route| [route.destination, route.cursor]);
+    for number in routes.nodes.iter().chain(&routes.first).copied().chain(pairs) {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend(&routes.hops);
+    let checksum = checksum(&bytes);
+    bytes.extend(checksum.to_le_bytes());
+    bytes
+}
+
+/// `None` if anything is out of place: the checksum vouches for what the numbers mean.
+fn decode(bytes: &[u8], key: u64) -> Option<Routes> {
+    let (content, sum) = bytes.split_last_chunk()?;
+    let mut rest = content.strip_prefix(MAGIC)?.strip_prefix(&key.to_le_bytes())?;
+    if checksum(content) != u64::from_le_bytes(*sum) {
+        return None;
+    }
+    let [places, count, hops] = numbers(&mut rest, 3)?[..] else { return None };
+    let nodes = numbers(&mut rest, places as usize)?;
+    let first = numbers(&mut rest, places as usize + 1)?;
+    let pairs = numbers(&mut rest, (count as usize).checked_mul(2)?)?;
+    let route = |pair: &[u32]| Route { destination: pair[0], cursor: pair[1] };
+    let routes = pairs.chunks_exact(2).map(route).collect();
+    (rest.len() == hops as usize).then(|| Routes { nodes, first, routes, hops: rest.to_vec() })
+}
+
+fn numbers(rest: &mut &[u8], count: usize) -> Option<Vec<u32>> {
+    let bytes = rest.split_off(..count.checked_mul(4)?)?;
+    let number = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    Some(bytes.chunks_exact(4).map(number).collect())
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut sum = SequenceHash::default();
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        sum.write(u64::from_le_bytes(word));
+    }
+    sum.write(bytes.len() as u64);
+    sum.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Routes {
+        let route = |destination, cursor| Route { destination, cursor };
+        Routes {
+            nodes: vec![4, 9],
+            first: vec![0, 1, 2],
+            routes: vec![route(1, 0), route(0, 3)],
+            hops: vec![0, 2, 255, 1, 255],
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        assert_eq!(decode(&encode(7, &sample()), 7), Some(sample()));
+    }
+
+    #[test]
+    fn broken_or_foreign_files_are_not_read() {
+        let whole = encode(7, &sample());
+        assert_eq!(decode(&whole, 8), None);
+        assert!((0..whole.len()).all(|end| decode(&whole[..end], 7).is_none()));
+        for position in 0..whole.len() {
+            let mut broken = whole.clone();
+            broken[position] ^= 1;
+            assert_eq!(decode(&broken, 7), None);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The prepared set of routes that cars draw from. Routing is done before the first step, so that it is neither measured
+//! nor able to make a run depend on timing.
+//!
+//! A search from every place (in parallel, ended as soon as its few destinations are reached) was chosen over contraction
+//! hierarchies: trips are local, so a search sees a small part of the map, and there is nothing to prepare first.
+
+mod cache;
+mod graph;
+mod places;
+mod search;
+
+use std::path::Path;
+
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+
+use crate::hash::below;
+use crate::map::Network;
+use crate::model::Incidence;
+pub use cache::folder as cache_folder;
+use graph::Graph;
+use places::Places;
+use search::Search;
+
+/// In the place of the next exit: the car has arrived.
+pub const ARRIVE: u8 = u8::MAX;
+
+/// Rounds of searching and loading: each adds a tenth of the traffic.
+const BATCHES: usize = 10;
+
+/// A destination and the exits to take on the way to it.
+type Found = (u32, Vec<u8>);
+
+/// A route as a car sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The place where it ends.
+    pub destination: u32,
+    /// Where it begins in the hops of all routes.
+    pub cursor: u32,
+}
+
+/// Shortest routes from place to place. Every place is the start of at least one.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Routes {
+    /// The intersection of each place.
+    nodes: Vec<u32>,
+    /// The routes from place `p` are `routes[first[p]..first[p + 1]]`.
+    first: Vec<u32>,
+    routes: Vec<Route>,
+    /// For each route the number of the exit to take at each of its intersections, then [`ARRIVE`]. One byte a hop: all
+    /// routes of a large city stay in a core's cache.
+    hops: Vec<u8>,
+}
+
+impl Routes {
+    /// The routes of a network, from the folder `cache` if they are there, else searched and stored there.
+    pub fn prepare(network: &Network, incidence: &Incidence, cache: &Path, progress: &ProgressBar) -> Self {
+        let key = cache::key(network);
+        let file = cache::file(cache, key);
+        if let Some(routes) = cache::read(&file, key) {
+            return routes;
+        }
+        let routes = Self::search(network, incidence, progress);
+        if let Err(error) = cache::write(&file, key, &routes) {
+            eprintln!("warning: the routes could not be kept in {}: {error}", file.display());
+        }
+        routes
+    }
+
+    /// Searches all routes, on all of rayon's threads. The result does not depend on their number.
+    pub fn search(network: &Network, incidence: &Incidence, progress: &ProgressBar) -> Self {
+        let places = places::choose(network);
+        let mut graph = Graph::new(network, incidence);
+        progress.set_length(places.len() as u64);
+        let mut by_place = vec![Vec::new(); places.len()];
+        for batch in 0..BATCHES {
+            for (place, paths) in search_batch(&graph, &places, batch, progress) {
+                paths.iter().for_each(|(_, path)| graph.load(places.node(place), path));
+                by_place[place as usize] = paths;
+            }
+            graph.update_costs();
+        }
+        Self::collect(places.into_nodes(), by_place)
+    }
+
+    fn collect(nodes: Vec<u32>, by_place: Vec<Vec<Found>>) -> Self {
+        let mut routes = Self { nodes, first: vec![0], ..Self::default() };
+        for found in by_place {
+            for (destination, path) in found {
+                routes.routes.push(Route { destination, cursor: routes.hops.len() as u32 });
+                routes.hops.extend(path);
+                routes.hops.push(ARRIVE);
+            }
+            routes.first.push(routes.routes.len() as u32);
+        }
+        routes
+    }
+
+    pub fn places(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// Hops alone, for tests that have no need of places.
+    #[cfg(test)]
+    pub fn from_hops(hops: Vec<u8>) -> Self {
+        Self { hops, ..Self::default() }
+    }
+
+    pub fn node(&self, place: u32) -> u32 {
+        self.nodes[place as usize]
+    }
+
+    /// One of the routes that start at a place.
+    pub fn choose(&self, place: u32, choice: u64) -> Route {
+        let routes = self.from(place);
+        routes[below(choice, routes.len() as u32) as usize]
+    }
+
+    pub fn from(&self, place: u32) -> &[Route] {
+        let place = place as usize;
+        &self.routes[self.first[place] as usize..self.first[place + 1] as usize]
+    }
+
+    /// The exit to take, or [`ARRIVE`].
+    pub fn hop(&self, cursor: u32) -> u8 {
+        self.hops[cursor as usize]
+    }
+}
+
+/// The routes from every [`BATCHES`]th place, beginning with place number `batch`.
+fn search_batch(graph: &Graph, places: &Places, batch: usize, progress: &ProgressBar) -> Vec<(u32, Vec<Found>)> {
+    let from_place = |search: &mut Search, place: usize| {
+        let place = place as u32;
+        let destinations = places.destinations(place);
+        let goals: Vec<u32> = destinations.iter().map(|&destination| places.node(destination)).collect();
+        let paths = search.run(graph, places.node(place), &goals);
+        progress.inc(1);
+        (place, destinations.into_iter().zip(paths).collect())
+    };
+    let batch = (batch..places.len()).into_par_iter().step_by(BATCHES);
+    batch.map_init(|| Search::new(graph), from_place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model;
+    use crate::tests::grid;
+
+    #[test]
+    fn every_route_leads_to_its_destination() {
+        let network = grid(12);
+        let incidence = Incidence::new(&network).unwrap();
+        let routes = Routes::search(&network, &incidence, &ProgressBar::hidden());
+        let intersections = model::intersections(&network, &incidence);
+        for place in 0..routes.places() {
+            assert!(!routes.from(place).is_empty());
+            for route in routes.from(place) {
+                let (mut node, mut cursor) = (routes.node(place), route.cursor);
+                while routes.hop(cursor) != ARRIVE {
+                    node = intersections[node as usize].exits()[usize::from(routes.hop(cursor))].target;
+                    cursor += 1;
+                }
+                assert_eq!(node, routes.node(route.destination));
+                assert_ne!(route.destination, place);
+            }
+        }
+    }
+}

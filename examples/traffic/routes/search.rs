@@ -1,0 +1,111 @@
+//! Shortest routes from one node to several (Dijkstra's algorithm).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::graph::Graph;
+
+const UNREACHED: u32 = u32::MAX;
+
+/// How the search first came to a node by the fastest way so far.
+#[derive(Clone, Copy)]
+struct Label {
+    time: u32,
+    parent: u32,
+    exit: u8,
+    settled: bool,
+}
+
+const BLANK: Label = Label { time: UNREACHED, parent: 0, exit: 0, settled: false };
+
+/// The memory of a search, kept for the next one.
+pub struct Search {
+    labels: Vec<Label>,
+    touched: Vec<u32>,
+    /// Time and node, the earliest first; of nodes with the same time the one with the lower number.
+    queue: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl Search {
+    pub fn new(graph: &Graph) -> Self {
+        Self { labels: vec![BLANK; graph.nodes()], touched: Vec::new(), queue: BinaryHeap::new() }
+    }
+
+    /// The numbers of the exits to take from `start` to each goal. All goals must be reachable.
+    pub fn run(&mut self, graph: &Graph, start: u32, goals: &[u32]) -> Vec<Vec<u8>> {
+        self.relax(start, Label { time: 0, ..BLANK });
+        let mut missing = goals.len();
+        while missing > 0
+            && let Some(Reverse((time, node))) = self.queue.pop()
+        {
+            let label = &mut self.labels[node as usize];
+            if label.settled {
+                continue;
+            }
+            label.settled = true;
+            missing -= usize::from(goals.contains(&node));
+            for (exit, edge) in graph.exits(node) {
+                let time = time + edge.cost;
+                self.relax(edge.target, Label { time, parent: node, exit, settled: false });
+            }
+        }
+        let paths = goals.iter().map(|&goal| self.path(start, goal)).collect();
+        self.forget();
+        paths
+    }
+
+    fn relax(&mut self, node: u32, label: Label) {
+        let known = &mut self.labels[node as usize];
+        if label.time < known.time {
+            if known.time == UNREACHED {
+                self.touched.push(node);
+            }
+            *known = label;
+            self.queue.push(Reverse((label.time, node)));
+        }
+    }
+
+    fn path(&self, start: u32, goal: u32) -> Vec<u8> {
+        let mut path = Vec::new();
+        let mut node = goal;
+        while node != start {
+            let label = self.labels[node as usize];
+            path.push(label.exit);
+            node = label.parent;
+        }
+        path.reverse();
+        path
+    }
+
+    fn forget(&mut self) {
+        self.queue.clear();
+        for node in self.touched.drain(..) {
+            self.labels[node as usize] = BLANK;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::{Link, Network, Node};
+    use crate::model::Incidence;
+
+    /// Three nodes in a ring, and a slow short cut back from node 1.
+    fn ring() -> Network {
+        let link = |from, to, length_dm| Link { from, to, length_dm, lanes: 1, speed_kmh: 36 };
+        let nodes = (0..3).map(|_| Node { x: 0.0, y: 0.0, signal: false }).collect();
+        let links = vec![link(1, 0, 5_000), link(2, 0, 1_000), link(0, 1, 1_000), link(1, 2, 1_000)];
+        Network { name: "ring".into(), attribution: None, nodes, links }
+    }
+
+    #[test]
+    fn the_faster_way_is_taken_though_it_has_more_hops() {
+        let network = ring();
+        let graph = Graph::new(&network, &Incidence::new(&network).unwrap());
+        let mut search = Search::new(&graph);
+        for _ in 0..2 {
+            assert_eq!(search.run(&graph, 1, &[0, 2]), [vec![1, 0], vec![1]]);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A Bevy app without a window for each way to run the city.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bevy::app::{App, TaskPoolOptions, TaskPoolPlugin};
+use bevy_affinity::prelude::*;
+
+use super::entities::Number;
+use super::gauge::Gauge;
+use super::threads::ThreadClocks;
+use super::{Now, Step, TrafficPlugin};
+use crate::city::City;
+use crate::headless::Simulation;
+use crate::model::{Due, Intersection, Road, Totals, Trips};
+use crate::outcome::Workload;
+use crate::state_hash::StateHash;
+
+/// A simulation of a city in Bevy.
+pub struct CityApp {
+    app: App,
+    gauge: Gauge,
+}
+
+impl CityApp {
+    /// On the plugin's gang.
+    pub fn on_gang(city: Arc<City>, mode: SchedulerMode, settings: AffinitySettings) -> Self {
+        let mut app = App::new();
+        app.insert_resource(settings).insert_resource(mode).add_plugins(AffinityParallelPlugin);
+        Self::start(app, TrafficPlugin { city, affine: true }, Gauge::gang())
+    }
+
+    /// Without the plugin, on Bevy's compute threads: so many, or as many as Bevy thinks right.
+    pub fn on_compute_threads(city: Arc<City>, threads: Option<usize>) -> Self {
+        let clocks = ThreadClocks::default();
+        let mut app = App::new();
+        app.add_plugins(TaskPoolPlugin { task_pool_options: task_pools(threads, clocks.clone()) });
+        Self::start(app, TrafficPlugin { city, affine: false }, Gauge::compute_threads(clocks))
+    }
+
+    fn start(mut app: App, traffic: TrafficPlugin, gauge: Gauge) -> Self {
+        app.add_plugins(traffic);
+        app.finish();
+        app.cleanup();
+        let mut city = Self { app, gauge };
+        city.begin_measuring();
+        city
+    }
+
+    /// A frame without a step: lets the plugins look at schedules and bring diagnostics up to date.
+    pub fn frame(&mut self) {
+        self.app.update();
+    }
+}
+
+fn task_pools(threads: Option<usize>, clocks: ThreadClocks) -> TaskPoolOptions {
+    let mut options = TaskPoolOptions::default();
+    options.compute.on_thread_spawn = Some(Arc::new(move || clocks.enlist()));
+    if let Some(threads) = threads {
+        (options.compute.min_threads, options.compute.max_threads) = (threads, threads);
+    }
+    options
+}
+
+impl Simulation for CityApp {
+    fn step(&mut self) {
+        self.app.world_mut().run_schedule(Step);
+        self.gauge.note_step();
+    }
+
+    fn begin_measuring(&mut self) {
+        self.frame();
+        self.gauge.restart(self.app.world());
+    }
+
+    fn totals(&mut self) -> Totals {
+        let mut totals = Totals::default();
+        let world = self.app.world_mut();
+        world.query::<&Intersection>().iter(world).for_each(|intersection| totals.add_intersection(intersection));
+        world.query::<(&Due, &Trips)>().iter(world).for_each(|(&due, trips)| totals.add_car(due, trips));
+        for (number, road) in world.query::<(&Number, &Road)>().iter(world) {
+            totals.add_road(number.0 as usize, road);
+        }
+        totals
+    }
+
+    fn state_hash(&mut self) -> u64 {
+        let world = self.app.world_mut();
+        let mut hash = StateHash::new(world.resource::<Now>().0);
+        for (number, intersection) in world.query::<(&Number, &Intersection)>().iter(world) {
+            hash.add_intersection(number.0 as usize, intersection);
+        }
+        for (number, &due, trips) in world.query::<(&Number, &Due, &Trips)>().iter(world) {
+            hash.add_car(number.0 as usize, due, trips);
+        }
+        for (number, road) in world.query::<(&Number, &Road)>().iter(world) {
+            hash.add_road(number.0 as usize, road);
+        }
+        hash.finish()
+    }
+
+    fn workload(&mut self, measured: Duration) -> Workload {
+        self.frame();
+        self.gauge.read(self.app.world(), measured)
+    }
+}

@@ -1,0 +1,37 @@
+//! Tests of the whole model.
+
+mod deferred;
+mod modes;
+mod whole_city;
+
+use indicatif::ProgressBar;
+
+use crate::city::City;
+use crate::map::{Link, Network, Node};
+use crate::routes::Routes;
+use deferred::{Deferred, Order};
+
+/// A small city with so many cars that every rule of the model comes into play.
+fn crowded() -> City {
+    let search = |network: &Network, incidence: &_| Routes::search(network, incidence, &ProgressBar::hidden());
+    City::new(grid(16), 3_000, 1, search).unwrap()
+}
+
+/// A square grid of two-way streets, 100 m apart and with signals.
+pub fn grid(side: u32) -> Network {
+    let nodes = (0..side * side)
+        .map(|number| Node { x: (number % side * 100) as f32, y: (number / side * 100) as f32, signal: true })
+        .collect();
+    let mut links = Vec::new();
+    for here in 0..side * side {
+        let right = (here % side + 1 < side).then_some(here + 1);
+        let up = (here / side + 1 < side).then_some(here + side);
+        for there in right.into_iter().chain(up) {
+            for (from, to) in [(here, there), (there, here)] {
+                links.push(Link { from, to, length_dm: 1_000, lanes: 1, speed_kmh: 50 });
+            }
+        }
+    }
+    links.sort_by_key(|link| (link.to, link.from));
+    Network { name: format!("grid {side} x {side}"), attribution: None, nodes, links }
+}

@@ -1,0 +1,72 @@
+//! The Bevy systems compute what the plain program computes, whoever sweeps which rows.
+
+use std::sync::Arc;
+
+use bevy_affinity::prelude::*;
+
+use super::crowded;
+use crate::city::City;
+use crate::headless::Simulation;
+use crate::plain::Plain;
+use crate::simulation::CityApp;
+
+/// Long enough for cars to arrive, to get stuck, and to depart again.
+const STEPS: u32 = 420;
+
+fn state_after(mut simulation: impl Simulation) -> u64 {
+    (0..STEPS).for_each(|_| simulation.step());
+    simulation.state_hash()
+}
+
+fn lock_step(city: &Arc<City>, workers: usize, chunk_rows: usize) -> CityApp {
+    let settings =
+        AffinitySettings { workers: WorkerCount::Exactly(workers), chunk_rows, ..AffinitySettings::default() };
+    CityApp::on_gang(Arc::clone(city), SchedulerMode::LockStep, settings)
+}
+
+#[test]
+fn no_mode_changes_the_state() {
+    let city = Arc::new(crowded());
+    let expected = state_after(Plain::new(Arc::clone(&city)));
+    for mode in [SchedulerMode::LockStep, SchedulerMode::Bevy, SchedulerMode::Serial] {
+        let app = CityApp::on_gang(Arc::clone(&city), mode, AffinitySettings::default());
+        assert_eq!(state_after(app), expected, "{mode:?}");
+    }
+    assert_eq!(state_after(CityApp::on_compute_threads(Arc::clone(&city), Some(2))), expected, "without the plugin");
+}
+
+#[test]
+fn neither_the_number_of_workers_nor_the_size_of_chunks_changes_the_state() {
+    let city = Arc::new(crowded());
+    let expected = state_after(Plain::new(Arc::clone(&city)));
+    for workers in 1..=4 {
+        assert_eq!(state_after(lock_step(&city, workers, 4096)), expected, "{workers} workers");
+    }
+    for chunk_rows in [1, 7, 64] {
+        assert_eq!(state_after(lock_step(&city, 2, chunk_rows)), expected, "chunks of {chunk_rows} rows");
+    }
+}
+
+#[test]
+fn many_steps_in_a_frame_end_where_single_steps_end() {
+    let city = Arc::new(crowded());
+    let (mut frames, mut fast) = (lock_step(&city, 2, 4096), lock_step(&city, 2, 4096));
+    for _ in 0..STEPS / 60 {
+        for _ in 0..60 {
+            frames.frame();
+            frames.step();
+        }
+        (0..60).for_each(|_| fast.step());
+        assert_eq!(frames.state_hash(), fast.state_hash());
+    }
+}
+
+#[test]
+fn no_car_is_lost_in_any_step() {
+    let city = Arc::new(crowded());
+    let mut app = lock_step(&city, 2, 4096);
+    for now in 0..STEPS {
+        app.step();
+        assert_eq!(app.totals().cars(), u64::from(city.cars), "after second {now}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Apps that schedule in a given way, and what to ask them afterwards.
+
+use bevy::{
+    prelude::*,
+    tasks::{ComputeTaskPool, TaskPoolBuilder},
+};
+use bevy_affinity::prelude::*;
+
+/// Threads of Bevy's compute pool: with a single one its `par_iter` is serial.
+const COMPUTE_THREADS: usize = 3;
+
+/// A way to run the parallel calls of tagged systems.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduling {
+    pub mode: SchedulerMode,
+    pub workers: usize,
+}
+
+impl Scheduling {
+    pub const SERIAL: Self = Self { mode: SchedulerMode::Serial, workers: 1 };
+    pub const BEVY: Self = Self { mode: SchedulerMode::Bevy, workers: 1 };
+
+    pub const fn lock_step(workers: usize) -> Self {
+        Self { mode: SchedulerMode::LockStep, workers }
+    }
+
+    /// Every mode; the gang with one to four workers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::SERIAL, Self::BEVY].into_iter().chain((1..=4).map(Self::lock_step))
+    }
+
+    /// An app with the plugin that schedules this way.
+    pub fn app(self) -> App {
+        start_compute_threads();
+        let mut app = App::new();
+        app.insert_resource(self.settings()).insert_resource(self.mode).add_plugins(AffinityParallelPlugin);
+        app
+    }
+
+    /// Whether sweeps that are worth it go to a gang of several workers.
+    pub fn is_parallel(self) -> bool {
+        self.mode == SchedulerMode::LockStep && self.workers > 1
+    }
+
+    pub fn settings(self) -> AffinitySettings {
+        AffinitySettings { workers: WorkerCount::Exactly(self.workers), ..default() }
+    }
+}
+
+/// Gives the process its compute pool; Bevy keeps the first one.
+pub fn start_compute_threads() {
+    ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(COMPUTE_THREADS).build());
+}
+
+/// How many rows each worker of the gang swept, by worker index.
+pub fn swept_rows(app: &App) -> Vec<u64> {
+    app.world().resource::<AffinityDiagnostics>().workers.iter().map(|worker| worker.swept_rows).collect()
+}

@@ -1,0 +1,92 @@
+//! Parallel calls inside the closures of parallel calls.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bevy::prelude::*;
+use bevy_affinity::prelude::*;
+
+use crate::{Count, common::Scheduling};
+
+/// What is summed up for each row.
+#[derive(Component)]
+struct Weight(u64);
+
+const WEIGHTS: u64 = 20;
+
+fn weigh(mut counts: AffineQuery<&mut Count>, weights: AffineQuery<&Weight>) {
+    counts.par_iter_mut().for_each(|mut count| {
+        let sum = AtomicU64::new(0);
+        weights.par_iter().for_each(|weight| {
+            sum.fetch_add(weight.0, Ordering::Relaxed);
+        });
+        count.0 += sum.into_inner();
+    });
+}
+
+fn weigh_in_rounds(mut counts: AffineQuery<&mut Count>, weights: AffineQuery<&Weight>, pool: Res<AffinityPool>) {
+    counts.par_iter_mut().for_each(|mut count| {
+        let sum = AtomicU64::new(0);
+        pool.run(|worker| {
+            let share = weights.iter().skip(worker.index()).step_by(pool.workers());
+            sum.fetch_add(share.map(|weight| weight.0).sum(), Ordering::Relaxed);
+        });
+        count.0 += sum.into_inner();
+    });
+}
+
+fn app(scheduling: Scheduling) -> App {
+    let mut app = scheduling.app();
+    app.world_mut().spawn_batch((0..WEIGHTS).map(Weight));
+    app.world_mut().spawn_batch((0..5000).map(|_| Count(0)));
+    app
+}
+
+fn assert_weighed(app: &mut App, times: u64) {
+    let mut counts = app.world_mut().query::<&Count>();
+    let weight: u64 = (0..WEIGHTS).sum();
+    assert!(counts.iter(app.world()).all(|count| count.0 == times * weight));
+}
+
+#[test]
+fn queries_inside_a_sweep() {
+    for scheduling in Scheduling::all() {
+        let mut app = app(scheduling);
+        app.add_systems(Update, weigh.affine());
+        (0..2).for_each(|_| app.update());
+        assert_weighed(&mut app, 2);
+    }
+}
+
+#[test]
+fn rounds_inside_a_sweep() {
+    for scheduling in Scheduling::all() {
+        let mut app = app(scheduling);
+        app.add_systems(Update, weigh_in_rounds.affine());
+        (0..2).for_each(|_| app.update());
+        assert_weighed(&mut app, 2);
+    }
+}
+
+#[test]
+fn sweeps_inside_a_scatter() {
+    fn weigh_others(mut counts: AffineQuery<(Entity, &mut Count)>, weights: AffineQuery<&Weight>) {
+        let sum_up = || {
+            let sum = AtomicU64::new(0);
+            weights.par_iter().for_each_chunk(|weights| {
+                sum.fetch_add(weights.iter().map(|weight| weight.0).sum(), Ordering::Relaxed);
+            });
+            sum.into_inner()
+        };
+        let report = counts.par_iter_mut().scatter_within(
+            |outbox, (entity, _)| outbox.send(entity, sum_up()),
+            |(_, mut count), sum| count.0 += sum + sum_up(),
+        );
+        assert_eq!(report.delivered, 5000);
+    }
+
+    for scheduling in Scheduling::all() {
+        let mut app = app(scheduling);
+        app.add_systems(Update, weigh_others.affine()).update();
+        assert_weighed(&mut app, 2);
+    }
+}

@@ -1,0 +1,156 @@
+//! The traffic example from outside: its command line, its output, and how it says no.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The example that `cargo test` has built, beside the folder of this test.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows where it is");
+    let profile = test.parent().and_then(Path::parent).expect("tests lie in the folder `deps` of a profile");
+    let example = profile.join("examples").join(format!("traffic{}", std::env::consts::EXE_SUFFIX));
+    assert!(example.exists(), "{} is missing: `cargo build --example traffic` makes it", example.display());
+    example
+}
+
+/// A folder that this test alone writes to.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("traffic-{name}"));
+    fs::create_dir_all(&folder).expect("the build folder can be written to");
+    folder
+}
+
+fn run(arguments: &str) -> Output {
+    let cache = scratch("cache");
+    Command::new(example())
+        .args(arguments.split_whitespace())
+        .envs([("XDG_CACHE_HOME", &cache), ("LOCALAPPDATA", &cache)])
+        .output()
+        .expect("the example starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Expects one line on standard error that has all of `parts`, nothing on standard output, and exit code 2.
+fn refused(arguments: &str, parts: &[&str]) {
+    let output = run(arguments);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {told}");
+    assert_eq!((told.lines().count(), text(&output.stdout).as_str()), (1, ""), "{arguments}: {told}");
+    for part in parts {
+        assert!(told.contains(part), "{arguments}: {part:?} is not in {told}");
+    }
+}
+
+/// Writes a map of one road and its way back, with the given text in the place of its length.
+fn small_map(folder: &Path, length: &str) -> PathBuf {
+    let graph = folder.join("small.gr");
+    fs::write(&graph, format!("p sp 2 2\na 1 2 1000\na 2 1 {length}\n")).expect("the folder can be written to");
+    fs::write(folder.join("small.co"), "p aux sp co 2\nv 1 -74000000 40000000\nv 2 -74001000 40001000\n")
+        .expect("the folder can be written to");
+    graph
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    refused("--headless --cars 0", &["--cars", "'0'"]);
+    refused("--headless --workers 0", &["--workers", "'0'"]);
+    refused("--headless --mode heartbeat", &["--mode", "'heartbeat'", "lock-step"]);
+    refused("--headless --mode auto", &["--mode", "'auto'"]);
+    refused("--headless --city 1", &["city", "1"]);
+}
+
+#[test]
+fn broken_maps_are_refused() {
+    let folder = scratch("broken-maps");
+    refused("--headless --map nowhere.osm.pbf", &["nowhere.osm.pbf", "cannot open"]);
+
+    let isle = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/maps/isle-of-man.osm.pbf")).expect("it is here");
+    let truncated = folder.join("truncated.osm.pbf");
+    fs::write(&truncated, &isle[..isle.len() / 2]).expect("the folder can be written to");
+    refused(&format!("--headless --map {}", truncated.display()), &["truncated.osm.pbf"]);
+
+    let lonely = folder.join("lonely.gr");
+    fs::write(&lonely, "p sp 2 2\na 1 2 1000\na 2 1 1000\n").expect("the folder can be written to");
+    refused(&format!("--headless --map {}", lonely.display()), &["lonely.co"]);
+
+    let malformed = small_map(&folder, "1o00");
+    refused(&format!("--headless --map {}", malformed.display()), &["small.gr", "line 3", "1o00"]);
+
+    let empty = folder.join("empty.gr");
+    fs::write(&empty, "p sp 0 0\n").expect("the folder can be written to");
+    fs::write(folder.join("empty.co"), "p aux sp co 0\n").expect("the folder can be written to");
+    refused(&format!("--headless --map {}", empty.display()), &["empty.gr"]);
+}
+
+#[test]
+fn json_is_one_object_for_each_mode() {
+    let output = run("--headless --city 8 --cars 200 --steps 60 --warmup 20 --workers 2 --mode all --json");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = text(&output.stdout);
+    let objects: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect();
+    let modes: Vec<_> = objects.iter().map(|object| object["mode"].as_str().unwrap_or_default()).collect();
+    assert_eq!(modes, ["serial", "bevy-default", "bevy", "lock-step"]);
+    for object in &objects {
+        check_figures(object);
+        assert_eq!(object["state_hash"], objects[0]["state_hash"]);
+    }
+    for (object, workers) in [(&objects[0], 1), (&objects[2], 2), (&objects[3], 2)] {
+        assert_eq!(object["workers"], workers, "{object}");
+    }
+}
+
+fn check_figures(figures: &Value) {
+    let number = |name: &str| figures[name].as_u64().unwrap_or_else(|| panic!("{name} in {figures}"));
+    assert_eq!((number("intersections"), number("cars"), number("steps")), (64, 200, 60));
+    assert_eq!(number("on_road") + number("arrived") + number("waiting"), 200, "every car is somewhere: {figures}");
+    assert!(number("roads") > 0);
+    let (seconds, rate) = (figures["seconds"].as_f64(), figures["steps_per_second"].as_f64());
+    assert!(seconds.zip(rate).is_some_and(|(seconds, rate)| (seconds * rate - 60.0).abs() < 1e-6), "{figures}");
+    let hash = figures["state_hash"].as_str().expect("a string");
+    assert!(hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()), "{hash}");
+    let shares = figures["busy_share"].as_array().expect("a list");
+    assert!(shares.is_empty() || shares.len() as u64 == number("workers"), "{figures}");
+    assert!(shares.iter().all(|share| share.as_f64().is_some_and(|share| (0.0..=1.1).contains(&share))), "{figures}");
+    let same_core = &figures["same_core_share"];
+    assert!(same_core.is_null() || same_core.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{figures}");
+}
+
+#[test]
+fn a_number_of_workers_changes_nothing_but_the_time() {
+    let mut hashes = Vec::new();
+    for workers in [1, 2, 3, 64] {
+        let output = run(&format!("--headless --city 8 --cars 200 --steps 60 --workers {workers} --json"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let object: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!((&object["mode"], &object["workers"]), (&"lock-step".into(), &workers.into()));
+        hashes.push(object["state_hash"].clone());
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        assert_eq!(text(&output.stderr).starts_with("warning: "), workers > cores, "{}", text(&output.stderr));
+    }
+    assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
+}
+
+#[test]
+fn the_table_compares_all_modes() {
+    let output = run("--headless --city 8 --cars 200 --steps 60 --mode all");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for word in ["serial", "bevy-default", "bevy", "lock-step", "speed-up", "steps/s", "64 intersections"] {
+        assert!(table.contains(word), "{word:?} is not in\n{table}");
+    }
+}
+
+#[test]
+fn help_tells_the_modes_and_what_is_built_in() {
+    let output = run("--help");
+    assert!(output.status.success());
+    let help = text(&output.stdout);
+    for word in ["--headless", "--map", "lock-step", "bevy-default", "Isle of Man"] {
+        assert!(help.contains(word), "{word:?} is not in\n{help}");
+    }
+}
