@@ -18,7 +18,7 @@ use super::{
     parts::{Route, for_each_part},
     sweep::Sweep,
 };
-use crate::placement::Storage;
+use crate::{context::entered, placement::Storage, settings::AffinitySettings};
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of these, and tuples of them.
 ///
@@ -184,10 +184,11 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
              queries) is a component in a sparse set: use for_each, or give that component table storage"
         );
         let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
+        let length = longest_chunk();
         let route = Route::choose(sweep.rows.total(), cost);
         for_each_part(&route, &sweep.rows, cost, |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
-                for chunk in pieces(rows, part.chunk_rows()) {
+                for chunk in pieces(rows, length) {
                     // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint, each runs once, and this call consumes the iterator.
                     f(unsafe { sweep.chunk(storage, chunk, change) });
                 }
@@ -204,6 +205,11 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
         // SAFETY: the caller's promise.
         unsafe { D::chunk(self.data, table, rows, change) }
     }
+}
+
+/// The setting of the tagged system that runs here, or the default where none does.
+fn longest_chunk() -> usize {
+    entered().map_or_else(|| AffinitySettings::default().chunk_rows, |entered| entered.context.chunk_rows())
 }
 
 /// `rows` in pieces of at most `length`.

@@ -100,18 +100,10 @@ pub(super) struct Part<'a> {
     context: Option<&'a Context>,
 }
 
-/// The longest slice outside the gang, where no setting says otherwise: all there is.
-const WHOLE_RUNS: usize = u32::MAX as usize;
-
 impl Part<'_> {
     /// All rows in one part.
     pub(super) fn whole() -> Self {
         Self { index: 0, division: Division::Even { parts: 1 }, context: None }
-    }
-
-    /// The most rows of a slice.
-    pub(super) fn chunk_rows(&self) -> usize {
-        self.context.map_or(WHOLE_RUNS, Context::chunk_rows)
     }
 
     /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order of storages, with the storage's place
