@@ -22,7 +22,8 @@ use crate::{
 pub(crate) struct Context {
     settings: AffinitySettings,
     pub(crate) pool: AffinityPool,
-    placement: Mutex<Placement>,
+    /// Workers read it while the leader holds the lock: on cache lines of its own, and the lock on another.
+    placement: CachePadded<Mutex<CachePadded<Placement>>>,
     /// The tagged systems that have run, of all contexts of the world.
     pub(crate) systems: Arc<SystemTimings>,
     /// By worker.
@@ -55,7 +56,7 @@ impl Context {
         Self {
             settings: settings.clone(),
             systems,
-            placement: Mutex::new(Placement::new(pool.workers())),
+            placement: CachePadded::new(Mutex::new(CachePadded::new(Placement::new(pool.workers())))),
             affinity: (0..pool.workers()).map(|_| CachePadded::default()).collect(),
             pool,
         }
@@ -66,7 +67,7 @@ impl Context {
     }
 
     /// The owners of all rows. A panic in a round leaves them consistent, so poison is ignored.
-    pub(crate) fn placement(&self) -> MutexGuard<'_, Placement> {
+    pub(crate) fn placement(&self) -> MutexGuard<'_, CachePadded<Placement>> {
         self.placement.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -162,7 +163,6 @@ impl SystemTimings {
 }
 
 /// What the running tagged system was given.
-#[derive(Clone)]
 pub(crate) struct Entered {
     pub(crate) mode: SchedulerMode,
     pub(crate) context: Arc<Context>,
@@ -173,9 +173,10 @@ thread_local! {
     static ENTERED: RefCell<Option<Entered>> = const { RefCell::new(None) };
 }
 
-/// The context of the tagged system that runs on this thread, if one does.
-pub(crate) fn entered() -> Option<Entered> {
-    ENTERED.with_borrow(Clone::clone)
+/// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no code of users.
+#[inline]
+pub(crate) fn with_entered<R>(read: impl FnOnce(Option<&Entered>) -> R) -> R {
+    ENTERED.with_borrow(|entered| read(entered.as_ref()))
 }
 
 /// Makes `entered` the context of this thread.

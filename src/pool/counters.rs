@@ -1,6 +1,7 @@
-//! What workers record of their rounds: single-writer counters on lines of their own, pulled by the diagnostics.
+//! What workers did in their rounds: counters that only leaders write, pulled by the diagnostics.
 
 use std::{
+    ops::Range,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -8,18 +9,18 @@ use std::{
 /// Counters of one worker.
 ///
 /// # Invariant
-/// `busy`, `rounds`, `began`, `ended` and `last_own` are written by the thread that the worker is, `wait` by the leader after a round,
-/// so plain loads and stores do, and readers see each value whole. Two threads that use one pool at the same time both count as its
-/// leader, and may lose a count.
+/// All are written by the thread that leads, in a round or right after it, so plain loads and stores do, and readers see each value
+/// whole. Two threads that use one pool at the same time both count as its leader, and may lose a count.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
     busy: AtomicU64,
     wait: AtomicU64,
     rounds: AtomicU64,
     taken: AtomicU64,
+    /// The leader's alone: when the last call for its own index began, how long it took, and when its last call ended.
     began: AtomicU64,
-    ended: AtomicU64,
     last_own: AtomicU64,
+    ended: AtomicU64,
 }
 
 /// What one worker did since its pool was made.
@@ -40,9 +41,9 @@ fn add(counter: &AtomicU64, amount: u64) {
 }
 
 impl WorkerCounters {
-    /// Records one call of a closure; `own` is false when it was another worker's index.
+    /// Records a call that the leader itself made; `own` is false when it was another worker's index.
     #[inline]
-    pub(super) fn record(&self, began: u64, ended: u64, own: bool) {
+    pub(super) fn record_led(&self, began: u64, ended: u64, own: bool) {
         add(&self.busy, ended - began);
         add(&self.rounds, 1);
         if own {
@@ -54,22 +55,27 @@ impl WorkerCounters {
         self.ended.store(ended, Ordering::Relaxed);
     }
 
+    /// Records the call that a worker made in the round `round`.
+    #[inline]
+    pub(super) fn record_stint(&self, stint: Range<u64>, round: Range<u64>) {
+        add(&self.busy, stint.end - stint.start);
+        add(&self.rounds, 1);
+        add(&self.wait, stint.start.saturating_sub(round.start) + (round.end - stint.end));
+    }
+
+    /// Adds what the leader waited until the round was over.
+    pub(super) fn record_led_wait(&self, round_ended: u64) {
+        add(&self.wait, round_ended - self.ended.load(Ordering::Relaxed));
+    }
+
+    /// From the leader's first call in a round to its last.
+    pub(super) fn led(&self) -> Range<u64> {
+        self.began.load(Ordering::Relaxed)..self.ended.load(Ordering::Relaxed)
+    }
+
     /// How long the last call for its own index took, in nanoseconds.
     pub(super) fn last_own(&self) -> u64 {
         self.last_own.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn ended(&self) -> u64 {
-        self.ended.load(Ordering::Relaxed)
-    }
-
-    /// Adds what this worker waited in the round between `began` and `ended`, if it took part.
-    pub(super) fn record_wait(&self, round_began: u64, round_ended: u64) {
-        let began = self.began.load(Ordering::Relaxed);
-        if began >= round_began {
-            let late = began - round_began;
-            add(&self.wait, late + (round_ended - self.ended().min(round_ended)));
-        }
     }
 
     pub(super) fn times(&self) -> WorkerTimes {

@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     settings::Pinning,
-    topology::{CoreId, PinError, Topology, pin_current_thread, pin_current_thread_to, unpin_current_thread},
+    topology::{
+        CoreId, PinError, Topology, current_core, move_current_thread_to, pin_current_thread, pin_current_thread_to,
+        unpin_current_thread,
+    },
 };
 
 /// Where each live worker thread sits.
@@ -143,6 +146,20 @@ pub(super) fn keep_pinned(pinning: Pinning) {
         && identity.index != WorkerIndex::LEADER
     {
         IDENTITY.set(Some(Identity { pinning, core: pin(identity.index, pinning), ..identity }));
+    }
+}
+
+/// Moves the leader off the core of one of the `workers` workers that are pinned to one each.
+///
+/// It comes to be there when it wakes up while the workers sleep. A woken worker then waits for its core and the leader runs its rows, for
+/// tens of milliseconds if another process is on the core that the two leave free: the system sees two busy cores.
+#[cold]
+pub(super) fn leave_workers_cores(workers: usize) {
+    let cores = &Topology::get().cores;
+    let theirs = cores.get(1..workers).unwrap_or(&[]);
+    if current_core().is_some_and(|here| theirs.iter().any(|core| core.id == here)) {
+        // Refused where the application keeps this thread to other cores: then it has its reasons.
+        let _ = move_current_thread_to(cores[0].id);
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
     topology::{CoreId, Topology, current_core},
 };
 use counters::WorkerCounters;
-use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned};
+use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned, leave_workers_cores};
 use round::drop_or_abort;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]: worker 0 may run on core 5.
@@ -128,30 +128,49 @@ impl AffinityPool {
         let Some(mut lead) = self.gang.board.try_lead() else {
             return self.run_inline(&f);
         };
-        let began = now();
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &***seat);
-            lead.round(seats, self.spin, &|index| self.call(&f, WorkerIndex(index)))
+            // By value: the workers find the closure and all it holds in one place.
+            lead.round(seats, self.spin, &move |index| self.call(&f, WorkerIndex(index)))
         };
+        if round.is_ok() {
+            self.record_round();
+        }
         drop(lead);
-        self.record_waits(began);
         round.unwrap_or_else(|payload| resume_unwind(payload));
     }
 
-    /// Calls `f` for one index and records what it took, on the account of the thread that ran it.
+    /// Calls `f` for one index and notes when, on the account of the thread that ran it.
     fn call(&self, f: &(impl Fn(Worker) + Sync), index: WorkerIndex) {
         keep_pinned(self.pinning);
         let Some(me) = identity() else { return f(Worker { index, core: None }) };
         let own = me.index == index;
         let began = now();
         f(Worker { index, core: me.core.filter(|_| own) });
-        self.counters[me.index.0].record(began, now(), own);
+        match me.index {
+            WorkerIndex::LEADER => self.counters[0].record_led(began, now(), own),
+            WorkerIndex(worker) => self.seats[worker - 1].stint.set(began..now()),
+        }
     }
 
-    fn record_waits(&self, began: u64) {
-        let ended = self.counters.iter().map(|counters| counters.ended()).max().unwrap_or(began);
-        self.counters.iter().for_each(|counters| counters.record_wait(began, ended));
+    /// Adds what each worker did in the round that just ended to its counters.
+    fn record_round(&self) {
+        let leader = &self.counters[WorkerIndex::LEADER.0];
+        let stints = self.seats.iter().map(|seat| seat.stint.get());
+        let led = leader.led();
+        let round = led.start..stints.clone().flatten().fold(led.end, |end, stint| end.max(stint.end));
+        leader.record_led_wait(round.end);
+        let mut complete = true;
+        for (counters, stint) in self.counters[1..].iter().zip(stints) {
+            match stint {
+                Some(stint) => counters.record_stint(stint, round.clone()),
+                None => complete = false,
+            }
+        }
+        if !complete && self.pinning == Pinning::Core {
+            leave_workers_cores(self.workers());
+        }
     }
 
     /// Calls all indices on this thread, with the promises of a round. Inside another round nothing is recorded: that round's time

@@ -5,28 +5,37 @@ use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, fence, lock};
 /// The place where one thread sleeps until a condition holds.
 ///
 /// # Invariant (no lost wake-up)
-/// The sleeper stores `asleep`, then a `SeqCst` fence, then reads the condition. A waker writes the condition, then a
-/// `SeqCst` fence, then reads `asleep`. The two fences are totally ordered, so at least one side sees the other's write:
+/// The sleeper stores `asleep` and clears `called`, then a `SeqCst` fence, then reads the condition. A waker writes the condition, then a
+/// `SeqCst` fence, then reads `asleep` and `called`. The two fences are totally ordered, so at least one side sees the other's writes:
 /// either the sleeper sees the condition and does not sleep, or the waker sees `asleep`, passes through the lock (which
-/// the sleeper holds from its last look at the condition until it waits) and notifies.
+/// the sleeper holds from its last look at the condition until it waits) and notifies. A waker that sees `called` may leave it at that: who
+/// set it did so under the lock, after the sleeper cleared it and began to wait, and notifies it.
 pub(crate) struct Parker {
     asleep: AtomicBool,
+    /// A waker was here since the sleeper last looked: a system call for each round that a thread takes to wake up would be too many.
+    called: AtomicBool,
     lock: Mutex<()>,
     woken: Condvar,
 }
 
 impl Parker {
     pub(crate) fn new() -> Self {
-        Self { asleep: AtomicBool::new(false), lock: Mutex::new(()), woken: Condvar::new() }
+        Self {
+            asleep: AtomicBool::new(false),
+            called: AtomicBool::new(false),
+            lock: Mutex::new(()),
+            woken: Condvar::new(),
+        }
     }
 
     /// Blocks until `ready()` returns a value. Only one thread may park here at a time.
     #[cold]
     pub(crate) fn park<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
-        self.asleep.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
         let mut guard = lock(&self.lock);
+        self.asleep.store(true, Ordering::Relaxed);
         let value = loop {
+            self.called.store(false, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
             if let Some(value) = ready() {
                 break value;
             }
@@ -41,7 +50,7 @@ impl Parker {
     /// the caller's, so that waking many sleepers costs one.
     #[inline]
     pub(crate) fn unpark_after_fence(&self) {
-        if self.is_asleep() {
+        if self.is_asleep() && !self.called.load(Ordering::Relaxed) {
             self.notify();
         }
     }
@@ -55,7 +64,9 @@ impl Parker {
     #[cold]
     fn notify(&self) {
         // Passing through the lock orders this notification after the sleeper's last look at the condition.
-        drop(lock(&self.lock));
+        let guard = lock(&self.lock);
+        self.called.store(true, Ordering::Relaxed);
+        drop(guard);
         self.woken.notify_one();
     }
 }

@@ -3,6 +3,7 @@
 
 use std::{
     any::Any,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Duration,
 };
@@ -35,33 +36,65 @@ type ErasedJob = *const (dyn Fn(usize) + Sync + 'static);
 /// What leader and workers share: the call, the job behind it, and the leader's place to sleep.
 ///
 /// # Invariant (job)
-/// `published` is written only by the thread that holds the [`Lead`], between two rounds. It is read only by a thread
-/// that claimed a seat of the round in [`Board::call`]. A round ends only when each claimed seat has arrived, and every seat is
+/// [`Order::job`] is written only by the thread that holds the [`Lead`], between two rounds. It is read only by a thread
+/// that claimed a seat of the round in [`Order::call`]. A round ends only when each claimed seat has arrived, and every seat is
 /// claimed exactly once, by its worker or by the leader; so no read outlives the round, and the erased lifetime of the
 /// job is never exceeded.
 pub(crate) struct Board {
-    call: CachePadded<AtomicCall>,
-    published: UnsafeCell<Option<ErasedJob>>,
-    /// How long a worker that was called stays hot after the round, in nanoseconds.
-    spin: AtomicU64,
-    led: AtomicBool,
+    order: CachePadded<Order>,
+    /// Only leaders look here, so that taking the lead is no cache miss.
+    led: CachePadded<AtomicBool>,
     leader: Parker,
     panicked: AtomicBool,
     payload: Mutex<Option<Payload>>,
 }
 
-// SAFETY: 'job' on the type: the one field that is not `Sync`, `published`, is never read while it is written.
+/// What the leader writes in every round. One cache line: a worker that sees the call has the rest too.
+struct Order {
+    call: AtomicCall,
+    job: UnsafeCell<Option<ErasedJob>>,
+    /// How long a worker that was called stays hot after the round, in nanoseconds.
+    spin: AtomicU64,
+}
+
+// SAFETY: 'job' on the type: the one field that is not `Sync`, the order's `job`, is never read while it is written.
 unsafe impl Sync for Board {}
 // SAFETY: a job is `Sync`, so the thread that drops or reads the reference to it may be any.
 unsafe impl Send for Board {}
 
 /// One worker's side of the protocol, on cache lines that only it and the leader touch.
 pub(crate) struct Seat {
-    /// The last round whose index was taken, by the worker or by the leader.
-    claimed: AtomicEpoch,
+    /// The last round whose index was taken, by the worker or by the leader. On a line of its own: a leader that is waiting does not
+    /// look here, so the worker claims without a cache miss.
+    claimed: CachePadded<AtomicEpoch>,
     /// The last round that the worker finished.
     arrived: AtomicEpoch,
+    /// Beside `arrived`, which the leader looks at anyway.
+    pub(super) stint: Stint,
     parker: Parker,
+}
+
+/// When the closure that a worker ran in the last round began and ended (0 if the leader ran the worker's index). Relaxed: ordered by
+/// the arrival that follows.
+pub(crate) struct Stint {
+    began: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Stint {
+    pub(super) fn set(&self, stint: Range<u64>) {
+        self.began.store(stint.start, Ordering::Relaxed);
+        self.ended.store(stint.end, Ordering::Relaxed);
+    }
+
+    fn clear(&self) {
+        self.ended.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn get(&self) -> Option<Range<u64>> {
+        let ended = self.ended.load(Ordering::Relaxed);
+        (ended > 0).then(|| self.began.load(Ordering::Relaxed)..ended)
+    }
 }
 
 /// The right to lead the gang: who holds it is the only leader, so rounds cannot overlap.
@@ -79,10 +112,12 @@ impl Drop for Lead<'_> {
 impl Board {
     pub(crate) fn new() -> Self {
         Self {
-            call: CachePadded::new(AtomicCall::new()),
-            published: UnsafeCell::new(None),
-            spin: AtomicU64::new(0),
-            led: AtomicBool::new(false),
+            order: CachePadded::new(Order {
+                call: AtomicCall::new(),
+                job: UnsafeCell::new(None),
+                spin: AtomicU64::new(0),
+            }),
+            led: CachePadded::new(AtomicBool::new(false)),
             leader: Parker::new(),
             panicked: AtomicBool::new(false),
             payload: Mutex::new(None),
@@ -93,12 +128,12 @@ impl Board {
     pub(crate) fn try_lead(&self) -> Option<Lead<'_>> {
         self.led.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).ok()?;
         // Relaxed: this thread's acquire of `led` orders it after the last leader's store.
-        Some(Lead { board: self, epoch: self.call.load(Ordering::Relaxed).0 })
+        Some(Lead { board: self, epoch: self.order.call.load(Ordering::Relaxed).0 })
     }
 
     /// The call that a new worker starts from: it answers later ones only.
     pub(crate) fn epoch(&self) -> Epoch {
-        self.call.load(Ordering::Relaxed).0
+        self.order.call.load(Ordering::Relaxed).0
     }
 
     /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as for any panic in a drop
@@ -140,22 +175,22 @@ pub(super) fn drop_or_abort(payload: Payload) {
 
 impl Seat {
     pub(crate) fn new() -> Self {
-        Self { claimed: AtomicEpoch::new(), arrived: AtomicEpoch::new(), parker: Parker::new() }
+        Self {
+            claimed: CachePadded::new(AtomicEpoch::new()),
+            arrived: AtomicEpoch::new(),
+            stint: Stint { began: AtomicU64::new(0), ended: AtomicU64::new(0) },
+            parker: Parker::new(),
+        }
     }
 
     /// True for the one thread that may run this seat's index in the round `epoch`.
     ///
     /// Relaxed: being one atomic read-modify-write makes the winner unique, and both contenders know the job already (the leader
-    /// wrote it, the worker acquired [`Board::call`]). A worker that still looks at an older call loses, because the
+    /// wrote it, the worker acquired [`Order::call`]). A worker that still looks at an older call loses, because the
     /// leader raised the value past it.
     #[inline]
     fn claim(&self, epoch: Epoch) -> bool {
         self.claimed.raise_to(epoch, Ordering::Relaxed)
-    }
-
-    #[inline]
-    fn is_claimed(&self, epoch: Epoch) -> bool {
-        self.claimed.load(Ordering::Relaxed) >= epoch
     }
 
     /// Acquire: pairs with the worker's release, so that what the worker wrote in the round is visible after it.
@@ -182,13 +217,13 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
             arrive(board, seat, epoch);
         }
         // Who was called stays hot, also when it came too late: the next round may be near.
-        spin = if called { Duration::from_nanos(board.spin.load(Ordering::Relaxed)) } else { Duration::ZERO };
+        spin = if called { Duration::from_nanos(board.order.spin.load(Ordering::Relaxed)) } else { Duration::ZERO };
     }
 }
 
 fn run_claimed(board: &Board, index: usize) {
     // SAFETY: 'job' on `Board`: this thread claimed a seat of the round.
-    let job = board.published.with(|published| unsafe { *published });
+    let job = board.order.job.with(|job| unsafe { *job });
     if let Some(job) = job {
         // SAFETY: 'job' on `Board`: the round does not end before this seat has arrived.
         board.run_index(unsafe { &*job }, index);
@@ -198,7 +233,7 @@ fn run_claimed(board: &Board, index: usize) {
 fn next_call(board: &Board, seat: &Seat, seen: Epoch, spin: Duration) -> (Epoch, Call) {
     let news = || {
         // Acquire: pairs with the leader's release, so that the job is visible to who claims a seat.
-        let (epoch, call) = board.call.load(Ordering::Acquire);
+        let (epoch, call) = board.order.call.load(Ordering::Acquire);
         (epoch > seen).then_some((epoch, call))
     };
     spin_until(spin, news).unwrap_or_else(|| seat.parker.park(news))
@@ -237,12 +272,12 @@ impl Lead<'_> {
         // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow.
         let job = unsafe { std::mem::transmute::<Job<'_>, ErasedJob>(job) };
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
-        self.board.published.with_mut(|published| unsafe { *published = Some(job) });
-        self.board.spin.store(spin.as_nanos() as u64, Ordering::Relaxed);
+        self.board.order.job.with_mut(|slot| unsafe { *slot = Some(job) });
+        self.board.order.spin.store(spin.as_nanos() as u64, Ordering::Relaxed);
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
         // Release: the job is visible to whoever acquires the call.
-        self.board.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
+        self.board.order.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         fence(Ordering::SeqCst);
         seats.for_each(|seat| seat.parker.unpark_after_fence());
@@ -262,16 +297,19 @@ impl Lead<'_> {
 
     /// Waits for a worker that started; runs the index of one that did not.
     fn finish_seat(&self, seat: &Seat, index: usize, job: Job<'_>) {
-        let started = || seat.is_claimed(self.epoch).then_some(());
-        if spin_until(START_GRACE, started).is_none() && seat.claim(self.epoch) {
+        let arrived = || seat.has_arrived(self.epoch).then_some(());
+        if spin_until(START_GRACE, arrived).is_some() {
+            return;
+        }
+        if seat.claim(self.epoch) {
             return self.run_taken(seat, index, job);
         }
-        let arrived = || seat.has_arrived(self.epoch).then_some(());
         spin_until(ARRIVAL_SPIN, arrived).unwrap_or_else(|| self.board.leader.park(arrived));
     }
 
     fn run_taken(&self, seat: &Seat, index: usize, job: Job<'_>) {
         self.board.run_index(job, index);
+        seat.stint.clear();
         // Relaxed: only the leader itself reads this arrival, and the worker may not write one for a round it lost.
         seat.arrived.store(self.epoch, Ordering::Relaxed);
     }
@@ -279,7 +317,7 @@ impl Lead<'_> {
     /// Ends the threads of the gang; to be followed by joining them.
     pub(crate) fn stop<'a>(&mut self, seats: impl Iterator<Item = &'a Seat>) {
         self.epoch = self.epoch.successor();
-        self.board.call.store(self.epoch, Call::Stop, Ordering::Release);
+        self.board.order.call.store(self.epoch, Call::Stop, Ordering::Release);
         fence(Ordering::SeqCst);
         seats.for_each(|seat| seat.parker.unpark_after_fence());
     }

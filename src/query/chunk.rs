@@ -18,7 +18,7 @@ use super::{
     parts::{Route, for_each_part},
     sweep::Sweep,
 };
-use crate::{context::entered, placement::Storage, settings::AffinitySettings};
+use crate::{context::with_entered, placement::Storage, settings::AffinitySettings};
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of these, and tuples of them.
 ///
@@ -186,7 +186,7 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
         let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
         let length = longest_chunk();
         let route = Route::choose(sweep.rows.total(), cost);
-        for_each_part(&route, &sweep.rows, cost, |part| {
+        for_each_part(&route, &sweep.rows, cost, move |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for chunk in pieces(rows, length) {
                     // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint, each runs once, and this call consumes the iterator.
@@ -209,7 +209,10 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 
 /// The setting of the tagged system that runs here, or the default where none does.
 fn longest_chunk() -> usize {
-    entered().map_or_else(|| AffinitySettings::default().chunk_rows, |entered| entered.context.chunk_rows())
+    with_entered(|entered| match entered {
+        Some(entered) => entered.context.chunk_rows(),
+        None => AffinitySettings::default().chunk_rows,
+    })
 }
 
 /// `rows` in pieces of at most `length`.

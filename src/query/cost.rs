@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A sweep that takes one thread less than this stays on the leader, in nanoseconds. An empty round of two workers takes about 600 ns and
-/// halves the sweep at best, so it breaks even at 1,200.
-const WORTH_A_ROUND: u64 = 2_000;
+use crossbeam_utils::CachePadded;
+
+/// A sweep that takes one thread less than this stays on the leader, in nanoseconds. A round and the cache lines it moves cost 600 ns where two
+/// cores share a cache and 2,000 where they do not, and two workers halve the sweep at best: it breaks even at 1,200 to 4,000.
+const WORTH_A_ROUND: u64 = 4_000;
 
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from another core.
 const WORTH_A_RUN: u32 = 500;
@@ -21,19 +23,31 @@ const LONGEST_GRAIN: u32 = 1024;
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
 
+/// One in so many sweeps on the leader alone is timed: two readings of the clock take as long as 200 cheap rows.
+const CALLS_PER_SAMPLE: u32 = 8;
+
 /// One in so many parts is how much a new measurement counts.
 const SMOOTHING: u32 = 8;
 
 /// The smoothed cost of a row of one query parameter.
 ///
-/// Relaxed everywhere: it is written by the leader alone, and a stale value costs nothing but time.
+/// Relaxed everywhere: it is written by the leader alone, and a stale value costs nothing but time. On a cache line of its own, which the
+/// workers, who read what stands around it, need not fetch in each round.
 #[derive(Debug, Default)]
-pub(crate) struct RowCost(AtomicU32);
+pub(crate) struct RowCost(CachePadded<Learned>);
+
+#[derive(Debug, Default)]
+struct Learned {
+    /// In 1/256 ns; 0 before the first measurement.
+    row: AtomicU32,
+    /// Sweeps on the leader alone, modulo [`CALLS_PER_SAMPLE`].
+    calls: AtomicU32,
+}
 
 impl RowCost {
     /// In 1/256 ns; `None` before the first measurement.
     fn get(&self) -> Option<u32> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|&cost| cost > 0)
+        Some(self.0.row.load(Ordering::Relaxed)).filter(|&cost| cost > 0)
     }
 
     /// Whether `rows` rows take one thread longer than a round pays for.
@@ -53,6 +67,14 @@ impl RowCost {
         }
     }
 
+    /// Whether this sweep on the leader alone is one to be timed; the first is.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        let calls = self.0.calls.load(Ordering::Relaxed);
+        self.0.calls.store((calls + 1) % CALLS_PER_SAMPLE, Ordering::Relaxed);
+        calls == 0
+    }
+
     /// Learns from one thread's sweep.
     pub(crate) fn observe(&self, rows: u64, nanoseconds: u64) {
         if rows == 0 {
@@ -63,24 +85,31 @@ impl RowCost {
             Some(cost) => (cost * (SMOOTHING - 1)).saturating_add(measured) / SMOOTHING,
             None => measured,
         };
-        self.0.store(smoothed.clamp(1, u32::MAX / SMOOTHING), Ordering::Relaxed);
+        self.0.row.store(smoothed.clamp(1, u32::MAX / SMOOTHING), Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::RowCost;
+    use super::{CALLS_PER_SAMPLE, RowCost};
 
     #[test]
     fn cheap_rows_need_many_and_dear_rows_few() {
         let cheap = RowCost::default();
         assert!(!cheap.is_worth_a_round(100) && cheap.is_worth_a_round(10_000));
         cheap.observe(1_000, 400);
-        assert!(!cheap.is_worth_a_round(4_000) && cheap.is_worth_a_round(6_000));
+        assert!(!cheap.is_worth_a_round(9_000) && cheap.is_worth_a_round(11_000));
         let dear = RowCost::default();
         dear.observe(8, 80_000);
         assert!(dear.is_worth_a_round(2));
         assert_eq!(dear.grain(), 1);
+    }
+
+    #[test]
+    fn the_first_sweep_is_timed_and_then_one_in_many() {
+        let cost = RowCost::default();
+        let timed: Vec<_> = (0..2 * CALLS_PER_SAMPLE).filter(|_| cost.is_due()).collect();
+        assert_eq!(timed, [0, CALLS_PER_SAMPLE]);
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 let mut local = init();
                 query.into_iter().for_each(|item| f(&mut local, item));
             }),
-            route => for_each_part(&route, &sweep.rows, cost, |part| {
+            route => for_each_part(&route, &sweep.rows, cost, move |part| {
                 let mut local = init();
                 let mut cursor = sweep.cursor();
                 part.for_each_range(&sweep.rows, |_, storage, rows| {

@@ -13,7 +13,7 @@ use log::warn;
 
 use super::{cost::RowCost, sweep::Rows};
 use crate::{
-    context::{Context, entered},
+    context::{Context, Entered, with_entered},
     placement::{Placement, Storage},
     pool::{in_round, now, running_on},
     settings::SchedulerMode,
@@ -36,16 +36,20 @@ impl Route {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
             return Self::Here;
         }
-        let Some(entered) = entered() else {
+        let tagged = with_entered(|entered| entered.map(|entered| Self::tagged(entered, rows, cost)));
+        tagged.unwrap_or_else(|| {
             warn_untagged();
-            return Self::Bevy;
-        };
+            Self::Bevy
+        })
+    }
+
+    fn tagged(entered: &Entered, rows: u64, cost: &RowCost) -> Self {
         match entered.mode {
             SchedulerMode::Serial => Self::Here,
             SchedulerMode::Bevy => Self::Bevy,
             SchedulerMode::LockStep if entered.context.pool.workers() == 1 => Self::Here,
             SchedulerMode::LockStep if !cost.is_worth_a_round(rows) => Self::Here,
-            SchedulerMode::LockStep => Self::Gang(entered.context),
+            SchedulerMode::LockStep => Self::Gang(entered.context.clone()),
         }
     }
 }
@@ -140,7 +144,7 @@ pub(super) fn for_each_part(route: &Route, rows: &Rows<'_, '_>, cost: &RowCost, 
         Route::Gang(context) => {
             let mut placement = context.placement();
             place(&mut placement, rows, cost.grain());
-            on_gang(context, &placement, &body);
+            on_gang(context, &placement, body);
             cost.observe(led_rows(&placement, rows), context.pool.last_led());
         }
     }
@@ -157,14 +161,18 @@ pub(super) fn led_rows(placement: &Placement, rows: &Rows<'_, '_>) -> u64 {
     rows.storages().map(led).sum()
 }
 
-/// One round of the gang.
-pub(super) fn on_gang(context: &Context, placement: &Placement, body: &(impl Fn(&Part) + Sync)) {
+/// One round of the gang. What `body` holds by value the workers find where they find `body`: each reference more is a cache miss more.
+pub(super) fn on_gang(context: &Context, placement: &Placement, body: impl Fn(&Part) + Sync) {
     let division = Division::Placed(placement);
-    context.pool.run(|worker| body(&Part { index: worker.index(), division, context: Some(context) }));
+    context.pool.run(move |worker| body(&Part { index: worker.index(), division, context: Some(context) }));
 }
 
-/// Runs `body` on this thread and times it, so that the next call may go parallel.
+/// Runs `body` on this thread and times it now and then, so that a later call may go parallel.
+#[inline]
 pub(super) fn learn_here(rows: &Rows<'_, '_>, cost: &RowCost, body: impl FnOnce()) {
+    if !cost.is_due() {
+        return body();
+    }
     let began = now();
     body();
     cost.observe(rows.total(), now() - began);

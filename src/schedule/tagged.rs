@@ -13,7 +13,7 @@ use bevy::{
 };
 
 use crate::{
-    context::{Entered, SystemScope, SystemTiming, WorldContext, enter as enter_context, entered},
+    context::{Entered, SystemScope, SystemTiming, WorldContext, enter as enter_context, with_entered},
     pool::now,
     settings::{AffinitySettings, SchedulerMode},
 };
@@ -75,11 +75,13 @@ impl Tagged {
 
     fn record(&mut self, nanoseconds: u64) {
         self.timing.record(nanoseconds);
-        if !self.listed
-            && let Some(entered) = entered()
-        {
-            entered.context.systems.list(self.timing.clone());
-            self.listed = true;
+        if !self.listed {
+            with_entered(|entered| {
+                if let Some(entered) = entered {
+                    entered.context.systems.list(self.timing.clone());
+                    self.listed = true;
+                }
+            });
         }
     }
 }

@@ -8,7 +8,9 @@ mod cpulist;
 mod pin;
 mod sysfs;
 
-pub use pin::{PinError, current_core, pin_current_thread, pin_current_thread_to, unpin_current_thread};
+pub use pin::{
+    PinError, current_core, move_current_thread_to, pin_current_thread, pin_current_thread_to, unpin_current_thread,
+};
 
 use std::fmt;
 use std::path::Path;

@@ -72,6 +72,28 @@ pub fn unpin_current_thread() -> Result<(), PinError> {
     set_mask(&cores)
 }
 
+/// Moves the calling thread to `core`. Where the system may move it later stays as it was.
+///
+/// # Errors
+///
+/// If the thread may not run on the core, if the system refuses, and always on systems other than Linux and Android; the thread then
+/// stays where it was.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub fn move_current_thread_to(core: CoreId) -> Result<(), PinError> {
+    let allowed = rustix::thread::sched_getaffinity(None).map_err(|_| PinError::Refused(vec![core]))?;
+    if !allowed.is_set(core.index()) {
+        return Err(PinError::NotOurs(core));
+    }
+    set_mask(&[core])?;
+    rustix::thread::sched_setaffinity(None, &allowed).map_err(|_| PinError::Refused(vec![core]))
+}
+
+/// Moves the calling thread to `core`, where a system can: this one cannot.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub fn move_current_thread_to(_core: CoreId) -> Result<(), PinError> {
+    Err(PinError::Unsupported)
+}
+
 /// Refuses cores outside the affinity mask.
 ///
 /// The mask holds no core that the system calls below cannot express, so they need no check of their own. Asking for

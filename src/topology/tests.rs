@@ -2,6 +2,18 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_moved_thread_may_run_where_it_could_before() {
+    let mask = || rustix::thread::sched_getaffinity(None).expect("the system tells");
+    let before = mask();
+    for core in &Topology::get().cores {
+        move_current_thread_to(core.id).expect("the core is in the mask");
+        assert_eq!(mask(), before);
+    }
+    assert_eq!(move_current_thread_to(CoreId(1_000)), Err(PinError::NotOurs(CoreId(1_000))));
+}
+
 fn core(index: usize, cache_domain: usize) -> Core {
     Core { id: CoreId(index), sibling_rank: 0, physical: index, cache_domain, efficiency: 0, package: 0 }
 }

@@ -1,6 +1,7 @@
 //! One second in four systems, each a sweep that sends messages. What a row does depends on that row alone, and messages are applied when all rows have
 //! had their turn: so the city is the same to the bit, whoever sweeps which rows.
 
+use bevy::ecs::system::SystemParam;
 use bevy::prelude::{Res, ResMut};
 use bevy_affinity::prelude::*;
 
@@ -8,22 +9,28 @@ use super::Now;
 use super::entities::{Directory, HasFinished, Number, Plan, Wake};
 use crate::model::{Due, Intersection, Road, SAMPLE_INTERVAL, Trips};
 
+/// What every row may look at.
+#[derive(SystemParam)]
+pub struct Scene<'w> {
+    plan: Res<'w, Plan>,
+    directory: Res<'w, Directory>,
+    now: Res<'w, Now>,
+}
+
 /// Cars whose rest is over queue up at their intersections.
 pub fn depart(
     mut cars: AffineQuery<(&Number, &mut Due, &mut Trips)>,
     mut intersections: AffineQuery<(&mut Wake, &mut Intersection)>,
-    plan: Res<Plan>,
-    directory: Res<Directory>,
-    now: Res<Now>,
+    scene: Scene,
 ) {
-    let now = now.0;
+    let now = scene.now.0;
     cars.par_iter_mut().scatter(
         &mut intersections,
         |outbox, (number, mut due, mut trips)| {
             if due.0 <= now {
                 *due = Due::ON_THE_WAY;
-                let (start, departure) = trips.depart(number.0, plan.seed, &plan.routes);
-                outbox.send(directory.intersection(start), departure);
+                let (start, departure) = trips.depart(number.0, scene.plan.seed, &scene.plan.routes);
+                outbox.send(scene.directory.intersection(start), departure);
             }
         },
         |(mut wake, mut intersection), departure| {
@@ -34,18 +41,13 @@ pub fn depart(
 }
 
 /// Intersections let cars pass, and tell their neighbours which cars come and which have gone.
-pub fn cross(
-    mut intersections: AffineQuery<(&mut Wake, &mut HasFinished, &mut Intersection)>,
-    plan: Res<Plan>,
-    directory: Res<Directory>,
-    now: Res<Now>,
-) {
-    let now = now.0;
+pub fn cross(mut intersections: AffineQuery<(&mut Wake, &mut HasFinished, &mut Intersection)>, scene: Scene) {
+    let now = scene.now.0;
     intersections.par_iter_mut().scatter_within(
         |outbox, (mut wake, mut has_finished, mut intersection)| {
             if wake.0 <= now {
-                let send = |neighbour, message| outbox.send(directory.intersection(neighbour), message);
-                wake.0 = intersection.step(now, &plan.routes, send);
+                let send = |neighbour, message| outbox.send(scene.directory.intersection(neighbour), message);
+                wake.0 = intersection.step(now, &scene.plan.routes, send);
                 if intersection.has_finished() {
                     has_finished.0 = true;
                 }
@@ -64,41 +66,33 @@ pub fn cross(
 pub fn arrive(
     mut intersections: AffineQuery<(&mut HasFinished, &mut Intersection)>,
     mut cars: AffineQuery<(&Number, &mut Due, &mut Trips)>,
-    plan: Res<Plan>,
-    directory: Res<Directory>,
-    now: Res<Now>,
+    scene: Scene,
 ) {
-    let now = now.0;
+    let now = scene.now.0;
     intersections.par_iter_mut().scatter(
         &mut cars,
         |outbox, (mut has_finished, mut intersection)| {
             if has_finished.0 {
                 has_finished.0 = false;
                 for finish in intersection.take_finished() {
-                    outbox.send(directory.car(finish.car), finish.outcome);
+                    outbox.send(scene.directory.car(finish.car), finish.outcome);
                 }
             }
         },
-        |(number, mut due, mut trips), outcome| *due = trips.finish(number.0, outcome, now, plan.seed),
+        |(number, mut due, mut trips), outcome| *due = trips.finish(number.0, outcome, now, scene.plan.seed),
     );
 }
 
 /// Roads hear how many cars are on them: from some of the intersections in each step, so that no step has to ask all.
-pub fn sample(
-    intersections: AffineQuery<(&Number, &Intersection)>,
-    mut roads: AffineQuery<&mut Road>,
-    plan: Res<Plan>,
-    directory: Res<Directory>,
-    now: Res<Now>,
-) {
-    let now = now.0;
+pub fn sample(intersections: AffineQuery<(&Number, &Intersection)>, mut roads: AffineQuery<&mut Road>, scene: Scene) {
+    let now = scene.now.0;
     intersections.par_iter().scatter(
         &mut roads,
         |outbox, (number, intersection)| {
             if (number.0 + now).is_multiple_of(SAMPLE_INTERVAL) {
-                let roads = plan.first_road(number.0)..;
+                let roads = scene.plan.first_road(number.0)..;
                 for (road, approach) in roads.zip(intersection.approaches()) {
-                    outbox.send(directory.road(road), approach.occupancy());
+                    outbox.send(scene.directory.road(road), approach.occupancy());
                 }
             }
         },

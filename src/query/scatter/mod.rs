@@ -185,9 +185,9 @@ where
                 let mut placement = context.placement();
                 place(&mut placement, &self.senders.rows, cost.grain());
                 place(&mut placement, &self.receivers.rows, cost.grain());
-                on_gang(context, &placement, &post);
+                on_gang(context, &placement, post);
                 let posting = context.pool.last_led();
-                on_gang(context, &placement, &deliver);
+                on_gang(context, &placement, deliver);
                 let led = led_rows(&placement, &self.senders.rows);
                 cost.observe(led, posting + context.pool.last_led());
             }
