@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// A sweep that takes one thread less than this stays on the leader, in nanoseconds. A round and the cache lines it moves cost 600 ns where two
-/// cores share a cache and 2,000 where they do not, and two workers halve the sweep at best: it breaks even at 1,200 to 4,000.
-const WORTH_A_ROUND: u64 = 4_000;
+/// cores share a cache and 2,500 where they do not, and two workers halve the sweep at best: it breaks even at 1,200 to 5,000.
+const WORTH_A_ROUND: u64 = 5_000;
 
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from another core.
 const WORTH_A_RUN: u32 = 500;
@@ -98,7 +98,7 @@ mod tests {
         let cheap = RowCost::default();
         assert!(!cheap.is_worth_a_round(100) && cheap.is_worth_a_round(10_000));
         cheap.observe(1_000, 400);
-        assert!(!cheap.is_worth_a_round(9_000) && cheap.is_worth_a_round(11_000));
+        assert!(!cheap.is_worth_a_round(11_000) && cheap.is_worth_a_round(14_000));
         let dear = RowCost::default();
         dear.observe(8, 80_000);
         assert!(dear.is_worth_a_round(2));

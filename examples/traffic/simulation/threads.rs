@@ -21,7 +21,7 @@ impl ThreadClocks {
     /// The time of each thread so far; none if one of them cannot be told.
     pub fn read(&self) -> Vec<Duration> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files.iter().map(|file| on_core(file)).collect::<Option<_>>().unwrap_or_default()
+        files.iter().map(on_core).collect::<Option<_>>().unwrap_or_default()
     }
 }
 
