@@ -8,14 +8,32 @@ use std::time::{Duration, Instant};
 use core_affinity::CoreId;
 use crossbeam_utils::CachePadded;
 
+use crate::report;
+use crate::setup::Setup;
 use crate::statistics::percentile;
 
 /// Exchanges timed together, so that the clock does not count.
 const EXCHANGES: u64 = 100;
 const SAMPLES: u64 = 1_000;
 
+/// Prints how far apart the cores are now: on a rented machine that changes while one looks.
+pub fn print(setup: &Setup) {
+    let [first, second, ..] = setup.cores[..] else {
+        println!("One cache line there and back: not measured, it takes two cores.\n");
+        return;
+    };
+    let (median, p99) = measure(first, second);
+    println!(
+        "One cache line there and back between cores {} and {}: median {}, p99 {}.\n",
+        first.id,
+        second.id,
+        report::duration(median),
+        report::duration(p99)
+    );
+}
+
 /// Median and 99th percentile of one exchange, each over the averages of a hundred.
-pub fn measure(first: CoreId, second: CoreId) -> (Duration, Duration) {
+fn measure(first: CoreId, second: CoreId) -> (Duration, Duration) {
     let ball = CachePadded::new(AtomicU64::new(0));
     let mut nanoseconds = Vec::new();
     thread::scope(|scope| {

@@ -15,7 +15,7 @@ pub fn run(setup: &Setup) -> Result<(), String> {
     let rayon = rivals::rayon(setup.workers)?;
     let standings = race(setup, &rayon).run(setup.rounds)?;
     report::print_list("Empty round", "spin pool", &standings);
-    report_ping_pong(setup);
+    ping_pong::print(setup);
     Ok(())
 }
 
@@ -61,19 +61,4 @@ fn race<'a>(setup: &'a Setup, rayon: &'a ThreadPool) -> Race<'a, ()> {
 /// A job of nothing that the compiler must still call.
 fn empty(worker: usize) {
     black_box(worker);
-}
-
-fn report_ping_pong(setup: &Setup) {
-    let [first, second, ..] = setup.cores[..] else {
-        println!("One cache line there and back: not measured, it takes two cores.\n");
-        return;
-    };
-    let (median, p99) = ping_pong::measure(first, second);
-    println!(
-        "One cache line there and back between cores {} and {}: median {}, p99 {}.\n",
-        first.id,
-        second.id,
-        report::duration(median),
-        report::duration(p99)
-    );
 }

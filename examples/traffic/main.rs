@@ -64,30 +64,33 @@ fn start(options: &Options) -> Result<(), Failure> {
     if !options.headless && !options.paced {
         eprintln!("note: no window in this build, so this runs as with --headless");
     }
-    let cores = Topology::get().parallelism();
-    if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
-        eprintln!(
-            "warning: {workers} workers on {cores} cores take turns: expect them to be slower than {cores} workers"
-        );
-    }
+    warn_of_crowding(options);
     let city = build(options).map_err(Failure::Input)?;
     run(options, city).map_err(Failure::Run)
+}
+
+/// Once: the processes of a comparison leave it to the one that started them.
+fn warn_of_crowding(options: &Options) {
+    let cores = Topology::get().parallelism();
+    if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
+        eprintln!("warning: {workers} workers on {cores} cores take turns, and are slower than {cores} would be");
+    }
 }
 
 fn run(options: &Options, city: City) -> Result<(), String> {
     let attribution = city.network.attribution.clone();
     let modes = options.mode.members();
-    let outcomes = if !modes.is_empty() {
-        // Its routes are in the cache now; each of the modes makes a city of its own.
-        drop(city);
-        compare::run(options, modes)?
-    } else {
+    let outcomes = if modes.is_empty() {
         let city = Arc::new(city);
         let mut simulation = simulation(options, &city);
         if options.paced {
             return compare::follow(&mut *simulation, &city, options);
         }
         vec![headless::run(&mut *simulation, &city, options)?]
+    } else {
+        // Its routes are in the cache now; each of the modes makes a city of its own.
+        drop(city);
+        compare::run(options, modes)?
     };
     show(options, &outcomes, attribution.as_deref())
 }
@@ -127,6 +130,7 @@ fn simulation(options: &Options, city: &Arc<City>) -> Box<dyn Simulation> {
         }
         Mode::BevyDefault => Box::new(CityApp::on_compute_threads(city, None)),
         Mode::Serial => Box::new(CityApp::on_gang(city, SchedulerMode::Serial, gang(WorkerCount::Exactly(1)))),
+        // Comparisons run no city themselves.
         Mode::LockStep | Mode::All | Mode::PlainAndGang => {
             let workers = workers.map_or(WorkerCount::Auto, WorkerCount::Exactly);
             Box::new(CityApp::on_gang(city, SchedulerMode::LockStep, gang(workers)))

@@ -11,10 +11,10 @@ use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
-use crate::ours;
 use crate::race::{Race, Turn};
 use crate::report::SizeTable;
 use crate::setup::Setup;
+use crate::{ours, ping_pong};
 
 pub fn run(setup: &Setup) -> Result<(), String> {
     run_rows::<Scalar>(setup, "`f32 += 1.0` in a component")?;
@@ -74,6 +74,7 @@ fn run_rows<R: Row>(setup: &Setup, title: &str) -> Result<(), String> {
         table.push(size, &standings);
     }
     table.print();
+    ping_pong::print(setup);
     Ok(())
 }
 

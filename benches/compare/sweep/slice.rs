@@ -8,7 +8,7 @@ use crate::report::SizeTable;
 use crate::runs::Runs;
 use crate::setup::Setup;
 use crate::spin_pool::SpinPool;
-use crate::{ours, rivals};
+use crate::{ours, ping_pong, rivals};
 
 pub fn run(setup: &Setup) -> Result<(), String> {
     let rayon = rivals::rayon(setup.workers)?;
@@ -18,6 +18,7 @@ pub fn run(setup: &Setup) -> Result<(), String> {
         table.push(size, &standings);
     }
     table.print();
+    ping_pong::print(setup);
     Ok(())
 }
 

@@ -7,8 +7,8 @@ use crate::map::Link;
 /// Decimetres that a queued car takes up on a lane, gap included.
 const CAR_LENGTH_DM: u64 = 75;
 
-/// Each road's occupancy is sampled once in as many steps: five cycles of the signals, so that it is always seen in the same part of
-/// the cycle. Intersections take turns, so that no step has to sample all of them.
+/// Each road's occupancy is sampled once in as many steps: five cycles of the signals, so that it is always seen in the
+/// same part of the cycle. Intersections take turns, so that no step has to sample all of them.
 pub const SAMPLE_INTERVAL: u32 = 300;
 
 /// Seconds to drive along a link at free speed, at least one.

@@ -1,5 +1,5 @@
-//! One second in four systems, each a sweep that sends messages. What a row does depends on that row alone, and messages are applied when all rows have
-//! had their turn: so the city is the same to the bit, whoever sweeps which rows.
+//! One second in four systems, each a sweep that sends messages. What a row does depends on that row alone, and messages
+//! are applied when all rows have had their turn: so the city is the same to the bit, whoever sweeps which rows.
 
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::{Res, ResMut};

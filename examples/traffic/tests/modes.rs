@@ -10,8 +10,8 @@ use crate::headless::Simulation;
 use crate::plain::Plain;
 use crate::simulation::CityApp;
 
-/// Long enough for cars to arrive, to get stuck, and to depart again.
-const STEPS: u32 = 420;
+/// Long enough for cars to arrive and to depart again.
+const STEPS: u32 = 300;
 
 fn state_after(mut simulation: impl Simulation) -> u64 {
     (0..STEPS).for_each(|_| simulation.step());
