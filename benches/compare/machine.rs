@@ -11,7 +11,8 @@ const CLOCK_READINGS: u32 = 20_000;
 /// The header of the report, as markdown list items.
 pub fn describe(setup: &Setup) -> String {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let command = format!("cargo bench --bench compare -- {}", arguments.join(" "));
+    let features = if cfg!(feature = "rivals") { " --features rivals" } else { "" };
+    let command = format!("cargo bench --bench compare{features} -- {}", arguments.join(" "));
     let lines = [
         format!("Processor: {}, {} cores usable", processor(), setup.cores.len()),
         format!("Caches: {}", caches()),
