@@ -3,16 +3,30 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
-/// The example that `cargo test` has built, beside the folder of this test.
-fn example() -> PathBuf {
+/// The example, built once for all tests of this file: `cargo test` itself builds only its unit tests.
+fn example() -> &'static Path {
+    static EXAMPLE: LazyLock<PathBuf> = LazyLock::new(build_example);
+    &EXAMPLE
+}
+
+fn build_example() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows where it is");
     let profile = test.parent().and_then(Path::parent).expect("tests lie in the folder `deps` of a profile");
-    let example = profile.join("examples").join(format!("traffic{}", std::env::consts::EXE_SUFFIX));
-    assert!(example.exists(), "{} is missing: `cargo build --example traffic` makes it", example.display());
-    example
+    let target = profile.parent().expect("a profile lies in the target folder");
+    let release = profile.ends_with("release").then_some("--release");
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--example", "traffic", "--target-dir"])
+        .arg(target)
+        .args(release)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .expect("cargo starts");
+    assert!(built.success(), "the example does not build");
+    profile.join("examples").join(format!("traffic{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// A folder that this test alone writes to.
