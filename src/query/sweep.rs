@@ -123,7 +123,28 @@ pub(super) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
 enum At<'w> {
     Nowhere,
     Table(u32, &'w [Entity]),
-    Archetype(u32, &'w [ArchetypeEntity]),
+    /// With the entities of its table.
+    Archetype(u32, &'w [ArchetypeEntity], &'w [Entity]),
+}
+
+impl<'w> At<'w> {
+    /// The entities of `rows` that stand one after another in their table, and the first one's row there: all of a table's rows at once, an archetype's
+    /// one by one.
+    #[inline]
+    fn runs(self, rows: Range<u32>) -> impl Iterator<Item = (&'w [Entity], u32)> {
+        let range = rows.start as usize..rows.end as usize;
+        let (whole, scattered): (_, &[ArchetypeEntity]) = match self {
+            Self::Nowhere => (None, &[]),
+            Self::Table(_, entities) => (Some((&entities[range], rows.start)), &[]),
+            Self::Archetype(_, members, _) => (None, &members[range]),
+        };
+        let single = move |member: &ArchetypeEntity| {
+            let row = member.table_row().index();
+            let entities = if let Self::Archetype(_, _, entities) = self { entities } else { &[] };
+            (&entities[row..=row], row as u32)
+        };
+        whole.into_iter().chain(scattered.iter().map(single))
+    }
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
@@ -133,44 +154,25 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
     /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of them that was handed out before is
     /// still alive.
     #[inline]
-    pub(super) unsafe fn visit(&mut self, storage: Storage, rows: Range<u32>, visit: impl FnMut(D::Item<'w, 's>)) {
-        let range = rows.start as usize..rows.end as usize;
-        match self.enter(storage) {
-            At::Table(_, entities) => {
-                let rows = entities[range].iter().zip(rows).map(|(&entity, row)| (entity, table_row(row)));
-                // SAFETY: the rows are in the table just entered; the rest is the caller's promise.
-                unsafe { self.visit_entered(rows, visit) };
-            }
-            At::Archetype(_, entities) => {
-                let rows = entities[range].iter().map(|entity| (entity.id(), entity.table_row()));
-                // SAFETY: the rows are in the archetype just entered; the rest is the caller's promise.
-                unsafe { self.visit_entered(rows, visit) };
-            }
-            At::Nowhere => {}
-        }
-    }
-
-    /// # Safety
-    /// The rows are in the storage entered last, and as for [`Self::visit`].
-    #[inline]
-    unsafe fn visit_entered(
-        &self,
-        rows: impl Iterator<Item = (Entity, TableRow)>,
-        mut visit: impl FnMut(D::Item<'w, 's>),
-    ) {
+    pub(super) unsafe fn visit(&mut self, storage: Storage, rows: Range<u32>, mut visit: impl FnMut(D::Item<'w, 's>)) {
+        let at = self.enter(storage);
         // Copies on the stack: the compiler sees that what `visit` writes is not the column's address, and vectorises.
         let (mut data, mut filter) = (self.data.clone(), self.filter.clone());
         let Sweep { data: data_state, filter: filter_state, .. } = self.sweep;
-        rows.for_each(|(entity, row)| {
-            // SAFETY: the storage was entered and the row is in it: the caller's promise.
-            if !unsafe { F::filter_fetch(filter_state, &mut filter, entity, row) } {
-                return;
+        // One loop for tables and archetypes alike: `visit` is called in one place only, so that it is inlined however long it is.
+        for (entities, first) in at.runs(rows) {
+            for (&entity, row) in entities.iter().zip(first..) {
+                let row = table_row(row);
+                // SAFETY: the storage was entered and the row is in it: the caller's promise.
+                if !unsafe { F::filter_fetch(filter_state, &mut filter, entity, row) } {
+                    continue;
+                }
+                // SAFETY: as above; no other item of this row is alive, says the caller.
+                if let Some(item) = unsafe { D::fetch(data_state, &mut data, entity, row) } {
+                    visit(item);
+                }
             }
-            // SAFETY: as above; no other item of this row is alive, says the caller.
-            if let Some(item) = unsafe { D::fetch(data_state, &mut data, entity, row) } {
-                visit(item);
-            }
-        });
+        }
     }
 
     /// The item of one row, if it passes the filters.
@@ -181,7 +183,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
     pub(super) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
         let (entity, row) = match self.enter(storage) {
             At::Table(_, entities) => (entities[row as usize], table_row(row)),
-            At::Archetype(_, entities) => (entities[row as usize].id(), entities[row as usize].table_row()),
+            At::Archetype(_, entities, _) => (entities[row as usize].id(), entities[row as usize].table_row()),
             At::Nowhere => return None,
         };
         // SAFETY: the storage was entered and the row is in it: indexing checked.
@@ -196,7 +198,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
     fn enter(&mut self, storage: Storage) -> At<'w> {
         match (storage, self.at) {
             (Storage::Table(table), At::Table(entered, _)) if table == entered => {}
-            (Storage::Archetype(archetype), At::Archetype(entered, _)) if archetype == entered => {}
+            (Storage::Archetype(archetype), At::Archetype(entered, _, _)) if archetype == entered => {}
             _ => self.at = self.set(storage).unwrap_or(At::Nowhere),
         }
         self.at
@@ -220,7 +222,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
                 unsafe { D::set_archetype(&mut self.data, data, archetype, table) };
                 // SAFETY: as above.
                 unsafe { F::set_archetype(&mut self.filter, filter, archetype, table) };
-                Some(At::Archetype(index, archetype.entities()))
+                Some(At::Archetype(index, archetype.entities(), table.entities()))
             }
         }
     }
