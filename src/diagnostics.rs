@@ -10,8 +10,8 @@ use crate::{
     topology::{CoreId, Topology},
 };
 
-/// Where the time of tagged systems goes, brought up to date at the end of each frame. All numbers count from the app's start, or from
-/// the last change of [`AffinitySettings`](crate::AffinitySettings); take differences for a stretch of time.
+/// Where the time of tagged systems goes, brought up to date at the end of each frame. Frames and systems count from the app's start, workers and
+/// migrations from the last change of [`AffinitySettings`](crate::AffinitySettings); take differences for a stretch of time.
 ///
 /// ```
 /// use bevy::prelude::*;
