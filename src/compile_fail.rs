@@ -108,3 +108,25 @@ pub struct NoSparseSlices;
 /// App::new().add_systems(Update, (steer, drive).chain().affine());
 /// ```
 pub struct NoLateTag;
+
+/// The second half of a join may run beside the first, so it joins on the scope that it is handed.
+///
+/// ```compile_fail,E0499
+/// use bevy_affinity::prelude::*;
+/// AffinityPool::new(&AffinitySettings::default()).heartbeat(|scope| {
+///     scope.join(|_| (), |_| { scope.join(|_| (), |_| ()); });
+/// });
+/// ```
+pub struct NoOuterScope;
+
+/// What another worker may run has to be allowed there.
+///
+/// ```compile_fail,E0277
+/// use bevy_affinity::prelude::*;
+/// use std::cell::Cell;
+/// let count = Cell::new(0);
+/// AffinityPool::new(&AffinitySettings::default()).heartbeat(|scope| {
+///     scope.join(|_| (), |_| count.set(1));
+/// });
+/// ```
+pub struct NoSharedCell;

@@ -32,7 +32,7 @@ mod context;
 mod diagnostics;
 mod placement;
 mod plugin;
-#[expect(unsafe_code, reason = "a round's job is shared without its lifetime: see `pool/README.md`")]
+#[expect(unsafe_code, reason = "jobs are shared without their lifetime: see `pool/README.md`")]
 mod pool;
 #[expect(unsafe_code, reason = "the contract with the ECS: rows are visited from several threads")]
 mod query;
@@ -44,7 +44,7 @@ pub mod topology;
 
 pub use diagnostics::{AffinityDiagnostics, SystemDiagnostics, WorkerDiagnostics};
 pub use plugin::AffinityParallelPlugin;
-pub use pool::{AffinityPool, Worker, WorkerTimes};
+pub use pool::{AffinityPool, Scope, Worker, WorkerTimes};
 pub use query::{AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
@@ -53,6 +53,6 @@ pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
 pub mod prelude {
     pub use crate::{
         AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool, AffinitySettings,
-        IntoAffine, Outbox, Pinning, ScatterReport, SchedulerMode, Worker, WorkerCount,
+        IntoAffine, Outbox, Pinning, ScatterReport, SchedulerMode, Scope, Worker, WorkerCount,
     };
 }

@@ -10,15 +10,24 @@ pub(crate) use std::{
     hint::spin_loop,
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
     },
 };
 
 #[cfg(affinity_loom)]
 pub(crate) use loom::sync::{
     Condvar, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU64, Ordering, fence},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
 };
+
+/// The deque that joins publish their jobs in.
+#[cfg(not(affinity_loom))]
+pub(crate) use crossbeam_deque as deque;
+
+/// Loom cannot look into the real one: a queue behind a lock stands in.
+#[cfg(affinity_loom)]
+#[path = "sync/deque.rs"]
+pub(crate) mod deque;
 
 /// Loom's cell, with the accessors of the standard one, checks that no two threads touch it at a time.
 #[cfg(affinity_loom)]
@@ -60,4 +69,16 @@ impl<T> CellAccess<T> for UnsafeCell<T> {
 #[inline]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Locks if nobody holds the lock; poison counts as little as in [`lock`].
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    mutex.try_lock().map_or_else(not_held, Some)
+}
+
+fn not_held<T>(error: std::sync::TryLockError<MutexGuard<'_, T>>) -> Option<MutexGuard<'_, T>> {
+    match error {
+        std::sync::TryLockError::Poisoned(poisoned) => Some(poisoned.into_inner()),
+        std::sync::TryLockError::WouldBlock => None,
+    }
 }

@@ -26,9 +26,9 @@ pub(crate) struct WorkerCounters {
 /// What one worker did since its pool was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerTimes {
-    /// Time inside the closures of rounds.
+    /// Time inside the closures of rounds. Without the time that a worker in [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
     pub busy: Duration,
-    /// Time in rounds, outside the closure: starting late or waiting for the others at the barrier.
+    /// The rest of the time in rounds: starting late, without a job, or waiting for the others at the barrier.
     pub wait: Duration,
     /// Indices run, its own and others'.
     pub rounds: u64,

@@ -25,6 +25,10 @@ use crate::{
     },
 };
 
+/// Stack of a worker thread, in bytes. Recursion that fits the main thread's stack (8 MiB on Linux) must not overflow because another
+/// worker took a part of it; pages that are not used cost nothing.
+const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 8 << 20 };
+
 /// Where each live worker thread sits.
 pub(super) type SharedSeat = Arc<CachePadded<Seat>>;
 
@@ -112,7 +116,8 @@ impl Gang {
         let (board, own_seat) = (self.board.clone(), seat.clone());
         // Read here, so that no round is missed between this line and the thread's first look.
         let seen = board.epoch();
-        let thread = thread::Builder::new().name(format!("affinity worker {}", index.0)).spawn(move || {
+        let builder = thread::Builder::new().name(format!("affinity worker {}", index.0)).stack_size(WORKER_STACK);
+        let thread = builder.spawn(move || {
             IDENTITY.set(Some(Identity { index, core: None, pinning: Pinning::Off }));
             keep_pinned(pinning);
             work(&board, &own_seat, index.0, seen);

@@ -4,6 +4,7 @@ mod clock;
 mod counters;
 mod epoch;
 mod gang;
+mod heartbeat;
 mod parker;
 mod round;
 mod spin;
@@ -11,12 +12,13 @@ mod spin;
 mod tests;
 
 pub use counters::WorkerTimes;
+pub use heartbeat::Scope;
 
 pub(crate) use clock::now;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
@@ -26,10 +28,12 @@ use log::warn;
 
 use crate::{
     settings::{AffinitySettings, Pinning, WorkerCount},
+    sync::{Mutex, lock},
     topology::{CoreId, Topology, current_core},
 };
 use counters::WorkerCounters;
 use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned, leave_workers_cores};
+use heartbeat::{Desk, Session, on_the_spot};
 use round::drop_or_abort;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]: worker 0 may run on core 5.
@@ -82,6 +86,8 @@ pub struct AffinityPool {
     gang: Arc<Gang>,
     seats: Arc<[SharedSeat]>,
     counters: Arc<[CachePadded<WorkerCounters>]>,
+    desks: Arc<[CachePadded<Desk>]>,
+    heartbeat: Duration,
     spin: Duration,
     pinning: Pinning,
 }
@@ -102,6 +108,8 @@ impl AffinityPool {
             gang,
             seats,
             counters: (0..workers).map(|_| CachePadded::default()).collect(),
+            desks: (0..workers).map(|_| CachePadded::new(Desk::new())).collect(),
+            heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
             pinning: settings.pinning,
         }
@@ -122,6 +130,56 @@ impl AffinityPool {
     /// With the payload of the first call that panicked, after all others have finished. The pool can be used on. A payload
     /// that panics while it is dropped aborts the process.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
+        self.round(move |worker| {
+            f(worker);
+            0
+        });
+    }
+
+    /// Recursive fork/join: calls `f` on this thread with a [`Scope`], whose joins the other workers share in.
+    ///
+    /// Work is only given away when another worker has none, and by each worker at most once in a
+    /// [heartbeat](AffinitySettings::heartbeat): a join that is not shared costs about a nanosecond.
+    /// Inside a round or another `heartbeat`, and while another thread leads, everything runs on this thread.
+    ///
+    /// ```
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// fn fibonacci(scope: &mut Scope, n: u64) -> u64 {
+    ///     if n < 2 {
+    ///         return n;
+    ///     }
+    ///     let (a, b) = scope.join(|s| fibonacci(s, n - 1), |s| fibonacci(s, n - 2));
+    ///     a + b
+    /// }
+    ///
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// assert_eq!(pool.heartbeat(|scope| fibonacci(scope, 20)), 6765);
+    /// ```
+    ///
+    /// # Panics
+    /// With the payload of the panic that serial execution would have met first, after all that was started has finished.
+    pub fn heartbeat<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> R {
+        if self.seats.is_empty() || in_round() {
+            return on_the_spot(f);
+        }
+        let session = Session::new(&self.desks, self.heartbeat, self.spin);
+        let root = Mutex::new(Some(f));
+        let result = Mutex::new(None);
+        self.round(|worker| match worker.index() {
+            0 => {
+                let root = lock(&root).take();
+                *lock(&result) = root.map(|f| session.lead(f));
+                0
+            }
+            index => session.follow(index),
+        });
+        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload))
+    }
+
+    /// [`run`](Self::run) for a closure that returns for how many nanoseconds of the call it had nothing to do.
+    fn round(&self, f: impl Fn(Worker) -> u64 + Sync) {
         if self.seats.is_empty() || identity().is_some() {
             return self.run_inline(&f);
         }
@@ -142,15 +200,21 @@ impl AffinityPool {
     }
 
     /// Calls `f` for one index and notes when, on the account of the thread that ran it.
-    fn call(&self, f: &(impl Fn(Worker) + Sync), index: WorkerIndex) {
+    fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex) {
         keep_pinned(self.pinning);
-        let Some(me) = identity() else { return f(Worker { index, core: None }) };
+        let Some(me) = identity() else {
+            f(Worker { index, core: None });
+            return;
+        };
         let own = me.index == index;
         let began = now();
-        f(Worker { index, core: me.core.filter(|_| own) });
+        let idle = f(Worker { index, core: me.core.filter(|_| own) });
         match me.index {
             WorkerIndex::LEADER => self.counters[0].record_led(began, now(), own),
-            WorkerIndex(worker) => self.seats[worker - 1].stint.set(began..now()),
+            WorkerIndex(worker) => {
+                // As if it had started that much later: what is not busy is waiting.
+                self.seats[worker - 1].stint.set(began + idle..now());
+            }
         }
     }
 
@@ -175,12 +239,18 @@ impl AffinityPool {
 
     /// Calls all indices on this thread, with the promises of a round. Inside another round nothing is recorded: that round's time
     /// includes it.
-    fn run_inline(&self, f: &(impl Fn(Worker) + Sync)) {
+    fn run_inline(&self, f: &(impl Fn(Worker) -> u64 + Sync)) {
         let nested = identity().is_some();
         let _leader = LeaderGuard::enter();
         let mut first = None;
         for index in (0..self.workers()).map(WorkerIndex) {
-            let call = || if nested { f(Worker { index, core: None }) } else { self.call(f, index) };
+            let call = || {
+                if nested {
+                    f(Worker { index, core: None });
+                } else {
+                    self.call(f, index);
+                }
+            };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
                 match first {
                     None => first = Some(payload),
@@ -206,6 +276,11 @@ impl AffinityPool {
     /// What each worker did in this pool's rounds so far, by worker index.
     pub fn worker_times(&self) -> impl Iterator<Item = WorkerTimes> + '_ {
         self.counters.iter().map(|counters| counters.times())
+    }
+
+    /// How many second halves of joins each worker has taken from others so far, by worker index.
+    pub fn jobs_taken(&self) -> impl Iterator<Item = u64> + '_ {
+        self.desks.iter().map(|desk| desk.jobs_taken())
     }
 }
 

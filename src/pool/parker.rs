@@ -1,5 +1,7 @@
 //! Sleeping without lost wake-ups: one thread waits for a condition, any other may make it true and wake it.
 
+use std::time::Duration;
+
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, fence, lock};
 
 /// The place where one thread sleeps until a condition holds.
@@ -10,6 +12,10 @@ use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, fence, lock};
 /// either the sleeper sees the condition and does not sleep, or the waker sees `asleep`, passes through the lock (which
 /// the sleeper holds from its last look at the condition until it waits) and notifies. A waker that sees `called` may leave it at that: who
 /// set it did so under the lock, after the sleeper cleared it and began to wait, and notifies it.
+///
+/// Each wait is preceded by its own store, clearing and fence, so this holds wait by wait. It says nothing of a look at the condition right
+/// after a wait: a waker may have left it at `called` because of an earlier one. Hence [`park`](Self::park) starts over, and who gets
+/// `None` from [`park_for`](Self::park_for) has to.
 pub(crate) struct Parker {
     asleep: AtomicBool,
     /// A waker was here since the sleeper last looked: a system call for each round that a thread takes to wake up would be too many.
@@ -42,6 +48,22 @@ impl Parker {
             guard = self.woken.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
         };
         drop(guard);
+        self.asleep.store(false, Ordering::Relaxed);
+        value
+    }
+
+    /// Blocks until `ready()` returns a value, until it is woken, or for about `time`, whichever comes first. `None` may be out of date: to be
+    /// called in a loop. Only one thread may park here at a time.
+    #[cold]
+    pub(crate) fn park_for<T>(&self, time: Duration, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
+        let guard = lock(&self.lock);
+        self.asleep.store(true, Ordering::Relaxed);
+        self.called.store(false, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let value = ready().or_else(|| {
+            drop(self.woken.wait_timeout(guard, time));
+            ready()
+        });
         self.asleep.store(false, Ordering::Relaxed);
         value
     }

@@ -33,6 +33,7 @@ fn all_settings_change_every_frame() {
             pinning: PINNINGS[frame % PINNINGS.len()],
             chunk_rows: [0, 1, 7, 64, 4096, usize::MAX][frame % 6],
             spin: [Duration::ZERO, Duration::from_micros(20), Duration::from_millis(1)][frame / 3 % 3],
+            heartbeat: [Duration::ZERO, Duration::from_micros(100)][frame % 2],
             exclusive: frame % 7 == 0,
         });
         app.update();

@@ -1,0 +1,84 @@
+//! What a worker does that has nothing to do: it takes a job, looks on for a while, then sleeps.
+
+use super::{
+    super::{clock::now, parker::Parker, spin::spin_until},
+    Scope,
+    job::{Job, JobRef},
+    session::Session,
+};
+use crate::sync::{Ordering, fence};
+
+/// What came to an idle worker.
+enum News {
+    /// What it was waiting for has happened.
+    Finished,
+    Job(JobRef),
+}
+
+impl<'s> Scope<'s> {
+    /// Runs others' jobs until the session is over. Returns for how many nanoseconds it had none.
+    pub(super) fn help(&mut self) -> u64 {
+        let Some((session, index)) = self.seat() else { return 0 };
+        let news = || match session.is_over() {
+            true => Some(News::Finished),
+            false => session.take_from_any(index).map(News::Job),
+        };
+        let mut idle = 0;
+        loop {
+            let began = now();
+            let next = spin_until(session.spin, news).unwrap_or_else(|| session.sleep(index, news));
+            idle += now() - began;
+            match next {
+                News::Job(job) => self.run(job),
+                News::Finished => return idle,
+            }
+        }
+    }
+
+    /// Waits until `job`, which another worker has taken, is done. Meanwhile it runs jobs that come from that worker, and no others:
+    /// these are parts of `job`. (That worker had nothing on its desk when it took the job, or it would have taken that.) Other jobs
+    /// could hold up this join for long, and stack up.
+    pub(super) fn wait_for(&mut self, job: &Job) {
+        let Some((session, index)) = self.seat() else { return };
+        let news = || match job.is_done() {
+            true => Some(News::Finished),
+            false => job.taker().and_then(|taker| session.take_from(taker)).map(News::Job),
+        };
+        let latch = &session.desk(index).latch;
+        while let News::Job(part) = spin_until(session.spin, news).unwrap_or_else(|| session.doze(latch, news)) {
+            self.run(part);
+        }
+    }
+
+    fn run(&mut self, job: JobRef) {
+        let Some((session, index)) = self.seat() else { return };
+        session.desk(index).count_taken();
+        let owner = job.run(self, index);
+        // The sleep handshake of `Parker`: the job that is done is the condition. The job itself may be gone by now.
+        fence(Ordering::SeqCst);
+        session.desk(owner).latch.unpark_after_fence();
+    }
+}
+
+impl<'s> Session<'s> {
+    /// Sleeps until there are news: as the ticker, looking for them in every interval, or until the role of the ticker is free.
+    fn sleep(&'s self, index: usize, news: impl Fn() -> Option<News>) -> News {
+        let bench = &self.desk(index).bench;
+        let ticker = bench.park(|| match self.is_over() {
+            true => Some(None),
+            false => self.try_tick().map(Some),
+        });
+        let Some(_ticker) = ticker else { return News::Finished };
+        self.doze(bench, news)
+    }
+
+    /// Sleeps until there are news, and looks for them in every interval: spinning any longer could keep the worker that is waited for from
+    /// its core.
+    fn doze(&self, parker: &Parker, news: impl Fn() -> Option<News>) -> News {
+        loop {
+            if let Some(news) = parker.park_for(self.interval(), &news) {
+                return news;
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The second half of a join: where it lies, and what others hold of it.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::NonNull,
+    sync::PoisonError,
+    thread,
+};
+
+use super::Scope;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock};
+
+/// How a job is started, whatever its closure and its result are.
+type Start<'a> = &'a (dyn Fn(&mut Scope) + Sync + 'a);
+
+/// A [`Start`] without its lifetime: a pointer, because it dangles once the join has returned.
+type ErasedStart = *const (dyn Fn(&mut Scope) + Sync + 'static);
+
+/// No worker has this index.
+const NOBODY: usize = usize::MAX;
+
+/// A published second half, in the frame of its join.
+///
+/// # Invariant (frame)
+/// A join that has published a job keeps its frame, neither returning nor unwinding, until it has popped the one [`JobRef`] from its own
+/// deque or has seen `done`. Whoever else got hold of the `JobRef` runs the job once, and storing `done` is the last it does with it.
+pub(super) struct Job {
+    start: ErasedStart,
+    /// The worker whose join this is.
+    owner: usize,
+    /// The worker that took it from the owner's deque, or [`NOBODY`].
+    taker: AtomicUsize,
+    done: AtomicBool,
+}
+
+impl Job {
+    pub(super) fn new(start: Start<'_>, owner: usize) -> Self {
+        // SAFETY: only the lifetime changes; 'frame' on `Job` keeps every use within the borrow.
+        let start = unsafe { std::mem::transmute::<Start<'_>, ErasedStart>(start) };
+        Self { start, owner, taker: AtomicUsize::new(NOBODY), done: AtomicBool::new(false) }
+    }
+
+    /// Acquire: pairs with the release in [`JobRef::run`], so that the owner sees what the job wrote.
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// Who runs it, once that one has said so.
+    #[inline]
+    pub(super) fn taker(&self) -> Option<usize> {
+        Some(self.taker.load(Ordering::Relaxed)).filter(|&taker| taker != NOBODY)
+    }
+}
+
+/// The right to run a published job: there is one for each, and it cannot be copied.
+pub(super) struct JobRef(NonNull<Job>);
+
+// SAFETY: what it leads to may be used from any thread: the start function is `Sync`, the rest is atomic or never written.
+unsafe impl Send for JobRef {}
+
+impl JobRef {
+    pub(super) fn new(job: &Job) -> Self {
+        Self(NonNull::from(job))
+    }
+
+    /// Runs the job on the worker `taker`, and returns its owner, who may be waiting for it.
+    pub(super) fn run(self, scope: &mut Scope, taker: usize) -> usize {
+        // SAFETY: 'frame' on `Job`: the job is not done, and this is its one `JobRef`.
+        let job = unsafe { self.0.as_ref() };
+        let owner = job.owner;
+        // Relaxed: a hint for the owner, who checks what it finds there.
+        job.taker.store(taker, Ordering::Relaxed);
+        // SAFETY: 'frame' on `Job`: what the pointer leads to lives as long as the frame.
+        let start = unsafe { &*job.start };
+        start(scope);
+        job.done.store(true, Ordering::Release);
+        owner
+    }
+}
+
+/// The second closure of a join and, if another worker ran it, what came of it. The locks are there for the compiler: only one thread
+/// looks at a time.
+pub(super) struct SecondHalf<F, R> {
+    closure: Mutex<Option<F>>,
+    outcome: Mutex<Option<thread::Result<R>>>,
+}
+
+impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
+    pub(super) fn new(closure: F) -> Self {
+        Self { closure: Mutex::new(Some(closure)), outcome: Mutex::new(None) }
+    }
+
+    /// Runs the closure for another worker's join. Its panic, if any, is kept for that one.
+    pub(super) fn run_for_owner(&self, scope: &mut Scope) {
+        let closure = lock(&self.closure).take();
+        let outcome = closure.map(|closure| catch_unwind(AssertUnwindSafe(|| closure(scope))));
+        *lock(&self.outcome) = outcome;
+    }
+
+    /// Runs the closure that nobody took.
+    pub(super) fn run_here(self, scope: &mut Scope) -> R {
+        let closure = self.closure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        closure.expect("a job that was popped has not run")(scope)
+    }
+
+    /// What another worker made of the closure.
+    ///
+    /// # Panics
+    /// With the payload of the closure, if it panicked.
+    pub(super) fn into_outcome(self) -> R {
+        let outcome = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        outcome.expect("a job that is done has an outcome").unwrap_or_else(|payload| resume_unwind(payload))
+    }
+}

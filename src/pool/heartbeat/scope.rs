@@ -1,0 +1,245 @@
+//! Joins, and which of them others get to see.
+
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
+
+use super::{
+    desk::OPEN,
+    job::{Job, JobRef, SecondHalf},
+    session::Session,
+};
+use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, try_lock};
+
+/// How many published joins have to finish, without a request from another worker, before publishing gets sparser. The whole way to sparse
+/// costs a microsecond or two, once in a heartbeat.
+const UNDISTURBED: u32 = 16;
+
+/// How many bytes of stack lie between two published joins at first, once publishing is sparse: a few levels of a small recursive
+/// function. Doubled each time that [`UNDISTURBED`] joins have finished.
+const FIRST_STRIDE: usize = 256;
+
+/// So many joins published one inside the other, with none finished between, are a long chain rather than a bushy tree: there the many
+/// short joins lie near the leaves, here every second half may be long.
+const LONG_DESCENT: u32 = 16;
+
+/// The right to fork: handed to the closure of [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat), and by each join to its closures.
+///
+/// # Which joins are published
+/// To be taken by others a join has to be published, which costs 20 to 40 ns; one that is not is two calls. At the start, and after another
+/// worker took a job or asked for one, all are published. From then on publishing gets sparser: only joins whose frames lie a stride
+/// deeper in the stack than the last published one, and the stride doubles for every [`UNDISTURBED`] joins that finish. (A join inside no
+/// published one is always published.) So one comparison of the stack's address with a limit decides, and others ask for jobs by raising
+/// the limit. Addresses are a measure of depth only: nothing but speed depends on them.
+pub struct Scope<'s> {
+    limit: &'s AtomicUsize,
+    seat: Option<Seat<'s>>,
+    /// Address in the frame of the innermost published join; [`OPEN`] if none is.
+    innermost: usize,
+    /// Least distance between the frames of two published joins, in bytes.
+    stride: usize,
+    /// How many published joins have finished with this stride.
+    finished: u32,
+    /// How many joins were published since one finished.
+    descent: u32,
+}
+
+/// A worker's place in a session.
+pub(super) struct Seat<'s> {
+    pub(super) session: &'s Session<'s>,
+    pub(super) index: usize,
+    deque: MutexGuard<'s, Deque<JobRef>>,
+}
+
+/// Runs `f` with a scope whose joins all run on this thread.
+pub(crate) fn on_the_spot<R>(f: impl FnOnce(&mut Scope) -> R) -> R {
+    // No frame lies below address 0, so nothing is published.
+    let limit = AtomicUsize::new(0);
+    f(&mut Scope::new(&limit, None))
+}
+
+/// An address in the caller's frame.
+#[inline(always)]
+fn frame_address() -> usize {
+    let here = 0_u8;
+    (&raw const here).addr()
+}
+
+impl<'s> Scope<'s> {
+    fn new(limit: &'s AtomicUsize, seat: Option<Seat<'s>>) -> Self {
+        Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0 }
+    }
+
+    /// The scope of a worker in a session; `None` while a thread outside the round uses the desk.
+    pub(super) fn seated(session: &'s Session<'s>, index: usize) -> Option<Self> {
+        let desk = session.desk(index);
+        let deque = try_lock(&desk.deque)?;
+        desk.limit.store(OPEN, Ordering::Relaxed);
+        Some(Self::new(&desk.limit, Some(Seat { session, index, deque })))
+    }
+
+    /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it, or on another worker at the same time
+    /// if one has nothing else to do. While it waits for another worker, this one takes jobs from that one only,
+    /// so the stack holds no more joins than it would serially.
+    ///
+    /// ```
+    /// # use bevy_affinity::prelude::*;
+    /// fn sum(scope: &mut Scope, numbers: &[u64]) -> u64 {
+    ///     match numbers {
+    ///         [] => 0,
+    ///         [number] => *number,
+    ///         _ => {
+    ///             let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///             let (a, b) = scope.join(|s| sum(s, left), |s| sum(s, right));
+    ///             a + b
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// assert_eq!(pool.heartbeat(|scope| sum(scope, &[3, 5, 8, 13])), 29);
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure panics. Both have finished or were never started then; if both panic the payload is that of `a`.
+    #[inline]
+    pub fn join<A, B: Send>(
+        &mut self,
+        a: impl FnOnce(&mut Scope) -> A,
+        b: impl FnOnce(&mut Scope) -> B + Send,
+    ) -> (A, B) {
+        if self.is_to_publish() {
+            return self.join_published(a, b);
+        }
+        let a = a(self);
+        (a, b(self))
+    }
+
+    /// Calls `f` with each index of the range, in order unless other workers take part: then the far half of what is left goes to them,
+    /// again and again.
+    ///
+    /// ```
+    /// # use bevy_affinity::prelude::*;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let sum = AtomicUsize::new(0);
+    /// pool.heartbeat(|scope| scope.for_each(0..10, |_, index| _ = sum.fetch_add(index, Ordering::Relaxed)));
+    /// assert_eq!(sum.into_inner(), 45);
+    /// ```
+    ///
+    /// # Panics
+    /// If a call panics: later indices of the same piece are left out, and the payload is that of the smallest index that panicked.
+    pub fn for_each(&mut self, range: Range<usize>, f: impl Fn(&mut Scope, usize) + Sync) {
+        self.sweep(range, &f);
+    }
+
+    fn sweep<F: Fn(&mut Scope, usize) + Sync>(&mut self, range: Range<usize>, f: &F) {
+        let Range { start, end } = range;
+        for index in start..end {
+            if self.is_to_publish() && end - index > 1 {
+                let middle = index + (end - index) / 2;
+                self.join_published(|s| s.sweep(index..middle, f), |s| s.sweep(middle..end, f));
+                return;
+            }
+            f(self, index);
+        }
+    }
+
+    #[inline(always)]
+    fn is_to_publish(&self) -> bool {
+        frame_address() < self.limit.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn join_published<A, B: Send>(
+        &mut self,
+        a: impl FnOnce(&mut Scope) -> A,
+        b: impl FnOnce(&mut Scope) -> B + Send,
+    ) -> (A, B) {
+        let Some(seat) = &self.seat else {
+            let a = a(self);
+            return (a, b(self));
+        };
+        let half = SecondHalf::new(b);
+        let start = |scope: &mut Scope| half.run_for_owner(scope);
+        let job = Job::new(&start, seat.index);
+        let outer = self.publish(&job, frame_address());
+        // From here until the job is back or done nothing may unwind: 'frame' on `Job`.
+        let a = catch_unwind(AssertUnwindSafe(|| a(self)));
+        let is_back = self.retract(outer);
+        if !is_back {
+            self.wait_for(&job);
+        }
+        let a = a.unwrap_or_else(|payload| resume_unwind(payload));
+        (a, if is_back { half.run_here(self) } else { half.into_outcome() })
+    }
+
+    /// Lays the job out for others; returns the frame of the join around it.
+    fn publish(&mut self, job: &Job, frame: usize) -> usize {
+        self.heed_requests();
+        self.descent += 1;
+        if self.descent >= LONG_DESCENT {
+            self.publish_all();
+        }
+        let outer = std::mem::replace(&mut self.innermost, frame);
+        if let Some(seat) = &self.seat {
+            seat.deque.push(JobRef::new(job));
+        }
+        self.set_limit();
+        outer
+    }
+
+    /// Takes the newest job back; false if another worker was faster. Whoever takes takes the oldest, so if there is a job left it is the one of
+    /// the innermost join.
+    fn retract(&mut self, outer: usize) -> bool {
+        let is_back = self.seat.as_ref().is_some_and(|seat| seat.deque.pop().is_some());
+        self.heed_requests();
+        self.descent = 0;
+        self.finished += 1;
+        if self.finished == UNDISTURBED {
+            self.publish_fewer();
+        }
+        self.innermost = outer;
+        self.set_limit();
+        is_back
+    }
+
+    /// Publishes all joins for a while, if another worker has raised the limit.
+    fn heed_requests(&mut self) {
+        if self.ends_at() != OPEN && self.limit.load(Ordering::Relaxed) == OPEN {
+            self.publish_all();
+        }
+    }
+
+    fn publish_all(&mut self) {
+        self.stride = 0;
+        self.finished = 0;
+    }
+
+    fn publish_fewer(&mut self) {
+        self.stride = (self.stride.saturating_mul(2)).max(FIRST_STRIDE);
+        self.finished = 0;
+    }
+
+    fn set_limit(&self) {
+        self.limit.store(self.ends_at(), Ordering::Relaxed);
+    }
+
+    /// Where the limit is, unless others have raised it.
+    fn ends_at(&self) -> usize {
+        if self.stride == 0 || self.innermost == OPEN { OPEN } else { self.innermost.saturating_sub(self.stride) }
+    }
+
+    pub(super) fn seat(&self) -> Option<(&'s Session<'s>, usize)> {
+        self.seat.as_ref().map(|seat| (seat.session, seat.index))
+    }
+}
+
+impl std::fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scope").field("worker", &self.seat().map(|(_, index)| index)).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,107 @@
+//! One call of `heartbeat`: from the first worker's start to the last one's return.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+    time::Duration,
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::{Desk, Scope, job::JobRef, on_the_spot};
+use crate::sync::{AtomicBool, Ordering, fence};
+
+/// What the workers share while the leader's closure runs.
+pub(crate) struct Session<'p> {
+    desks: &'p [CachePadded<Desk>],
+    /// Least time between two jobs taken from one desk, in nanoseconds.
+    interval: u64,
+    /// How long a worker without a job looks for one before it sleeps.
+    pub(super) spin: Duration,
+    /// The leader's closure has returned, and with it all joins.
+    over: AtomicBool,
+    /// One of the idle workers wakes up in every interval to look for jobs; the others sleep.
+    ticking: AtomicBool,
+}
+
+/// The role of the one idle worker that wakes up by itself. Passed on to another idle worker when it is dropped.
+pub(super) struct Ticker<'s>(&'s Session<'s>);
+
+impl<'p> Session<'p> {
+    pub(crate) fn new(desks: &'p [CachePadded<Desk>], interval: Duration, spin: Duration) -> Self {
+        let interval = interval.as_nanos() as u64;
+        Self { desks, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
+    }
+
+    /// Runs the root on worker 0, and ends the session.
+    ///
+    /// # Errors
+    /// The payload of the root's panic.
+    pub(crate) fn lead<R>(&self, root: impl FnOnce(&mut Scope) -> R) -> thread::Result<R> {
+        let mut scope = Scope::seated(self, 0);
+        let result = catch_unwind(AssertUnwindSafe(|| match &mut scope {
+            Some(scope) => root(scope),
+            None => on_the_spot(root),
+        }));
+        self.end();
+        result
+    }
+
+    fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        // The sleep handshake of `Parker`: the end is the condition.
+        fence(Ordering::SeqCst);
+        self.desks.iter().for_each(|desk| desk.bench.unpark_after_fence());
+    }
+
+    /// Runs what others give away, on worker `index`, until the session is over. Returns for how many nanoseconds there was nothing.
+    pub(crate) fn follow(&self, index: usize) -> u64 {
+        // A worker that comes too late, or whose index the leader runs at the end, leaves the desk alone.
+        let scope = if self.is_over() { None } else { Scope::seated(self, index) };
+        scope.map_or(0, |mut scope| scope.help())
+    }
+
+    pub(super) fn desk(&self, index: usize) -> &Desk {
+        &self.desks[index]
+    }
+
+    pub(super) fn interval(&self) -> Duration {
+        Duration::from_nanos(self.interval)
+    }
+
+    /// Relaxed would do for the decision; acquire because the round's end is not far and what follows reads the leader's results.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// A job from the desk of worker `from`.
+    pub(super) fn take_from(&self, from: usize) -> Option<JobRef> {
+        self.desk(from).take(self.interval)
+    }
+
+    /// A job from any desk, beginning at the one after `index`.
+    pub(super) fn take_from_any(&self, index: usize) -> Option<JobRef> {
+        let (before, after) = self.desks.split_at(index);
+        let others = after.iter().skip(1).chain(before);
+        others.into_iter().find_map(|desk| desk.take(self.interval))
+    }
+
+    /// The ticker's role, if nobody has it.
+    pub(super) fn try_tick(&'p self) -> Option<Ticker<'p>> {
+        // Relaxed: a role and nothing else; the sleepers' handshake has its own fences.
+        let free = self.ticking.compare_exchange(false, true, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        free.then(|| Ticker(self))
+    }
+}
+
+impl Drop for Ticker<'_> {
+    fn drop(&mut self) {
+        self.0.ticking.store(false, Ordering::Relaxed);
+        // The sleep handshake of `Parker`: the free role is the condition.
+        fence(Ordering::SeqCst);
+        if let Some(desk) = self.0.desks.iter().find(|desk| desk.bench.is_asleep()) {
+            desk.bench.unpark_after_fence();
+        }
+    }
+}
