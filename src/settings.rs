@@ -84,6 +84,9 @@ pub enum SchedulerMode {
     /// On the pinned gang: each worker sweeps the same rows every time. Sweeps that cost less than a round stay on the leader.
     #[default]
     LockStep,
+    /// On the same workers, by fork/join: rows go to whoever has nothing to do, in ever smaller halves. For rows of very uneven cost. Small
+    /// sweeps stay on the leader here too.
+    Heartbeat,
     /// Through Bevy's own `par_iter`, on its compute threads.
     Bevy,
     /// On the leader alone.

@@ -47,6 +47,7 @@ proptest! {
         prop_assert_eq!(totals(SchedulerMode::Bevy, 2, &masses), serial);
         for workers in 1..=4 {
             prop_assert_eq!(totals(SchedulerMode::LockStep, workers, &masses), serial);
+            prop_assert_eq!(totals(SchedulerMode::Heartbeat, workers, &masses), serial);
         }
     }
 }

@@ -47,9 +47,9 @@ impl Route {
         match entered.mode {
             SchedulerMode::Serial => Self::Here,
             SchedulerMode::Bevy => Self::Bevy,
-            SchedulerMode::LockStep if entered.context.pool.workers() == 1 => Self::Here,
-            SchedulerMode::LockStep if !cost.is_worth_a_round(rows) => Self::Here,
-            SchedulerMode::LockStep => Self::Gang(entered.context.clone()),
+            _ if entered.context.pool.workers() == 1 => Self::Here,
+            _ if !cost.is_worth_a_round(rows) => Self::Here,
+            SchedulerMode::LockStep | SchedulerMode::Heartbeat => Self::Gang(entered.context.clone()),
         }
     }
 }

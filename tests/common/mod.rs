@@ -24,9 +24,15 @@ impl Scheduling {
         Self { mode: SchedulerMode::LockStep, workers }
     }
 
+    pub const fn heartbeat(workers: usize) -> Self {
+        Self { mode: SchedulerMode::Heartbeat, workers }
+    }
+
     /// Every mode; the gang with one to four workers.
     pub fn all() -> impl Iterator<Item = Self> {
-        [Self::SERIAL, Self::BEVY].into_iter().chain((1..=4).map(Self::lock_step))
+        [Self::SERIAL, Self::BEVY]
+            .into_iter()
+            .chain((1..=4).flat_map(|workers| [Self::lock_step(workers), Self::heartbeat(workers)]))
     }
 
     /// An app with the plugin that schedules this way.

@@ -15,7 +15,8 @@ use crate::{
     count_up, spawn_many,
 };
 
-const MODES: [SchedulerMode; 3] = [SchedulerMode::LockStep, SchedulerMode::Bevy, SchedulerMode::Serial];
+const MODES: [SchedulerMode; 4] =
+    [SchedulerMode::LockStep, SchedulerMode::Heartbeat, SchedulerMode::Bevy, SchedulerMode::Serial];
 const PINNINGS: [Pinning; 3] = [Pinning::Core, Pinning::CacheDomain, Pinning::Off];
 
 fn count_up_in_chunks(mut counts: AffineQuery<&mut Count>) {
