@@ -1,10 +1,12 @@
 //! Which worker owns which rows. One placement serves all systems of a world, so that the rows a core wrote in one system are
 //! the rows it reads in the next. Pure and safe: it knows numbers of rows, not the rows.
 
+mod footprints;
 mod runs;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use footprints::Footprints;
 pub(crate) use runs::Runs;
 
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
@@ -32,11 +34,20 @@ pub(crate) struct Placement {
     /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest are.
     loads: Vec<u64>,
     migrated: u64,
+    /// For sweeps that do not go by owner.
+    pub(crate) footprints: Footprints,
 }
 
 impl Placement {
     pub(crate) fn new(workers: usize) -> Self {
-        Self { workers, tables: Vec::new(), archetypes: Vec::new(), loads: vec![0; workers], migrated: 0 }
+        Self {
+            workers,
+            tables: Vec::new(),
+            archetypes: Vec::new(),
+            loads: vec![0; workers],
+            migrated: 0,
+            footprints: Footprints::default(),
+        }
     }
 
     /// Rows that changed owner so far.

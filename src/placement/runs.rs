@@ -1,10 +1,8 @@
 //! How the rows of one table (or archetype) are cut into runs, one long contiguous run a worker.
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::{ops::Range, sync::atomic::AtomicU32};
 
+use super::footprints::has_stayed;
 use crate::topology::CoreId;
 
 /// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for components of any size, so that no two
@@ -115,14 +113,7 @@ impl Runs {
     /// Notes on which core the run of `worker` is swept now; true if it was the same last time.
     #[inline]
     pub(crate) fn sweep_on(&self, worker: usize, core: CoreId) -> bool {
-        let swept_on = &self.swept_on[worker - self.first_owner];
-        let core = core.index() as u32 + 1;
-        // Read first: the line stays shared between workers for as long as nothing changes.
-        let last = swept_on.load(Ordering::Relaxed);
-        if last != core {
-            swept_on.store(core, Ordering::Relaxed);
-        }
-        last == core || last == 0
+        has_stayed(&self.swept_on[worker - self.first_owner], core.index() as u32 + 1)
     }
 }
 

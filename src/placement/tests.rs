@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
-use super::{Placement, Runs, Storage};
+use super::{Footprints, Placement, Runs, Storage};
+use crate::topology::CoreId;
 
 const TABLE: Storage = Storage::Table(3);
 
@@ -108,4 +109,16 @@ fn tables_and_archetypes_are_placed_apart() {
     placement.place(Storage::Archetype(0), 10, 1);
     assert_eq!(placement.get(Storage::Table(0)).expect("placed").rows(), 1_000);
     assert_eq!(placement.get(Storage::Archetype(0)).expect("placed").rows(), 10);
+}
+
+#[test]
+fn footprints_tell_who_was_there_last() {
+    let mut footprints = Footprints::default();
+    footprints.cover(Storage::Table(3), 5_000);
+    let sweep = |rows, index| footprints.leave(Storage::Table(3), rows, CoreId(index));
+    assert_eq!(sweep(0..3_000, 0), 3_000, "nobody was there before");
+    assert_eq!(sweep(3_000..5_000, 1), 5_000 - 3_072, "the rest of a block that the other core swept in part");
+    assert_eq!(sweep(0..1_000, 0), 1_000);
+    assert_eq!(sweep(0..1_000, 1), 0);
+    assert_eq!(sweep(0..1_000, 1), 1_000);
 }

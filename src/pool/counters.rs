@@ -41,18 +41,23 @@ fn add(counter: &AtomicU64, amount: u64) {
 }
 
 impl WorkerCounters {
-    /// Records a call that the leader itself made; `own` is false when it was another worker's index.
+    /// Records a call that the leader itself made, `idle` nanoseconds of which it had nothing to do; `own` is false when it was another
+    /// worker's index.
     #[inline]
-    pub(super) fn record_led(&self, began: u64, ended: u64, own: bool) {
-        add(&self.busy, ended - began);
+    pub(super) fn record_led(&self, call: Range<u64>, idle: u64, own: bool) {
+        let busy = (call.end - call.start).saturating_sub(idle);
+        add(&self.busy, busy);
         add(&self.rounds, 1);
         if own {
-            self.began.store(began, Ordering::Relaxed);
-            self.last_own.store(ended - began, Ordering::Relaxed);
+            self.began.store(call.start, Ordering::Relaxed);
+            self.last_own.store(busy, Ordering::Relaxed);
         } else {
             add(&self.taken, 1);
         }
-        self.ended.store(ended, Ordering::Relaxed);
+        if idle > 0 {
+            add(&self.wait, idle);
+        }
+        self.ended.store(call.end, Ordering::Relaxed);
     }
 
     /// Records the call that a worker made in the round `round`.
@@ -73,7 +78,7 @@ impl WorkerCounters {
         self.began.load(Ordering::Relaxed)..self.ended.load(Ordering::Relaxed)
     }
 
-    /// How long the last call for its own index took, in nanoseconds.
+    /// How long the last call for its own index kept it busy, in nanoseconds.
     pub(super) fn last_own(&self) -> u64 {
         self.last_own.load(Ordering::Relaxed)
     }

@@ -168,9 +168,10 @@ impl AffinityPool {
         let result = Mutex::new(None);
         self.round(|worker| match worker.index() {
             0 => {
-                let root = lock(&root).take();
-                *lock(&result) = root.map(|f| session.lead(f));
-                0
+                let Some(root) = lock(&root).take() else { return 0 };
+                let (outcome, idle) = session.lead(root);
+                *lock(&result) = Some(outcome);
+                idle
             }
             index => session.follow(index),
         });
@@ -210,7 +211,7 @@ impl AffinityPool {
         let began = now();
         let idle = f(Worker { index, core: me.core.filter(|_| own) });
         match me.index {
-            WorkerIndex::LEADER => self.counters[0].record_led(began, now(), own),
+            WorkerIndex::LEADER => self.counters[0].record_led(began..now(), idle, own),
             WorkerIndex(worker) => {
                 // As if it had started that much later: what is not busy is waiting.
                 self.seats[worker - 1].stint.set(began + idle..now());
@@ -268,7 +269,7 @@ impl AffinityPool {
         Arc::ptr_eq(&self.counters, &other.counters)
     }
 
-    /// How long the leader's own part of the last round took, in nanoseconds.
+    /// How long the leader's own part of the last round took, in nanoseconds, without the time it had nothing to do.
     pub(crate) fn last_led(&self) -> u64 {
         self.counters[WorkerIndex::LEADER.0].last_own()
     }
@@ -278,9 +279,14 @@ impl AffinityPool {
         self.counters.iter().map(|counters| counters.times())
     }
 
-    /// How many second halves of joins each worker has taken from others so far, by worker index.
+    /// How many second halves of joins each worker has taken from others so far, by worker index: how often work changed hands.
     pub fn jobs_taken(&self) -> impl Iterator<Item = u64> + '_ {
         self.desks.iter().map(|desk| desk.jobs_taken())
+    }
+
+    /// How many joins each worker has published so far, by worker index: those whose second halves others could have taken.
+    pub fn joins_published(&self) -> impl Iterator<Item = u64> + '_ {
+        self.desks.iter().map(|desk| desk.joins_published())
     }
 }
 

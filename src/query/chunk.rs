@@ -189,7 +189,7 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
         for_each_part(&route, &sweep.rows, cost, move |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for chunk in pieces(rows, length) {
-                    // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint, each runs once, and this call consumes the iterator.
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator.
                     f(unsafe { sweep.chunk(storage, chunk, change) });
                 }
             });
@@ -218,5 +218,5 @@ fn longest_chunk() -> usize {
 /// `rows` in pieces of at most `length`.
 fn pieces(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<usize>> {
     let (start, end) = (rows.start as usize, rows.end as usize);
-    (start..end).step_by(length).map(move |piece| piece..end.min(piece + length))
+    (start..end).step_by(length).map(move |piece| piece..end.min(piece.saturating_add(length)))
 }

@@ -11,6 +11,10 @@ const WORTH_A_ROUND: u64 = 5_000;
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from another core.
 const WORTH_A_RUN: u32 = 500;
 
+/// The shortest piece of a sweep by fork/join, in nanoseconds: a look at whether somebody wants rows (1 ns) and a row's place in the line (10 ns) are
+/// little against it, and waiting for one to end is little against a beat (100,000 ns).
+const WORTH_A_PIECE: u64 = 1_000;
+
 /// Sweeps of so many rows go parallel before anything is known: for the cheapest rows (0.14 ns) that wastes one round, for all others it gains.
 const UNKNOWN_ROWS: u64 = 4096;
 
@@ -65,6 +69,15 @@ impl RowCost {
             Some(cost) => (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, LONGEST_GRAIN),
             None => UNKNOWN_GRAIN,
         }
+    }
+
+    /// How many rows a worker should sweep in one go, and not more than `longest`, where rows change hands.
+    pub(crate) fn piece(&self, longest: usize) -> u64 {
+        let piece = match self.get() {
+            Some(cost) => WORTH_A_PIECE * FRACTION / u64::from(cost),
+            None => UNKNOWN_GRAIN.into(),
+        };
+        piece.clamp(1, longest as u64)
     }
 
     /// Whether this sweep on the leader alone is one to be timed; the first is.

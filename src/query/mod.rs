@@ -7,6 +7,7 @@ mod par_iter;
 mod parts;
 mod reduce;
 mod scatter;
+mod stretch;
 mod sweep;
 
 pub use chunk::ChunkData;

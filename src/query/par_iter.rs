@@ -15,8 +15,9 @@ use super::{
 
 /// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
 ///
-/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same ones every time, in order. A sweep that was
-/// measured to take less than a round pays for stays on the leader.
+/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same ones every time, in order. In
+/// [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the leader begins with all rows, and workers that have nothing to do take the far half of what
+/// another has left. In both a sweep that was measured to take less than a round pays for stays on the leader.
 ///
 /// # Panics
 /// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
@@ -54,7 +55,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         self.for_each_init(|| (), |(), item| f(item));
     }
 
-    /// Calls `f` with each item and a value that `init` makes, once or more per worker: room for scratch memory.
+    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per worker in lock step, once per stretch of rows
+    /// that changes hands (or could have) in heartbeat mode, as often as Bevy's `par_iter` does in its mode.
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,
@@ -74,8 +76,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 let mut local = init();
                 let mut cursor = sweep.cursor();
                 part.for_each_range(&sweep.rows, |_, storage, rows| {
-                    // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint, each runs once, and this call
-                    // consumes the iterator, so each row is visited once while its items can live.
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator, so each row is
+                    // visited once while its items can live.
                     unsafe { cursor.visit(storage, rows, |item| f(&mut local, item)) };
                 });
             }),

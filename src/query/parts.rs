@@ -11,7 +11,11 @@ use std::{
 use bevy::tasks::ComputeTaskPool;
 use log::warn;
 
-use super::{cost::RowCost, sweep::Rows};
+use super::{
+    cost::RowCost,
+    stretch::{Line, Stretch, on_heartbeat},
+    sweep::Rows,
+};
 use crate::{
     context::{Context, Entered, with_entered},
     placement::{Placement, Storage},
@@ -25,8 +29,10 @@ pub(super) enum Route {
     Here,
     /// On Bevy's compute threads.
     Bevy,
-    /// On the gang.
+    /// On the gang, each worker its own rows.
     Gang(Arc<Context>),
+    /// On the gang, by fork/join.
+    Heartbeat(Arc<Context>),
 }
 
 impl Route {
@@ -49,7 +55,8 @@ impl Route {
             SchedulerMode::Bevy => Self::Bevy,
             _ if entered.context.pool.workers() == 1 => Self::Here,
             _ if !cost.is_worth_a_round(rows) => Self::Here,
-            SchedulerMode::LockStep | SchedulerMode::Heartbeat => Self::Gang(entered.context.clone()),
+            SchedulerMode::LockStep => Self::Gang(entered.context.clone()),
+            SchedulerMode::Heartbeat => Self::Heartbeat(entered.context.clone()),
         }
     }
 }
@@ -97,55 +104,96 @@ impl Division<'_> {
     }
 }
 
+/// What is done with each part of a sweep.
+pub(super) type Body<'a> = dyn Fn(Part<'_, '_>) + Sync + 'a;
+
 /// One part of a divided sweep.
-pub(super) struct Part<'a> {
+///
+/// # Invariant (parts)
+/// The ranges that the parts of one sweep visit are disjoint, and each part runs once: a division has disjoint runs, its parts are made by the
+/// functions of this file, one for each index, and [`Stretch`] says the same of stretches.
+pub(super) struct Part<'a, 's> {
+    /// Ascends with the rows of each storage.
     pub(super) index: usize,
+    /// Who owns which rows. Those of this part, unless it is a stretch.
     pub(super) division: Division<'a>,
-    context: Option<&'a Context>,
+    share: Share<'a, 's>,
 }
 
-impl Part<'_> {
+/// Which rows a [`Part`] has.
+enum Share<'a, 's> {
+    /// What the division gives to it; counted in the context, if there is one.
+    Owned(Option<&'a Context>),
+    /// What other workers leave to it.
+    Stretch(Stretch<'a, 's>),
+}
+
+impl<'a, 's> Part<'a, 's> {
     /// All rows in one part.
     pub(super) fn whole() -> Self {
-        Self { index: 0, division: Division::Even { parts: 1 }, context: None }
+        Self { index: 0, division: Division::Even { parts: 1 }, share: Share::Owned(None) }
     }
 
-    /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order of storages, with the storage's place
-    /// in that order.
+    pub(super) fn stretch(index: usize, division: Division<'a>, stretch: Stretch<'a, 's>) -> Self {
+        Self { index, division, share: Share::Stretch(stretch) }
+    }
+
+    /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order of storages and rows, with the storage's
+    /// place in that order.
     #[inline]
-    pub(super) fn for_each_range(&self, rows: &Rows<'_, '_>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        let core = self.context.and_then(|_| running_on());
-        let (mut all, mut same_core) = (0, 0);
-        for (ordinal, storage) in (0..).zip(rows.storages()) {
-            let range = self.division.range(storage, rows.count(storage), self.index);
-            if range.is_empty() {
-                continue;
-            }
-            let count = u64::from(range.end - range.start);
-            visit(ordinal, storage, range);
-            all += count;
-            if let (Division::Placed(placement), Some(core)) = (self.division, core)
-                && placement.get(storage).is_some_and(|runs| runs.sweep_on(self.index, core))
-            {
-                same_core += count;
-            }
+    pub(super) fn for_each_range(self, rows: &Rows<'_, '_>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
+        match self.share {
+            Share::Owned(context) => for_each_owned(self.index, self.division, context, rows, visit),
+            Share::Stretch(stretch) => stretch.for_each_range(&mut visit),
         }
-        if let (Some(context), Some(_)) = (self.context, core) {
-            context.affinity[self.index].add(all, same_core);
+    }
+}
+
+/// [`Part::for_each_range`] for the rows that `division` gives to the part `index`.
+#[inline]
+fn for_each_owned(
+    index: usize,
+    division: Division<'_>,
+    context: Option<&Context>,
+    rows: &Rows<'_, '_>,
+    mut visit: impl FnMut(u32, Storage, Range<u32>),
+) {
+    let core = context.and_then(|_| running_on());
+    let (mut all, mut same_core) = (0, 0);
+    for (ordinal, storage) in (0..).zip(rows.storages()) {
+        let range = division.range(storage, rows.count(storage), index);
+        if range.is_empty() {
+            continue;
         }
+        let count = u64::from(range.end - range.start);
+        visit(ordinal, storage, range);
+        all += count;
+        if let (Division::Placed(placement), Some(core)) = (division, core)
+            && placement.get(storage).is_some_and(|runs| runs.sweep_on(index, core))
+        {
+            same_core += count;
+        }
+    }
+    if let (Some(context), Some(_)) = (context, core) {
+        context.affinity[index].add(all, same_core);
     }
 }
 
 /// Runs `body` once for each part of a sweep, by the given route, and learns what a row costs.
-pub(super) fn for_each_part(route: &Route, rows: &Rows<'_, '_>, cost: &RowCost, body: impl Fn(&Part) + Sync) {
+pub(super) fn for_each_part(route: &Route, rows: &Rows<'_, '_>, cost: &RowCost, body: impl Fn(Part<'_, '_>) + Sync) {
     match route {
-        Route::Here => learn_here(rows, cost, || body(&Part::whole())),
+        Route::Here => learn_here(rows, cost, || body(Part::whole())),
         Route::Bevy => on_compute_threads(&body),
         Route::Gang(context) => {
             let mut placement = context.placement();
             place(&mut placement, rows, cost.grain());
             on_gang(context, &placement, body);
             cost.observe(led_rows(&placement, rows), context.pool.last_led());
+        }
+        Route::Heartbeat(context) => {
+            let line = Line::new(rows, cost.piece(context.chunk_rows()));
+            let led = on_heartbeat(context, &mut context.placement(), &line, &body);
+            cost.observe(led, context.pool.last_led());
         }
     }
 }
@@ -162,9 +210,11 @@ pub(super) fn led_rows(placement: &Placement, rows: &Rows<'_, '_>) -> u64 {
 }
 
 /// One round of the gang. What `body` holds by value the workers find where they find `body`: each reference more is a cache miss more.
-pub(super) fn on_gang(context: &Context, placement: &Placement, body: impl Fn(&Part) + Sync) {
+pub(super) fn on_gang(context: &Context, placement: &Placement, body: impl Fn(Part<'_, '_>) + Sync) {
     let division = Division::Placed(placement);
-    context.pool.run(move |worker| body(&Part { index: worker.index(), division, context: Some(context) }));
+    context.pool.run(move |worker| {
+        body(Part { index: worker.index(), division, share: Share::Owned(Some(context)) });
+    });
 }
 
 /// Runs `body` on this thread and times it now and then, so that a later call may go parallel.
@@ -179,15 +229,15 @@ pub(super) fn learn_here(rows: &Rows<'_, '_>, cost: &RowCost, body: impl FnOnce(
 }
 
 /// One task a compute thread, as Bevy's `par_iter` has by default.
-pub(super) fn on_compute_threads(body: &(impl Fn(&Part) + Sync)) {
+pub(super) fn on_compute_threads(body: &(impl Fn(Part<'_, '_>) + Sync)) {
     let pool = ComputeTaskPool::try_get();
     let parts = compute_threads();
-    let part = |index| Part { index, division: Division::Even { parts }, context: None };
+    let part = |index| Part { index, division: Division::Even { parts }, share: Share::Owned(None) };
     match pool {
         Some(pool) if parts > 1 => {
-            pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { body(&part(index)) })));
+            pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { body(part(index)) })));
         }
-        _ => body(&part(0)),
+        _ => body(part(0)),
     }
 }
 

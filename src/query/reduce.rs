@@ -64,7 +64,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
 /// The blocks that begin in the rows of `part`.
 fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
-    part: &Part,
+    part: Part<'_, '_>,
     sweep: &Sweep<'w, 's, D, F>,
     identity: &impl Fn() -> T,
     map: &impl Fn(D::Item<'w, 's>) -> T,
@@ -76,7 +76,7 @@ fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
         for (number, block) in blocks_beginning_in(rows, sweep.rows.count(storage)) {
             let mut value = Some(identity());
             let add = |item| value = value.take().map(|sum| combine(sum, map(item)));
-            // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part, and each part runs once.
+            // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts' on `Part`.
             unsafe { cursor.visit(storage, block, add) };
             blocks.extend(value.map(|value| (ordinal, number, value)));
         }

@@ -54,8 +54,9 @@ fn slices_are_as_short_as_asked_for() {
         assert_eq!(rows.into_inner(), MANY);
     }
 
-    for chunk_rows in [0, 1, 64, 1000] {
-        let scheduling = Scheduling::lock_step(3);
+    let sizes = [0, 1, 64, 1000, usize::MAX];
+    let gangs = [Scheduling::lock_step(3), Scheduling::heartbeat(3)];
+    for (chunk_rows, scheduling) in sizes.iter().flat_map(|&rows| gangs.map(|scheduling| (rows, scheduling))) {
         let mut app = scheduling.app();
         app.insert_resource(AffinitySettings { chunk_rows, ..scheduling.settings() });
         spawn_many(&mut app);

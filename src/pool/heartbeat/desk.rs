@@ -22,8 +22,10 @@ pub(crate) struct Desk {
     pub(super) limit: CachePadded<AtomicUsize>,
     /// When a job was last taken from here, in nanoseconds of the pool's clock.
     taken_from: CachePadded<AtomicU64>,
-    /// How many jobs this worker has taken from others.
+    /// How many jobs this worker has taken from others, and how many joins it has published. Only the worker itself counts, so plain
+    /// additions do.
     taken: AtomicU64,
+    published: AtomicU64,
     /// The worker's end of the deque; held for as long as it sits here.
     pub(super) deque: Mutex<Deque<JobRef>>,
     stealer: Stealer<JobRef>,
@@ -40,11 +42,19 @@ impl Desk {
             limit: CachePadded::new(AtomicUsize::new(OPEN)),
             taken_from: CachePadded::new(AtomicU64::new(0)),
             taken: AtomicU64::new(0),
+            published: AtomicU64::new(0),
             stealer: deque.stealer(),
             deque: Mutex::new(deque),
             latch: Parker::new(),
             bench: Parker::new(),
         }
+    }
+
+    /// A worker sits down: its first joins are to be published, and its first job may be taken at once. A session costs more than giving one job
+    /// away, and a short one would be over before the next beat.
+    pub(super) fn open(&self) {
+        self.limit.store(OPEN, Ordering::Relaxed);
+        self.taken_from.store(0, Ordering::Relaxed);
     }
 
     /// The oldest job on the desk, if there is one and none was taken for `interval` nanoseconds. In both cases the worker is asked to
@@ -79,12 +89,20 @@ impl Desk {
     }
 
     pub(super) fn count_taken(&self) {
-        // Only the desk's own worker counts, so a plain addition does.
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_published(&self) {
+        self.published.store(self.published.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// How many jobs the worker of this desk has taken from others so far.
     pub(crate) fn jobs_taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
+    }
+
+    /// How many joins the worker of this desk has published so far.
+    pub(crate) fn joins_published(&self) -> u64 {
+        self.published.load(Ordering::Relaxed)
     }
 }

@@ -16,23 +16,14 @@ enum News {
 }
 
 impl<'s> Scope<'s> {
-    /// Runs others' jobs until the session is over. Returns for how many nanoseconds it had none.
-    pub(super) fn help(&mut self) -> u64 {
-        let Some((session, index)) = self.seat() else { return 0 };
+    /// Runs others' jobs until the session is over.
+    pub(super) fn help(&mut self) {
+        let Some((session, index)) = self.seat() else { return };
         let news = || match session.is_over() {
             true => Some(News::Finished),
             false => session.take_from_any(index).map(News::Job),
         };
-        let mut idle = 0;
-        loop {
-            let began = now();
-            let next = spin_until(session.spin, news).unwrap_or_else(|| session.sleep(index, news));
-            idle += now() - began;
-            match next {
-                News::Job(job) => self.run(job),
-                News::Finished => return idle,
-            }
-        }
+        self.run_until_finished(|| spin_until(session.spin, news).unwrap_or_else(|| session.sleep(index, news)));
     }
 
     /// Waits until `job`, which another worker has taken, is done. Meanwhile it runs jobs that come from that worker, and no others:
@@ -45,8 +36,19 @@ impl<'s> Scope<'s> {
             false => job.taker().and_then(|taker| session.take_from(taker)).map(News::Job),
         };
         let latch = &session.desk(index).latch;
-        while let News::Job(part) = spin_until(session.spin, news).unwrap_or_else(|| session.doze(latch, news)) {
-            self.run(part);
+        self.run_until_finished(|| spin_until(session.spin, news).unwrap_or_else(|| session.doze(latch, news)));
+    }
+
+    /// Runs the jobs that `wait` brings, and notes how long it took to bring them.
+    fn run_until_finished(&mut self, wait: impl Fn() -> News) {
+        loop {
+            let began = now();
+            let news = wait();
+            self.idle += now() - began;
+            match news {
+                News::Job(job) => self.run(job),
+                News::Finished => return,
+            }
         }
     }
 

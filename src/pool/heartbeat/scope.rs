@@ -43,6 +43,8 @@ pub struct Scope<'s> {
     finished: u32,
     /// How many joins were published since one finished.
     descent: u32,
+    /// For how many nanoseconds this worker had no job, since it sat down.
+    pub(super) idle: u64,
 }
 
 /// A worker's place in a session.
@@ -68,14 +70,14 @@ fn frame_address() -> usize {
 
 impl<'s> Scope<'s> {
     fn new(limit: &'s AtomicUsize, seat: Option<Seat<'s>>) -> Self {
-        Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0 }
+        Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0, idle: 0 }
     }
 
     /// The scope of a worker in a session; `None` while a thread outside the round uses the desk.
     pub(super) fn seated(session: &'s Session<'s>, index: usize) -> Option<Self> {
         let desk = session.desk(index);
         let deque = try_lock(&desk.deque)?;
-        desk.limit.store(OPEN, Ordering::Relaxed);
+        desk.open();
         Some(Self::new(&desk.limit, Some(Seat { session, index, deque })))
     }
 
@@ -147,8 +149,9 @@ impl<'s> Scope<'s> {
         }
     }
 
+    /// Whether the next join of the caller's function would be published: if not, a loop can do without one.
     #[inline(always)]
-    fn is_to_publish(&self) -> bool {
+    pub(crate) fn is_to_publish(&self) -> bool {
         frame_address() < self.limit.load(Ordering::Relaxed)
     }
 
@@ -187,6 +190,7 @@ impl<'s> Scope<'s> {
         let outer = std::mem::replace(&mut self.innermost, frame);
         if let Some(seat) = &self.seat {
             seat.deque.push(JobRef::new(job));
+            seat.session.desk(seat.index).count_published();
         }
         self.set_limit();
         outer
@@ -231,6 +235,11 @@ impl<'s> Scope<'s> {
     /// Where the limit is, unless others have raised it.
     fn ends_at(&self) -> usize {
         if self.stride == 0 || self.innermost == OPEN { OPEN } else { self.innermost.saturating_sub(self.stride) }
+    }
+
+    /// The index of the worker that this scope belongs to; the leader's where everything runs on the spot.
+    pub(crate) fn worker(&self) -> usize {
+        self.seat.as_ref().map_or(0, |seat| seat.index)
     }
 
     pub(super) fn seat(&self) -> Option<(&'s Session<'s>, usize)> {

@@ -33,18 +33,18 @@ impl<'p> Session<'p> {
         Self { desks, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
     }
 
-    /// Runs the root on worker 0, and ends the session.
+    /// Runs the root on worker 0, and ends the session. Returns also for how many nanoseconds this worker had nothing to do.
     ///
     /// # Errors
     /// The payload of the root's panic.
-    pub(crate) fn lead<R>(&self, root: impl FnOnce(&mut Scope) -> R) -> thread::Result<R> {
+    pub(crate) fn lead<R>(&self, root: impl FnOnce(&mut Scope) -> R) -> (thread::Result<R>, u64) {
         let mut scope = Scope::seated(self, 0);
         let result = catch_unwind(AssertUnwindSafe(|| match &mut scope {
             Some(scope) => root(scope),
             None => on_the_spot(root),
         }));
         self.end();
-        result
+        (result, scope.map_or(0, |scope| scope.idle))
     }
 
     fn end(&self) {
@@ -54,11 +54,14 @@ impl<'p> Session<'p> {
         self.desks.iter().for_each(|desk| desk.bench.unpark_after_fence());
     }
 
-    /// Runs what others give away, on worker `index`, until the session is over. Returns for how many nanoseconds there was nothing.
+    /// Runs what others give away, on worker `index`, until the session is over. Returns for how many nanoseconds it had nothing to do.
     pub(crate) fn follow(&self, index: usize) -> u64 {
         // A worker that comes too late, or whose index the leader runs at the end, leaves the desk alone.
         let scope = if self.is_over() { None } else { Scope::seated(self, index) };
-        scope.map_or(0, |mut scope| scope.help())
+        scope.map_or(0, |mut scope| {
+            scope.help();
+            scope.idle
+        })
     }
 
     pub(super) fn desk(&self, index: usize) -> &Desk {

@@ -39,12 +39,12 @@ impl<M> Lane<M> {
     }
 }
 
-/// All lanes of one call: `parts` x `parts`, by sender, then owner.
+/// All lanes of one call, by the part that sends, then the part that owns the receiver.
 ///
 /// A lane is locked by its sender in the first phase and by its owner in the second: the locks are never contended, and are there to
 /// say so safely.
 pub(super) struct Mail<M> {
-    parts: usize,
+    owners: usize,
     lanes: Box<[CachePadded<Mutex<Lane<M>>>]>,
 }
 
@@ -54,13 +54,13 @@ fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
 }
 
 impl<M> Mail<M> {
-    fn new(parts: usize) -> Self {
-        Self { parts, lanes: (0..parts * parts).map(|_| CachePadded::default()).collect() }
+    fn new(senders: usize, owners: usize) -> Self {
+        Self { owners, lanes: (0..senders * owners).map(|_| CachePadded::default()).collect() }
     }
 
     /// What the rows of `sender` send through.
     pub(super) fn outbox<'a>(&'a self, sender: usize, address: Address<'a>) -> Outbox<'a, M> {
-        let lanes = &self.lanes[sender * self.parts..(sender + 1) * self.parts];
+        let lanes = &self.lanes[sender * self.owners..(sender + 1) * self.owners];
         Outbox {
             lanes: lanes.iter().map(|lane| lock(lane)).collect(),
             address,
@@ -71,7 +71,7 @@ impl<M> Mail<M> {
 
     /// Hands over the messages to rows of `owner`: by the sender's storage, then (runs ascend with parts) by its row.
     pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(Destination, M)) {
-        let lanes = self.lanes.iter().skip(owner).step_by(self.parts);
+        let lanes = self.lanes.iter().skip(owner).step_by(self.owners);
         let mut lanes: Vec<_> = lanes.map(|lane| lock(lane)).collect();
         let first = |lane: &&mut MutexGuard<'_, Lane<M>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
         while let Some(lane) = lanes.iter_mut().min_by_key(first)
@@ -121,11 +121,12 @@ impl<M> Outbox<'_, M> {
 pub(in crate::query) struct MailStore(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
 
 impl MailStore {
-    /// Empty mail for so many parts, with the memory of the last call.
-    pub(super) fn take<M: Send + 'static>(&self, parts: usize) -> Box<Mail<M>> {
+    /// Empty mail between so many parts, with the memory of the last call.
+    pub(super) fn take<M: Send + 'static>(&self, senders: usize, owners: usize) -> Box<Mail<M>> {
         let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = store.remove(&TypeId::of::<M>()).and_then(|mail| mail.downcast::<Mail<M>>().ok());
-        kept.filter(|mail| mail.parts == parts).unwrap_or_else(|| Box::new(Mail::new(parts)))
+        kept.filter(|mail| mail.owners == owners && mail.lanes.len() == senders * owners)
+            .unwrap_or_else(|| Box::new(Mail::new(senders, owners)))
     }
 
     /// Keeps the memory of mail that has been delivered.

@@ -19,9 +19,14 @@ use super::{
     cost::RowCost,
     par_iter::AffineParIter,
     parts::{Division, Part, Route, compute_threads, learn_here, led_rows, on_compute_threads, on_gang, place},
+    stretch::{Line, on_heartbeat},
     sweep::{Rows, Sweep},
 };
 use mail::Mail;
+
+/// In [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the senders' rows change hands between so many pieces for each worker: each may need
+/// lanes of its own, and more would not balance better.
+const PIECES_PER_WORKER: usize = 16;
 
 /// What became of the messages of one [`scatter`](AffineParIter::scatter).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,19 +168,21 @@ where
         R: for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
     {
         let counts = Counts::default();
-        let route = Route::choose(self.senders.rows.total(), cost);
-        let parts = match &route {
-            Route::Here => 1,
-            Route::Bevy => compute_threads(),
-            Route::Gang(context) => context.pool.workers(),
+        let total = self.senders.rows.total();
+        let route = Route::choose(total, cost);
+        let (senders, owners) = match &route {
+            Route::Here => (1, 1),
+            Route::Bevy => (compute_threads(), compute_threads()),
+            Route::Gang(context) => (context.pool.workers(), context.pool.workers()),
+            Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers()),
         };
-        let mail = store.take::<M>(parts);
-        let post = |part: &Part| counts.add(self.post(part, &mail));
-        let deliver = |part: &Part| counts.add(self.deliver(part, &mail));
+        let mail = store.take::<M>(senders, owners);
+        let post = |part: Part<'_, '_>| counts.add(self.post(part, &mail));
+        let deliver = |part: Part<'_, '_>| counts.add(self.deliver(part.index, &mail));
         match &route {
             Route::Here => learn_here(&self.senders.rows, cost, || {
-                post(&Part::whole());
-                deliver(&Part::whole());
+                post(Part::whole());
+                deliver(Part::whole());
             }),
             Route::Bevy => {
                 on_compute_threads(&post);
@@ -191,6 +198,16 @@ where
                 let led = led_rows(&placement, &self.senders.rows);
                 cost.observe(led, posting + context.pool.last_led());
             }
+            Route::Heartbeat(context) => {
+                let mut placement = context.placement();
+                place(&mut placement, &self.receivers.rows, cost.grain());
+                let line = Line::new(&self.senders.rows, total.div_ceil(senders as u64));
+                let led = on_heartbeat(context, &mut placement, &line, &post);
+                let posting = context.pool.last_led() * total / led.max(1);
+                on_gang(context, &placement, deliver);
+                // As if the leader had done all: its share of the rows is not that of the messages.
+                cost.observe(total, posting + context.pool.last_led() * owners as u64);
+            }
         }
         store.put_back(mail);
         let report = counts.into_report();
@@ -199,7 +216,7 @@ where
     }
 
     /// Phase 1: the rows of a part send.
-    fn post<M>(&self, part: &Part, mail: &Mail<M>) -> ScatterReport
+    fn post<M>(&self, part: Part<'_, '_>, mail: &Mail<M>) -> ScatterReport
     where
         S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>),
     {
@@ -207,20 +224,20 @@ where
         let mut cursor = self.senders.cursor();
         part.for_each_range(&self.senders.rows, |ordinal, storage, rows| {
             outbox.begin_storage(ordinal);
-            // SAFETY: 'access' on `Sweep`; the parts of a division are disjoint and each runs once; 'items' on the type.
+            // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; 'items' on the type.
             unsafe { cursor.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };
         });
         outbox.report()
     }
 
-    /// Phase 2: a part applies what was sent to its rows.
-    fn deliver<M>(&self, part: &Part, mail: &Mail<M>) -> ScatterReport
+    /// Phase 2: an owner applies what was sent to its rows.
+    fn deliver<M>(&self, owner: usize, mail: &Mail<M>) -> ScatterReport
     where
         R: for<'i> Fn(D2::Item<'i, 'r>, M),
     {
         let mut report = ScatterReport::default();
         let mut cursor = self.receivers.cursor();
-        mail.drain_for(part.index, |(storage, row), message| {
+        mail.drain_for(owner, |(storage, row), message| {
             // SAFETY: 'access' on `Sweep`; the division gives each row one owner, which alone visits it; 'items' on the type.
             match unsafe { cursor.item(storage, row) } {
                 Some(item) => {

@@ -1,0 +1,68 @@
+//! Which core swept which rows last, where rows have no owner.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use super::Storage;
+use crate::topology::CoreId;
+
+/// So many rows share a footprint: few enough that halves cut between them, many enough that notes are rare.
+const ROWS: u32 = 1024;
+
+/// For each storage, by number, the core that swept each block of rows last, plus one; 0 before the first sweep.
+#[derive(Debug, Default)]
+pub(crate) struct Footprints {
+    tables: Vec<Vec<AtomicU32>>,
+    archetypes: Vec<Vec<AtomicU32>>,
+}
+
+impl Footprints {
+    /// Makes room for `rows` rows of `storage`.
+    pub(crate) fn cover(&mut self, storage: Storage, rows: u32) {
+        let storages = match storage {
+            Storage::Table(_) => &mut self.tables,
+            Storage::Archetype(_) => &mut self.archetypes,
+        };
+        let index = storage.index();
+        if storages.len() <= index {
+            storages.resize_with(index + 1, Vec::new);
+        }
+        let blocks = rows.div_ceil(ROWS) as usize;
+        if storages[index].len() < blocks {
+            storages[index].resize_with(blocks, AtomicU32::default);
+        }
+    }
+
+    /// Notes that `core` sweeps `rows` now; returns how many of them it swept last time too. Exact to a block: who sweeps a part of one leaves
+    /// a footprint for all of it.
+    pub(crate) fn leave(&self, storage: Storage, rows: Range<u32>, core: CoreId) -> u32 {
+        let storages = match storage {
+            Storage::Table(_) => &self.tables,
+            Storage::Archetype(_) => &self.archetypes,
+        };
+        let Some(blocks) = storages.get(storage.index()) else { return 0 };
+        let core = core.index() as u32 + 1;
+        let mut same = 0;
+        for (block, last) in (0..).zip(blocks).take(rows.end.div_ceil(ROWS) as usize).skip((rows.start / ROWS) as usize)
+        {
+            let start: u32 = block * ROWS;
+            if has_stayed(last, core) {
+                same += start.saturating_add(ROWS).min(rows.end) - start.max(rows.start);
+            }
+        }
+        same
+    }
+}
+
+/// Notes `core` (plus one) in `last`; true if it was there before, or nothing was.
+#[inline]
+pub(super) fn has_stayed(last: &AtomicU32, core: u32) -> bool {
+    let before = last.load(Ordering::Relaxed);
+    // Read first: the line stays shared between workers for as long as nothing changes.
+    if before != core {
+        last.store(core, Ordering::Relaxed);
+    }
+    before == core || before == 0
+}

@@ -1,0 +1,157 @@
+//! Sweeps by fork/join: a worker goes through a stretch of rows in order, and whenever another one has nothing to do the far half of what is
+//! left goes there.
+
+use std::ops::Range;
+
+use super::{
+    parts::{Body, Division, Part},
+    sweep::Rows,
+};
+use crate::{
+    context::Context,
+    placement::{Placement, Storage},
+    pool::{Scope, running_on},
+};
+
+/// All rows of a sweep in one line, one storage after another, to be cut between pieces of equal length.
+pub(super) struct Line {
+    /// The storages that have rows.
+    sections: Vec<Section>,
+    rows: u64,
+    /// How many rows are swept between two looks at whether another worker wants some.
+    piece: u64,
+}
+
+/// The rows of one storage.
+struct Section {
+    /// The place of its first row in the line.
+    first: u64,
+    rows: u32,
+    storage: Storage,
+    /// The storage's place in the order of storages.
+    ordinal: u32,
+}
+
+/// Long pieces are multiples of this many rows: whole cache lines, so that two workers seldom write to one.
+const ALIGNMENT: u64 = 64;
+
+impl Line {
+    /// The rows of a sweep, to be cut into pieces of `piece` rows, or a few more.
+    pub(super) fn new(rows: &Rows<'_, '_>, piece: u64) -> Self {
+        let piece = if piece > ALIGNMENT { piece.next_multiple_of(ALIGNMENT) } else { piece.max(1) };
+        let mut line = Self { sections: Vec::new(), rows: 0, piece };
+        for (ordinal, storage) in (0..).zip(rows.storages()) {
+            let count = rows.count(storage);
+            if count > 0 {
+                line.sections.push(Section { first: line.rows, rows: count, storage, ordinal });
+                line.rows += u64::from(count);
+            }
+        }
+        line
+    }
+
+    /// Makes room for the footprints of all workers on this line.
+    fn cover(&self, placement: &mut Placement) {
+        self.sections.iter().for_each(|section| placement.footprints.cover(section.storage, section.rows));
+    }
+
+    /// The number of the piece that begins at `row`.
+    fn piece_at(&self, row: u64) -> usize {
+        (row / self.piece) as usize
+    }
+
+    /// The first row of the far half of `rows`; `None` if they are one piece.
+    #[inline]
+    fn middle(&self, rows: &Range<u64>) -> Option<u64> {
+        let pieces = (rows.end - rows.start).div_ceil(self.piece);
+        (pieces > 1).then(|| rows.start + pieces / 2 * self.piece)
+    }
+
+    /// Calls `visit` for the rows of each storage that lie in `rows`.
+    #[inline]
+    fn for_each_range(&self, rows: Range<u64>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
+        let from = self.sections.partition_point(|section| section.first + u64::from(section.rows) <= rows.start);
+        for section in self.sections[from..].iter().take_while(|section| section.first < rows.end) {
+            let start = rows.start.saturating_sub(section.first) as u32;
+            let end = (rows.end - section.first).min(section.rows.into()) as u32;
+            visit(section.ordinal, section.storage, start..end);
+        }
+    }
+}
+
+/// One call's sweep of a line.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    context: &'a Context,
+    placement: &'a Placement,
+    line: &'a Line,
+    /// What is done with a stretch, whoever gets it.
+    body: &'a Body<'a>,
+}
+
+/// Rows that one worker sweeps in order. Its end moves towards it when other workers take the far halves.
+///
+/// # Invariant (stretches)
+/// The first stretch is the whole line; one that is cut goes on with the near half, and a new one is made of the far half, once. So stretches are
+/// disjoint, and together they are all rows.
+pub(super) struct Stretch<'a, 's> {
+    call: Call<'a>,
+    scope: &'a mut Scope<'s>,
+    rows: Range<u64>,
+}
+
+/// Sweeps `line` in one session of fork/join: `body` is called for each stretch. Returns how many rows the leader swept.
+pub(super) fn on_heartbeat(context: &Context, placement: &mut Placement, line: &Line, body: &Body<'_>) -> u64 {
+    line.cover(placement);
+    let led = || context.affinity[0].read().0;
+    let before = led();
+    let call = Call { context, placement, line, body };
+    context.pool.heartbeat(|scope| call.start(scope, 0..line.rows));
+    led() - before
+}
+
+impl<'a> Call<'a> {
+    fn start(self, scope: &mut Scope<'_>, rows: Range<u64>) {
+        let (index, division) = (self.line.piece_at(rows.start), Division::Placed(self.placement));
+        (self.body)(Part::stretch(index, division, Stretch { call: self, scope, rows }));
+    }
+}
+
+impl<'a> Stretch<'a, '_> {
+    /// Calls `visit` for the rows that are left to this worker, piece by piece, in order.
+    pub(super) fn for_each_range(mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
+        let Call { context, placement, line, .. } = self.call;
+        let worker = self.scope.worker();
+        let start = self.rows.start;
+        let end = self.sweep(visit);
+        let Some(core) = running_on() else { return };
+        let mut same_core = 0;
+        line.for_each_range(start..end, |_, storage, rows| {
+            same_core += u64::from(placement.footprints.leave(storage, rows, core));
+        });
+        context.affinity[worker].add(end - start, same_core);
+    }
+
+    /// Returns where the stretch ended.
+    fn sweep(&mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) -> u64 {
+        let Call { line, .. } = self.call;
+        while !self.rows.is_empty() {
+            if self.scope.is_to_publish()
+                && let Some(middle) = line.middle(&self.rows)
+            {
+                return self.share(middle, visit);
+            }
+            let end = self.rows.end.min(self.rows.start + line.piece);
+            line.for_each_range(self.rows.start..end, &mut *visit);
+            self.rows.start = end;
+        }
+        self.rows.end
+    }
+
+    /// Goes on with the rows before `middle`, while or before somebody sweeps the others.
+    fn share(&mut self, middle: u64, visit: &mut impl FnMut(u32, Storage, Range<u32>)) -> u64 {
+        let (call, near, far) = (self.call, self.rows.start..middle, middle..self.rows.end);
+        let sweep_near = |scope: &mut Scope<'_>| Stretch { call, scope, rows: near }.sweep(visit);
+        self.scope.join(sweep_near, |scope| call.start(scope, far)).0
+    }
+}
