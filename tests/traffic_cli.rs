@@ -73,8 +73,7 @@ fn small_map(folder: &Path, length: &str) -> PathBuf {
 fn wrong_options_are_refused() {
     refused("--headless --cars 0", &["--cars", "'0'"]);
     refused("--headless --workers 0", &["--workers", "'0'"]);
-    refused("--headless --mode heartbeat", &["--mode", "'heartbeat'", "lock-step"]);
-    refused("--headless --mode auto", &["--mode", "'auto'"]);
+    refused("--headless --mode auto", &["--mode", "'auto'", "lock-step"]);
     refused("--headless --city 1", &["city", "1"]);
 }
 
@@ -108,12 +107,12 @@ fn json_is_one_object_for_each_mode() {
     let lines = text(&output.stdout);
     let objects: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect();
     let modes: Vec<_> = objects.iter().map(|object| object["mode"].as_str().unwrap_or_default()).collect();
-    assert_eq!(modes, ["serial", "bevy-default", "bevy", "lock-step"]);
+    assert_eq!(modes, ["serial", "bevy-default", "bevy", "lock-step", "heartbeat"]);
     for object in &objects {
         check_figures(object);
         assert_eq!(object["state_hash"], objects[0]["state_hash"]);
     }
-    for (object, workers) in [(&objects[0], 1), (&objects[2], 2), (&objects[3], 2)] {
+    for (object, workers) in [(&objects[0], 1), (&objects[2], 2), (&objects[3], 2), (&objects[4], 2)] {
         assert_eq!(object["workers"], workers, "{object}");
     }
 }
@@ -154,7 +153,8 @@ fn the_table_compares_all_modes() {
     let output = run("--headless --city 8 --cars 200 --steps 60 --mode all");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let table = text(&output.stdout);
-    for word in ["serial", "bevy-default", "bevy", "lock-step", "speed-up", "steps/s", "64 intersections"] {
+    for word in ["serial", "bevy-default", "bevy", "lock-step", "heartbeat", "speed-up", "steps/s", "64 intersections"]
+    {
         assert!(table.contains(word), "{word:?} is not in\n{table}");
     }
 }
@@ -164,7 +164,7 @@ fn help_tells_the_modes_and_what_is_built_in() {
     let output = run("--help");
     assert!(output.status.success());
     let help = text(&output.stdout);
-    for word in ["--headless", "--map", "lock-step", "bevy-default", "Isle of Man"] {
+    for word in ["--headless", "--map", "lock-step", "heartbeat", "bevy-default", "Isle of Man"] {
         assert!(help.contains(word), "{word:?} is not in\n{help}");
     }
 }

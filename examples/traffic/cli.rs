@@ -76,6 +76,8 @@ Examples:
 pub enum Mode {
     /// On the plugin's pinned gang: each worker sweeps the same rows in every step
     LockStep,
+    /// On the same gang by fork/join: rows go to the worker that has nothing to do
+    Heartbeat,
     /// Bevy at its best: the same systems without the plugin, on as many compute threads as the gang has workers
     Bevy,
     /// The same with the compute threads that Bevy starts by itself
@@ -96,7 +98,7 @@ impl Mode {
     /// The modes that this one stands for, in the order of the table; none if it is a single mode.
     pub fn members(self) -> &'static [Self] {
         match self {
-            Self::All => &[Self::Serial, Self::BevyDefault, Self::Bevy, Self::LockStep],
+            Self::All => &[Self::Serial, Self::BevyDefault, Self::Bevy, Self::LockStep, Self::Heartbeat],
             Self::PlainAndGang => &[Self::Plain, Self::LockStep],
             _ => &[],
         }
@@ -159,7 +161,9 @@ mod tests {
 
     #[test]
     fn an_unknown_mode_is_told_the_known_ones() {
-        assert!(read("traffic --mode fast").unwrap_err().contains("lock-step, bevy, bevy-default, serial, all]"));
+        assert!(
+            read("traffic --mode fast").unwrap_err().contains("lock-step, heartbeat, bevy, bevy-default, serial, all]")
+        );
     }
 
     #[test]

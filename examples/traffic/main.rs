@@ -131,9 +131,10 @@ fn simulation(options: &Options, city: &Arc<City>) -> Box<dyn Simulation> {
         Mode::BevyDefault => Box::new(CityApp::on_compute_threads(city, None)),
         Mode::Serial => Box::new(CityApp::on_gang(city, SchedulerMode::Serial, gang(WorkerCount::Exactly(1)))),
         // Comparisons run no city themselves.
-        Mode::LockStep | Mode::All | Mode::PlainAndGang => {
+        Mode::LockStep | Mode::Heartbeat | Mode::All | Mode::PlainAndGang => {
             let workers = workers.map_or(WorkerCount::Auto, WorkerCount::Exactly);
-            Box::new(CityApp::on_gang(city, SchedulerMode::LockStep, gang(workers)))
+            let mode = if options.mode == Mode::Heartbeat { SchedulerMode::Heartbeat } else { SchedulerMode::LockStep };
+            Box::new(CityApp::on_gang(city, mode, gang(workers)))
         }
     }
 }

@@ -18,17 +18,20 @@ fn state_after(mut simulation: impl Simulation) -> u64 {
     simulation.state_hash()
 }
 
-fn lock_step(city: &Arc<City>, workers: usize, chunk_rows: usize) -> CityApp {
+fn on_gang(city: &Arc<City>, mode: SchedulerMode, workers: usize, chunk_rows: usize) -> CityApp {
     let settings =
         AffinitySettings { workers: WorkerCount::Exactly(workers), chunk_rows, ..AffinitySettings::default() };
-    CityApp::on_gang(Arc::clone(city), SchedulerMode::LockStep, settings)
+    CityApp::on_gang(Arc::clone(city), mode, settings)
 }
+
+/// Both ways to share rows between workers.
+const SHARING: [SchedulerMode; 2] = [SchedulerMode::LockStep, SchedulerMode::Heartbeat];
 
 #[test]
 fn no_mode_changes_the_state() {
     let city = Arc::new(crowded());
     let expected = state_after(Plain::new(Arc::clone(&city)));
-    for mode in [SchedulerMode::LockStep, SchedulerMode::Bevy, SchedulerMode::Serial] {
+    for mode in [SchedulerMode::LockStep, SchedulerMode::Heartbeat, SchedulerMode::Bevy, SchedulerMode::Serial] {
         let app = CityApp::on_gang(Arc::clone(&city), mode, AffinitySettings::default());
         assert_eq!(state_after(app), expected, "{mode:?}");
     }
@@ -39,18 +42,24 @@ fn no_mode_changes_the_state() {
 fn neither_the_number_of_workers_nor_the_size_of_chunks_changes_the_state() {
     let city = Arc::new(crowded());
     let expected = state_after(Plain::new(Arc::clone(&city)));
-    for workers in 1..=4 {
-        assert_eq!(state_after(lock_step(&city, workers, 4096)), expected, "{workers} workers");
-    }
-    for chunk_rows in [1, 7, 64] {
-        assert_eq!(state_after(lock_step(&city, 2, chunk_rows)), expected, "chunks of {chunk_rows} rows");
+    for mode in SHARING {
+        for workers in 1..=4 {
+            assert_eq!(state_after(on_gang(&city, mode, workers, 4096)), expected, "{mode:?}, {workers} workers");
+        }
+        for chunk_rows in [1, 7, 64] {
+            assert_eq!(
+                state_after(on_gang(&city, mode, 2, chunk_rows)),
+                expected,
+                "{mode:?}, {chunk_rows} rows a chunk"
+            );
+        }
     }
 }
 
 #[test]
 fn many_steps_in_a_frame_end_where_single_steps_end() {
     let city = Arc::new(crowded());
-    let (mut frames, mut fast) = (lock_step(&city, 2, 4096), lock_step(&city, 2, 4096));
+    let [mut frames, mut fast] = [(); 2].map(|()| on_gang(&city, SchedulerMode::LockStep, 2, 4096));
     for _ in 0..STEPS / 60 {
         for _ in 0..60 {
             frames.frame();
@@ -64,9 +73,11 @@ fn many_steps_in_a_frame_end_where_single_steps_end() {
 #[test]
 fn no_car_is_lost_in_any_step() {
     let city = Arc::new(crowded());
-    let mut app = lock_step(&city, 2, 4096);
-    for now in 0..STEPS {
-        app.step();
-        assert_eq!(app.totals().cars(), u64::from(city.cars), "after second {now}");
+    for mode in SHARING {
+        let mut app = on_gang(&city, mode, 2, 4096);
+        for now in 0..STEPS {
+            app.step();
+            assert_eq!(app.totals().cars(), u64::from(city.cars), "after second {now}, {mode:?}");
+        }
     }
 }

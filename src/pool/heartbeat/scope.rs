@@ -29,7 +29,7 @@ const LONG_DESCENT: u32 = 16;
 /// # Which joins are published
 /// To be taken by others a join has to be published, which costs 20 to 40 ns; one that is not is two calls. At the start, and after another
 /// worker took a job or asked for one, all are published. From then on publishing gets sparser: only joins whose frames lie a stride
-/// deeper in the stack than the last published one, and the stride doubles for every [`UNDISTURBED`] joins that finish. (A join inside no
+/// deeper in the stack than the last published one, and the stride doubles whenever a few joins have finished undisturbed. (A join inside no
 /// published one is always published.) So one comparison of the stack's address with a limit decides, and others ask for jobs by raising
 /// the limit. Addresses are a measure of depth only: nothing but speed depends on them.
 pub struct Scope<'s> {
