@@ -44,7 +44,7 @@ pub mod topology;
 
 pub use diagnostics::{AffinityDiagnostics, SystemDiagnostics, WorkerDiagnostics};
 pub use plugin::AffinityParallelPlugin;
-pub use pool::{AffinityPool, Scope, Worker, WorkerTimes};
+pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
@@ -53,6 +53,6 @@ pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
 pub mod prelude {
     pub use crate::{
         AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool, AffinitySettings,
-        IntoAffine, Outbox, Pinning, ScatterReport, SchedulerMode, Scope, Worker, WorkerCount,
+        BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport, SchedulerMode, Scope, Worker, WorkerCount,
     };
 }

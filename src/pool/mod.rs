@@ -1,18 +1,22 @@
 //! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file has the protocol.
 
+mod batch;
 mod clock;
 mod counters;
 mod epoch;
 mod gang;
 mod heartbeat;
 mod parker;
+mod per_worker;
 mod round;
 mod spin;
 #[cfg(test)]
 mod tests;
 
+pub use batch::BatchedCalls;
 pub use counters::WorkerTimes;
 pub use heartbeat::Scope;
+pub use per_worker::PerWorker;
 
 pub(crate) use clock::now;
 
@@ -31,6 +35,7 @@ use crate::{
     sync::{Mutex, lock},
     topology::{CoreId, Topology, current_core},
 };
+use batch::Exchange;
 use counters::WorkerCounters;
 use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned, leave_workers_cores};
 use heartbeat::{Desk, Session, on_the_spot};
@@ -177,6 +182,53 @@ impl AffinityPool {
         });
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
         result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload))
+    }
+
+    /// Many small calls: runs `caller` on this thread, and `function` on the other workers with what the caller sends them meanwhile. Returns what the
+    /// caller returned, and the answers in the order of the calls.
+    ///
+    /// Calls with the same key are run by the same worker, so on the same core, in the order in which they were made: state that belongs to a key stays in
+    /// that core's caches. They travel in batches, of which any number may wait: a caller that is faster than the workers is not held up.
+    /// Inside a round, and while another thread leads, and with one worker, all calls run on this thread after the caller has returned.
+    ///
+    /// ```
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let (sum, squares) = pool.batched(
+    ///     |number: u64| number * number,
+    ///     |calls| (0..1000).map(|number| { calls.call(number, number); number }).sum::<u64>(),
+    /// );
+    /// assert_eq!((sum, squares[31]), (499_500, 961));
+    /// ```
+    ///
+    /// # Panics
+    /// If the caller or a call panics, after the other workers have run what was sent to them: with the payload of the first call that panicked, else the
+    /// caller's. A worker's calls after the one that panicked are dropped, and so are those that the caller had not sent.
+    pub fn batched<A: Send, B: Send, R: Send>(
+        &self,
+        function: impl Fn(A) -> B + Sync,
+        caller: impl FnOnce(&mut BatchedCalls<A>) -> R + Send,
+    ) -> (R, Vec<B>) {
+        let exchange = Exchange::new(self.workers(), self.spin);
+        let caller = Mutex::new(Some(caller));
+        let result = Mutex::new(None);
+        let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
+        let follow = |inbox: usize| {
+            let mut answered = lock(&answers[inbox]);
+            exchange.follow(inbox, |number, argument| answered.push((number, function(argument))))
+        };
+        self.round(|worker| match worker.index() {
+            0 => {
+                let caller = lock(&caller).take().expect("a round calls index 0 once");
+                *lock(&result) = Some(exchange.lead(caller));
+                if self.workers() == 1 { follow(0) } else { 0 }
+            }
+            index => follow(index - 1),
+        });
+        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let result = result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload));
+        (result, batch::in_order_of_calls(answers))
     }
 
     /// [`run`](Self::run) for a closure that returns for how many nanoseconds of the call it had nothing to do.

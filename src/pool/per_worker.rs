@@ -1,0 +1,74 @@
+//! [`PerWorker`]: a value for each worker.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use crossbeam_utils::CachePadded;
+
+use super::{AffinityPool, Worker};
+
+/// A value for each worker of a pool, on cache lines of its own: counters, scratch memory, partial results. Filled in a round, read after it.
+///
+/// ```
+/// use bevy_affinity::prelude::*;
+///
+/// let pool = AffinityPool::new(&AffinitySettings::default());
+/// let mut found = PerWorker::new(&pool, |_| Vec::new());
+/// pool.run(|worker| found.with(worker, |found| found.push(worker.index())));
+/// let found: Vec<_> = found.into_iter().flatten().collect();
+/// assert_eq!(found, (0..pool.workers()).collect::<Vec<_>>());
+/// ```
+#[derive(Debug, Default)]
+pub struct PerWorker<T> {
+    values: Box<[CachePadded<Mutex<T>>]>,
+}
+
+impl<T> PerWorker<T> {
+    /// A value for each worker of `pool`: `init` is called with the indices of workers, in order.
+    pub fn new(pool: &AffinityPool, mut init: impl FnMut(usize) -> T) -> Self {
+        Self { values: (0..pool.workers()).map(|index| CachePadded::new(Mutex::new(init(index)))).collect() }
+    }
+
+    /// Lends the value of `worker` to `f`. In a round nobody else asks for it, so this costs some nanoseconds: once in a round, not once for each item.
+    ///
+    /// # Panics
+    /// If the value is in use: inside another `with` for the same worker, or in a round that another thread leads at the same time. And if the pool
+    /// it was made for had fewer workers.
+    pub fn with<R>(&self, worker: Worker, f: impl FnOnce(&mut T) -> R) -> R {
+        let index = worker.index();
+        let value = self.values.get(index).unwrap_or_else(|| {
+            panic!("PerWorker: made for {} workers, asked for worker {index}: make it for this pool", self.values.len())
+        });
+        f(&mut try_lock(value, index))
+    }
+
+    /// The values by worker.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut T> {
+        self.values.iter_mut().map(|value| value.get_mut().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A panic while a value was in use leaves it as it was then: no reason to deny it to those who read it afterwards.
+fn try_lock<T>(value: &Mutex<T>, index: usize) -> MutexGuard<'_, T> {
+    match value.try_lock() {
+        Ok(value) => value,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            panic!(
+                "PerWorker: the value of worker {index} is in use: do not call `with` inside `with`, nor share it between threads that lead"
+            )
+        }
+    }
+}
+
+impl<T> IntoIterator for PerWorker<T> {
+    type Item = T;
+    type IntoIter = std::iter::Map<std::vec::IntoIter<CachePadded<Mutex<T>>>, fn(CachePadded<Mutex<T>>) -> T>;
+
+    /// The values by worker.
+    fn into_iter(self) -> Self::IntoIter {
+        self.values
+            .into_vec()
+            .into_iter()
+            .map(|value| value.into_inner().into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}

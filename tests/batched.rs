@@ -1,0 +1,205 @@
+//! Batched calls through the public interface: answers, order by key, panics, drops, nesting, and that workers do take part.
+
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread::{self, ThreadId},
+    time::{Duration, Instant},
+};
+
+use bevy_affinity::prelude::*;
+
+fn pool(workers: usize) -> AffinityPool {
+    AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() })
+}
+
+/// All pools of a process share one gang, and who does not get it runs on the spot: so tests take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn payload(call: impl FnOnce()) -> &'static str {
+    let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it should panic");
+    payload.downcast_ref::<&'static str>().copied().expect("the payload of the closure")
+}
+
+#[test]
+fn answers_come_in_the_order_of_calls() {
+    let _turn = turn();
+    for workers in 1..=4 {
+        for calls in [0, 1, 7, 8, 64, 65, 10_000_u64] {
+            let (numbers, answers) = pool(workers).batched(
+                |argument: u64| argument * 3,
+                |batched| (0..calls).map(|call| batched.call(call % 13, call)).collect::<Vec<_>>(),
+            );
+            assert_eq!(numbers, (0..calls as usize).collect::<Vec<_>>());
+            assert_eq!(answers, (0..calls).map(|call| call * 3).collect::<Vec<_>>(), "{workers} workers");
+        }
+    }
+}
+
+#[test]
+fn calls_with_one_key_run_in_order_on_one_thread() {
+    let _turn = turn();
+    let seen = Mutex::new(HashMap::<u64, Vec<(u64, ThreadId)>>::new());
+    pool(4).batched(
+        |(key, number): (u64, u64)| {
+            let mut seen = seen.lock().unwrap();
+            seen.entry(key).or_default().push((number, thread::current().id()));
+        },
+        |calls| (0..5_000).for_each(|number| _ = calls.call(number % 17, (number % 17, number))),
+    );
+    for (key, calls) in seen.into_inner().unwrap() {
+        assert!(calls.is_sorted_by_key(|&(number, _)| number), "key {key}");
+        assert!(calls.iter().all(|&(_, thread)| thread == calls[0].1), "key {key}");
+    }
+}
+
+#[test]
+fn workers_run_calls_while_the_caller_goes_on() {
+    let _turn = turn();
+    let done = AtomicBool::new(false);
+    let ((), answers) = pool(2).batched(
+        |()| done.store(true, Ordering::Release),
+        |calls| {
+            calls.call(0, ());
+            calls.flush();
+            // Other tests may have the cores for a while.
+            let start = Instant::now();
+            while !done.load(Ordering::Acquire) && start.elapsed() < Duration::from_secs(30) {
+                thread::yield_now();
+            }
+            assert!(done.load(Ordering::Acquire), "no worker took the call");
+        },
+    );
+    assert_eq!(answers.len(), 1);
+}
+
+#[test]
+fn a_slow_caller_finds_its_workers_again() {
+    let _turn = turn();
+    let settings =
+        AffinitySettings { workers: WorkerCount::Exactly(3), spin: Duration::ZERO, ..AffinitySettings::default() };
+    let (_, answers) = AffinityPool::new(&settings).batched(
+        |argument: u64| argument,
+        |calls| {
+            for call in 0..200 {
+                calls.call(call, call);
+                if call % 20 == 0 {
+                    calls.flush();
+                    thread::sleep(Duration::from_micros(200));
+                }
+            }
+        },
+    );
+    assert_eq!(answers, (0..200).collect::<Vec<_>>());
+}
+
+#[test]
+fn panics_reach_the_caller_and_the_pool_works_on() {
+    let _turn = turn();
+    for workers in 1..=3 {
+        let pool = pool(workers);
+        let call = |argument: u64| if argument == 50 { panic!("a call") } else { argument };
+        let send = |calls: &mut BatchedCalls<u64>| (0..100).for_each(|argument| _ = calls.call(argument, argument));
+        assert_eq!(payload(|| _ = pool.batched(call, send)), "a call");
+        let ran = AtomicUsize::new(0);
+        let count = |_: u64| _ = ran.fetch_add(1, Ordering::Relaxed);
+        let fail = |calls: &mut BatchedCalls<u64>| {
+            calls.call(1, 1);
+            calls.flush();
+            calls.call(2, 2);
+            panic!("the caller")
+        };
+        assert_eq!(payload(|| _ = pool.batched(count, fail)), "the caller");
+        assert!(ran.into_inner() <= 1, "what was not sent does not run");
+        assert_eq!(pool.batched(|n: u64| n, |calls| _ = calls.call(3, 4)).1, [4]);
+    }
+}
+
+#[test]
+fn arguments_are_dropped_once() {
+    let _turn = turn();
+    let shared = Arc::new(());
+    for panics in [false, true] {
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            pool(3).batched(
+                |(number, _guard): (u32, Arc<()>)| assert!(!panics || number != 500, "planted"),
+                |calls| (0..1_000).for_each(|number| _ = calls.call(number.into(), (number, shared.clone()))),
+            )
+        }));
+        assert_eq!(outcome.is_err(), panics);
+        assert_eq!(Arc::strong_count(&shared), 1);
+    }
+}
+
+#[test]
+fn inside_rounds_and_calls_everything_runs_on_the_spot() {
+    let _turn = turn();
+    let outer = pool(3);
+    let inner = outer.clone();
+    let nested = |argument: u64| {
+        let here = thread::current().id();
+        let (_, answers) = inner.batched(
+            |n: u64| (n + argument, thread::current().id()),
+            |calls| (0..10).for_each(|n| _ = calls.call(n, n)),
+        );
+        assert!(answers.iter().all(|&(_, thread)| thread == here));
+        answers.iter().map(|&(sum, _)| sum).sum::<u64>()
+    };
+    let (_, answers) = outer.batched(nested, |calls| (0..50).for_each(|n| _ = calls.call(n, n)));
+    assert_eq!(answers, (0..50).map(|n| 45 + 10 * n).collect::<Vec<_>>());
+    outer.run(|_| assert_eq!(nested(1), 55));
+}
+
+#[test]
+fn a_tagged_system_makes_calls() {
+    use bevy::prelude::*;
+    #[derive(Resource, Default)]
+    struct Answers(Vec<u64>);
+    fn ask(pool: Res<AffinityPool>, mut answers: ResMut<Answers>) {
+        answers.0 = pool.batched(|n: u64| n + 1, |calls| (0..100).for_each(|n| _ = calls.call(n, n))).1;
+    }
+    let _turn = turn();
+    let mut app = App::new();
+    app.add_plugins(AffinityParallelPlugin).init_resource::<Answers>().add_systems(Update, ask.affine());
+    app.update();
+    assert_eq!(app.world().resource::<Answers>().0, (1..=100).collect::<Vec<_>>());
+}
+
+#[test]
+fn per_worker_values_are_each_workers_own() {
+    let _turn = turn();
+    for workers in 1..=4 {
+        let pool = pool(workers);
+        let mut counts = PerWorker::new(&pool, |index| (index, 0));
+        for _ in 0..100 {
+            pool.run(|worker| counts.with(worker, |(_, count)| *count += 1));
+        }
+        assert!(counts.iter_mut().all(|&mut (_, count)| count == 100));
+        assert_eq!(counts.into_iter().map(|(index, _)| index).collect::<Vec<_>>(), (0..workers).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn per_worker_misuse_says_what_to_do() {
+    let _turn = turn();
+    let pool = pool(2);
+    let values = PerWorker::new(&pool, |_| 0);
+    let nested = catch_unwind(AssertUnwindSafe(|| {
+        pool.run(|worker| values.with(worker, |_| values.with(worker, |value| *value += 1)));
+    }));
+    let message = nested.expect_err("it is in use").downcast::<String>().expect("a message");
+    assert!(message.contains("do not call `with` inside `with`"), "{message}");
+    let small = PerWorker::new(
+        &AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(1), ..Default::default() }),
+        |_| 0,
+    );
+    let other = catch_unwind(AssertUnwindSafe(|| pool.run(|worker| small.with(worker, |value| *value += 1))));
+    assert!(other.expect_err("too few").downcast::<String>().expect("a message").contains("made for 1 workers"));
+}
