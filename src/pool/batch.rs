@@ -181,7 +181,7 @@ fn inbox_of(key: u64, inboxes: usize) -> usize {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     // The upper half of the product is well mixed.
     let mixed = key.wrapping_mul(GOLDEN) >> 32;
-    (mixed * inboxes as u64 >> 32) as usize
+    ((mixed * inboxes as u64) >> 32) as usize
 }
 
 /// Merges what the workers answered. Every call has one answer.
