@@ -45,14 +45,15 @@ pub mod topology;
 pub use diagnostics::{AffinityDiagnostics, SystemDiagnostics, WorkerDiagnostics};
 pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
-pub use query::{AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
+pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 pub mod prelude {
     pub use crate::{
-        AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool, AffinitySettings,
-        BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport, SchedulerMode, Scope, Worker, WorkerCount,
+        AffineCommands, AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool,
+        AffinitySettings, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport, SchedulerMode, Scope,
+        Worker, WorkerCount,
     };
 }

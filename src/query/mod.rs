@@ -1,6 +1,7 @@
 //! [`AffineQuery`]: Bevy's `Query` whose parallel iteration gives the same rows to the same core every time.
 
 mod chunk;
+mod commands;
 mod cost;
 mod matched;
 mod par_iter;
@@ -11,6 +12,7 @@ mod stretch;
 mod sweep;
 
 pub use chunk::ChunkData;
+pub use commands::AffineCommands;
 pub use par_iter::AffineParIter;
 
 pub use scatter::{Outbox, ScatterReport};

@@ -1,0 +1,114 @@
+//! [`AffineCommands`]: structural changes from inside a parallel sweep, in an order that depends on the rows alone.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{Mutex, PoisonError},
+};
+
+use bevy::{
+    ecs::{
+        entity::{Entities, EntityAllocator},
+        query::{IterQueryData, QueryFilter},
+        system::SystemParam,
+        world::CommandQueue,
+    },
+    prelude::Commands,
+};
+
+use super::{
+    par_iter::AffineParIter,
+    parts::{Route, for_each_part},
+};
+
+/// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
+/// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a `Commands` parameter would be.
+///
+/// [`ParallelCommands`](bevy::prelude::ParallelCommands) is applied in the order of threads; this is applied in the order of rows, so the world comes out the same
+/// in every mode and with every number of workers.
+#[derive(SystemParam)]
+pub struct AffineCommands<'w, 's> {
+    commands: Commands<'w, 's>,
+    entities: &'w Entities,
+    allocator: &'w EntityAllocator,
+}
+
+impl<'w, 's> Deref for AffineCommands<'w, 's> {
+    type Target = Commands<'w, 's>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.commands
+    }
+}
+
+impl DerefMut for AffineCommands<'_, '_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.commands
+    }
+}
+
+impl std::fmt::Debug for AffineCommands<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AffineCommands").finish_non_exhaustive()
+    }
+}
+
+/// Where commands were recorded: the storage's place in the order of storages, and the part that visited its rows.
+type Place = (u32, usize);
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
+    /// Calls `f` with each item and [`Commands`] that are applied after the system, in the order of rows.
+    ///
+    /// Which ids [`Commands::spawn`] reserves depends on who is first; with `commands.queue(|world: &mut World| ..)` an entity gets its id when the
+    /// command is applied, and that is always the same. If a closure panics, none of this call's commands is applied.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Fuse(u32);
+    ///
+    /// fn burn(mut fuses: AffineQuery<(Entity, &mut Fuse)>, mut commands: AffineCommands) {
+    ///     fuses.par_iter_mut().for_each_with_commands(&mut commands, |commands, (bomb, mut fuse)| {
+    ///         fuse.0 -= 1;
+    ///         if fuse.0 == 0 {
+    ///             commands.entity(bomb).despawn();
+    ///         }
+    ///     });
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).add_systems(Update, burn.affine());
+    /// let bombs = [1, 2].map(|fuse| app.world_mut().spawn(Fuse(fuse)).id());
+    /// app.update();
+    /// assert_eq!(bombs.map(|bomb| app.world().get_entity(bomb).is_ok()), [false, true]);
+    /// ```
+    pub fn for_each_with_commands(
+        self,
+        commands: &mut AffineCommands,
+        f: impl Fn(&mut Commands, D::Item<'w, 's>) + Send + Sync,
+    ) {
+        let Self { sweep, cost, .. } = self;
+        let (entities, allocator) = (commands.entities, commands.allocator);
+        let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
+        let route = Route::choose(sweep.rows.total(), cost);
+        for_each_part(&route, &sweep.rows, cost, |part| {
+            let index = part.index;
+            let mut cursor = sweep.cursor();
+            part.for_each_range(&sweep.rows, |ordinal, storage, rows| {
+                let mut queue = CommandQueue::default();
+                let mut commands = Commands::new_from_entities(&mut queue, allocator, entities);
+                // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator, so each row is visited once
+                // while its items can live.
+                unsafe { cursor.visit(storage, rows, |item| f(&mut commands, item)) };
+                if !queue.is_empty() {
+                    recorded.lock().unwrap_or_else(PoisonError::into_inner).push(((ordinal, index), queue));
+                }
+            });
+        });
+        let mut recorded = recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Stable: what one part recorded for one storage is in order already.
+        recorded.sort_by_key(|&(place, _)| place);
+        recorded.iter_mut().for_each(|(_, queue)| commands.commands.append(queue));
+    }
+}
