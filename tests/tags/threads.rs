@@ -55,15 +55,16 @@ fn non_send_data_can_be_used() {
 }
 
 #[test]
-fn only_lock_step_sweeps_on_the_gang() {
+fn only_lock_step_and_heartbeat_sweep_on_the_gang() {
     for scheduling in Scheduling::all() {
         let mut app = scheduling.app();
         spawn_many(&mut app);
         app.add_systems(Update, count_up.affine()).update();
         let swept = swept_rows(&app);
-        let on_gang = scheduling.is_parallel();
+        let on_gang = scheduling.workers > 1;
         assert_eq!(swept.iter().sum::<u64>(), if on_gang { MANY as u64 } else { 0 }, "{scheduling:?}");
-        assert!(!on_gang || swept.iter().all(|&rows| rows > 0), "{scheduling:?}: {swept:?}");
+        // In heartbeat mode a worker that comes late may find nothing left.
+        assert!(!scheduling.is_parallel() || swept.iter().all(|&rows| rows > 0), "{scheduling:?}: {swept:?}");
         assert_counted(&mut app, 1);
     }
 }
