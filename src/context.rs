@@ -2,11 +2,8 @@
 
 use std::{
     cell::RefCell,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bevy::prelude::Resource;
@@ -14,7 +11,8 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     placement::Placement,
-    pool::AffinityPool,
+    pool::{AffinityPool, SweptRows},
+    record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
 };
 
@@ -26,38 +24,20 @@ pub(crate) struct Context {
     placement: CachePadded<Mutex<CachePadded<Placement>>>,
     /// The tagged systems that have run, of all contexts of the world.
     pub(crate) systems: Arc<SystemTimings>,
-    /// By worker.
-    pub(crate) affinity: Box<[CachePadded<SweptRows>]>,
-}
-
-/// How many rows a worker swept, and how many of them on the core that swept them last time.
-#[derive(Default)]
-pub(crate) struct SweptRows {
-    all: AtomicU64,
-    same_core: AtomicU64,
-}
-
-impl SweptRows {
-    /// To be called by the thread that runs the worker's index, of which there is one at a time: plain loads and stores do.
-    pub(crate) fn add(&self, all: u64, same_core: u64) {
-        self.all.store(self.all.load(Ordering::Relaxed) + all, Ordering::Relaxed);
-        self.same_core.store(self.same_core.load(Ordering::Relaxed) + same_core, Ordering::Relaxed);
-    }
-
-    /// All rows and those swept on the same core as last time.
-    pub(crate) fn read(&self) -> (u64, u64) {
-        (self.all.load(Ordering::Relaxed), self.same_core.load(Ordering::Relaxed))
-    }
+    /// By worker; the pool's.
+    pub(crate) affinity: Arc<[CachePadded<SweptRows>]>,
+    pub(crate) recorder: Arc<Recorder>,
 }
 
 impl Context {
-    fn new(settings: &AffinitySettings, systems: Arc<SystemTimings>) -> Self {
-        let pool = AffinityPool::new(settings);
+    fn new(settings: &AffinitySettings, systems: Arc<SystemTimings>, recorder: Arc<Recorder>) -> Self {
+        let pool = AffinityPool::recorded(settings, recorder.clone());
         Self {
             settings: settings.clone(),
             systems,
             placement: CachePadded::new(Mutex::new(CachePadded::new(Placement::new(pool.workers())))),
-            affinity: (0..pool.workers()).map(|_| CachePadded::default()).collect(),
+            affinity: pool.swept.clone(),
+            recorder,
             pool,
         }
     }
@@ -70,6 +50,15 @@ impl Context {
     pub(crate) fn placement(&self) -> MutexGuard<'_, CachePadded<Placement>> {
         self.placement.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Notes a run of a tagged system.
+    pub(crate) fn record_system(&self, system: &SystemTiming, run: Range<u64>) {
+        if self.recorder.recording().is_on() {
+            let span = Span::on_leader(SpanKind::System, system.index(), run.clone());
+            self.recorder.write(|spans| spans.push(span));
+        }
+        self.systems.extend(run);
+    }
 }
 
 /// The context of one world, made anew whenever the settings differ from those it was made with.
@@ -78,87 +67,20 @@ pub(crate) struct WorldContext(Mutex<Arc<Context>>);
 
 impl WorldContext {
     pub(crate) fn new(settings: &AffinitySettings) -> Self {
-        Self(Mutex::new(Arc::new(Context::new(settings, Arc::default()))))
+        Self(Mutex::new(Arc::new(Context::new(settings, Arc::default(), Arc::default()))))
     }
 
     /// The context for `settings`; the old one lives on until the calls that use it are over.
     pub(crate) fn for_settings(&self, settings: &AffinitySettings) -> Arc<Context> {
         let mut context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if context.settings != *settings {
-            *context = Arc::new(Context::new(settings, context.systems.clone()));
+            *context = Arc::new(Context::new(settings, context.systems.clone(), context.recorder.clone()));
         }
         context.clone()
     }
 
     pub(crate) fn current(&self) -> Arc<Context> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// How often a tagged system ran and how long it took. Written by the thread that runs the system, read by the diagnostics.
-pub(crate) struct SystemTiming {
-    pub(crate) name: String,
-    calls: AtomicU64,
-    total: AtomicU64,
-    longest: AtomicU64,
-    /// The last durations, in nanoseconds, in a ring.
-    recent: [AtomicU64; RECENT_CALLS],
-}
-
-/// About two seconds of a system that runs once a frame: enough for a 95th percentile.
-const RECENT_CALLS: usize = 128;
-
-impl SystemTiming {
-    pub(crate) fn new(name: String) -> Self {
-        Self {
-            name,
-            calls: AtomicU64::new(0),
-            total: AtomicU64::new(0),
-            longest: AtomicU64::new(0),
-            recent: [const { AtomicU64::new(0) }; RECENT_CALLS],
-        }
-    }
-
-    pub(crate) fn record(&self, nanoseconds: u64) {
-        let calls = self.calls.load(Ordering::Relaxed);
-        self.recent[calls as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
-        self.total.store(self.total.load(Ordering::Relaxed) + nanoseconds, Ordering::Relaxed);
-        self.longest.fetch_max(nanoseconds, Ordering::Relaxed);
-        self.calls.store(calls + 1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn calls(&self) -> u64 {
-        self.calls.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn total(&self) -> Duration {
-        Duration::from_nanos(self.total.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn longest(&self) -> Duration {
-        Duration::from_nanos(self.longest.load(Ordering::Relaxed))
-    }
-
-    /// The duration that 95 of 100 recent calls did not exceed.
-    pub(crate) fn p95(&self) -> Duration {
-        let known = (self.calls() as usize).min(RECENT_CALLS);
-        let mut recent: Vec<_> = self.recent[..known].iter().map(|recent| recent.load(Ordering::Relaxed)).collect();
-        recent.sort_unstable();
-        Duration::from_nanos(recent.get((known * 95).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0))
-    }
-}
-
-/// The tagged systems of a world, in the order of their first run.
-#[derive(Default)]
-pub(crate) struct SystemTimings(Mutex<Vec<Arc<SystemTiming>>>);
-
-impl SystemTimings {
-    pub(crate) fn list(&self, system: Arc<SystemTiming>) {
-        self.all().push(system);
-    }
-
-    pub(crate) fn all(&self) -> MutexGuard<'_, Vec<Arc<SystemTiming>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -185,16 +107,20 @@ pub(crate) fn enter(entered: Entered) {
 }
 
 /// Restores the context that this thread had when the scope was opened, also when the system panics.
-pub(crate) struct SystemScope(Option<Entered>);
+pub(crate) struct SystemScope {
+    before: Option<Entered>,
+    _running: Running,
+}
 
 impl SystemScope {
-    pub(crate) fn open() -> Self {
-        Self(ENTERED.take())
+    /// To be opened around a run of `system`.
+    pub(crate) fn open(system: Arc<SystemTiming>) -> Self {
+        Self { before: ENTERED.take(), _running: Running::enter(system) }
     }
 }
 
 impl Drop for SystemScope {
     fn drop(&mut self) {
-        ENTERED.set(self.0.take());
+        ENTERED.set(self.before.take());
     }
 }

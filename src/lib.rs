@@ -36,16 +36,20 @@ mod plugin;
 mod pool;
 #[expect(unsafe_code, reason = "the contract with the ECS: rows are visited from several threads")]
 mod query;
+mod record;
 #[expect(unsafe_code, reason = "a system parameter that claims access and uses none")]
 mod schedule;
 mod settings;
 mod sync;
 pub mod topology;
 
-pub use diagnostics::{AffinityDiagnostics, SystemDiagnostics, WorkerDiagnostics};
+pub use diagnostics::{
+    AffinityDiagnostics, AffinityTimeline, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
+};
 pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
+pub use record::{FrameSpan, Span, SpanKind};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
 
@@ -53,7 +57,7 @@ pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
 pub mod prelude {
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool,
-        AffinitySettings, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport, SchedulerMode, Scope,
-        Worker, WorkerCount,
+        AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport,
+        SchedulerMode, Scope, Worker, WorkerCount,
     };
 }

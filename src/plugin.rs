@@ -1,13 +1,13 @@
 //! [`AffinityParallelPlugin`]: the one line to add.
 
 use bevy::{
-    app::{App, First, Last, Plugin},
+    app::{App, First, Plugin},
     prelude::{Commands, Res},
 };
 
 use crate::{
     context::WorldContext,
-    diagnostics::{AffinityDiagnostics, pull_diagnostics},
+    diagnostics,
     pool::AffinityPool,
     schedule::run_tagged_schedules_alone,
     settings::{AffinitySettings, SchedulerMode},
@@ -15,8 +15,8 @@ use crate::{
 
 /// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step gang.
 ///
-/// Brings the resources [`AffinitySettings`], [`SchedulerMode`] (both kept if they are there already), [`AffinityPool`] and
-/// [`AffinityDiagnostics`]. Its order among other plugins does not matter.
+/// Brings the resources [`AffinitySettings`], [`SchedulerMode`] (both kept if they are there already), [`AffinityPool`],
+/// [`AffinityDiagnostics`](crate::AffinityDiagnostics) and [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins does not matter.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -33,7 +33,6 @@ impl Plugin for AffinityParallelPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<AffinitySettings>()
             .init_resource::<SchedulerMode>()
-            .init_resource::<AffinityDiagnostics>()
             .register_type::<AffinitySettings>()
             .register_type::<SchedulerMode>()
             // Every tagged system reads these; whoever writes them is not in conflict with the simulation.
@@ -44,8 +43,8 @@ impl Plugin for AffinityParallelPlugin {
         let context = WorldContext::new(settings);
         app.insert_resource(context.current().pool.clone())
             .insert_resource(context)
-            .add_systems(First, (run_tagged_schedules_alone, follow_settings))
-            .add_systems(Last, pull_diagnostics);
+            .add_systems(First, (run_tagged_schedules_alone, follow_settings));
+        diagnostics::plugin(app);
     }
 }
 

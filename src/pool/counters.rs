@@ -2,9 +2,11 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
     time::Duration,
 };
+
+use super::round::Stint;
 
 /// Counters of one worker.
 ///
@@ -21,6 +23,32 @@ pub(crate) struct WorkerCounters {
     began: AtomicU64,
     last_own: AtomicU64,
     ended: AtomicU64,
+    /// For how long the leader had nothing to do in the last call for its own index.
+    last_idle: AtomicU64,
+    /// What the worker had done when its last span was recorded.
+    pub(super) recorded: Marks,
+    /// The leader's alone: the recording in which that was.
+    pub(super) recorded_in: AtomicU32,
+}
+
+/// How many rows a worker swept, and how many of them on the core that swept them last time.
+#[derive(Default)]
+pub(crate) struct SweptRows {
+    all: AtomicU64,
+    same_core: AtomicU64,
+}
+
+impl SweptRows {
+    /// To be called by the thread that runs the worker's index, of which there is one at a time: plain loads and stores do.
+    pub(crate) fn add(&self, all: u64, same_core: u64) {
+        add(&self.all, all);
+        add(&self.same_core, same_core);
+    }
+
+    /// All rows and those swept on the same core as last time.
+    pub(crate) fn read(&self) -> (u64, u64) {
+        (self.all.load(Ordering::Relaxed), self.same_core.load(Ordering::Relaxed))
+    }
 }
 
 /// What one worker did since its pool was made.
@@ -36,6 +64,39 @@ pub struct WorkerTimes {
     pub taken_over: u64,
 }
 
+/// What a worker has done so far, in counters that go on from one recording to the next.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Done {
+    pub(super) rows: u64,
+    pub(super) jobs_taken: u64,
+    pub(super) joins_published: u64,
+}
+
+/// The last [`Done`] that was recorded: the leader's alone.
+#[derive(Default)]
+pub(super) struct Marks {
+    rows: AtomicU64,
+    jobs_taken: AtomicU64,
+    joins_published: AtomicU64,
+}
+
+impl Marks {
+    /// Replaces what was recorded; returns by how much that is more.
+    pub(super) fn advance(&self, done: Done) -> Done {
+        let advance = |mark: &AtomicU64, count: u64| {
+            let before = mark.load(Ordering::Relaxed);
+            mark.store(count, Ordering::Relaxed);
+            count.saturating_sub(before)
+        };
+        Done {
+            rows: advance(&self.rows, done.rows),
+            jobs_taken: advance(&self.jobs_taken, done.jobs_taken),
+            joins_published: advance(&self.joins_published, done.joins_published),
+        }
+    }
+}
+
+#[inline]
 fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
 }
@@ -51,6 +112,7 @@ impl WorkerCounters {
         if own {
             self.began.store(call.start, Ordering::Relaxed);
             self.last_own.store(busy, Ordering::Relaxed);
+            self.last_idle.store(idle, Ordering::Relaxed);
         } else {
             add(&self.taken, 1);
         }
@@ -62,10 +124,10 @@ impl WorkerCounters {
 
     /// Records the call that a worker made in the round `round`.
     #[inline]
-    pub(super) fn record_stint(&self, stint: Range<u64>, round: Range<u64>) {
-        add(&self.busy, stint.end - stint.start);
+    pub(super) fn record_stint(&self, stint: Stint, round: Range<u64>) {
+        add(&self.busy, (stint.ended - stint.began).saturating_sub(stint.idle));
         add(&self.rounds, 1);
-        add(&self.wait, stint.start.saturating_sub(round.start) + (round.end - stint.end));
+        add(&self.wait, stint.began.saturating_sub(round.start) + stint.idle + (round.end - stint.ended));
     }
 
     /// Adds what the leader waited until the round was over.
@@ -76,6 +138,13 @@ impl WorkerCounters {
     /// From the leader's first call in a round to its last.
     pub(super) fn led(&self) -> Range<u64> {
         self.began.load(Ordering::Relaxed)..self.ended.load(Ordering::Relaxed)
+    }
+
+    /// The leader's last call for its own index.
+    pub(super) fn led_own(&self) -> Stint {
+        let [began, busy, idle] =
+            [&self.began, &self.last_own, &self.last_idle].map(|value| value.load(Ordering::Relaxed));
+        Stint { began, ended: began + busy + idle, idle, core: 0 }
     }
 
     /// How long the last call for its own index kept it busy, in nanoseconds.

@@ -8,6 +8,7 @@ mod gang;
 mod heartbeat;
 mod parker;
 mod per_worker;
+mod recording;
 mod round;
 mod spin;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use heartbeat::Scope;
 pub use per_worker::PerWorker;
 
 pub(crate) use clock::now;
+pub(crate) use counters::SweptRows;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -31,6 +33,7 @@ use crossbeam_utils::CachePadded;
 use log::warn;
 
 use crate::{
+    record::{Recorder, SpanKind},
     settings::{AffinitySettings, Pinning, WorkerCount},
     sync::{Mutex, lock},
     topology::{CoreId, Topology, current_core},
@@ -39,7 +42,7 @@ use batch::Exchange;
 use counters::WorkerCounters;
 use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned, leave_workers_cores};
 use heartbeat::{Desk, Session, on_the_spot};
-use round::drop_or_abort;
+use round::{Stint, drop_or_abort};
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]: worker 0 may run on core 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +95,9 @@ pub struct AffinityPool {
     seats: Arc<[SharedSeat]>,
     counters: Arc<[CachePadded<WorkerCounters>]>,
     desks: Arc<[CachePadded<Desk>]>,
+    /// By worker.
+    pub(crate) swept: Arc<[CachePadded<SweptRows>]>,
+    recorder: Arc<Recorder>,
     heartbeat: Duration,
     spin: Duration,
     pinning: Pinning,
@@ -104,6 +110,11 @@ impl AffinityPool {
     /// A pool as `settings` says. Starts the threads that are missing; if that fails there are fewer [workers](Self::workers),
     /// and one warning.
     pub fn new(settings: &AffinitySettings) -> Self {
+        Self::recorded(settings, Arc::default())
+    }
+
+    /// A pool that leaves the spans of its rounds with `recorder`.
+    pub(crate) fn recorded(settings: &AffinitySettings, recorder: Arc<Recorder>) -> Self {
         let cores = Topology::get().parallelism();
         let wanted = wanted_workers(settings.workers, cores);
         let gang = Gang::shared();
@@ -114,6 +125,8 @@ impl AffinityPool {
             seats,
             counters: (0..workers).map(|_| CachePadded::default()).collect(),
             desks: (0..workers).map(|_| CachePadded::new(Desk::new())).collect(),
+            swept: (0..workers).map(|_| CachePadded::default()).collect(),
+            recorder,
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
             pinning: settings.pinning,
@@ -135,7 +148,7 @@ impl AffinityPool {
     /// With the payload of the first call that panicked, after all others have finished. The pool can be used on. A payload
     /// that panics while it is dropped aborts the process.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
-        self.round(move |worker| {
+        self.round(SpanKind::Share, move |worker| {
             f(worker);
             0
         });
@@ -171,7 +184,7 @@ impl AffinityPool {
         let session = Session::new(&self.desks, self.heartbeat, self.spin);
         let root = Mutex::new(Some(f));
         let result = Mutex::new(None);
-        self.round(|worker| match worker.index() {
+        self.round(SpanKind::Session, |worker| match worker.index() {
             0 => {
                 let Some(root) = lock(&root).take() else { return 0 };
                 let (outcome, idle) = session.lead(root);
@@ -218,7 +231,7 @@ impl AffinityPool {
             let mut answered = lock(&answers[inbox]);
             exchange.follow(inbox, |number, argument| answered.push((number, function(argument))))
         };
-        self.round(|worker| match worker.index() {
+        self.round(SpanKind::Batches, |worker| match worker.index() {
             0 => {
                 let caller = lock(&caller).take().expect("a round calls index 0 once");
                 *lock(&result) = Some(exchange.lead(caller));
@@ -232,28 +245,29 @@ impl AffinityPool {
     }
 
     /// [`run`](Self::run) for a closure that returns for how many nanoseconds of the call it had nothing to do.
-    fn round(&self, f: impl Fn(Worker) -> u64 + Sync) {
+    fn round(&self, kind: SpanKind, f: impl Fn(Worker) -> u64 + Sync) {
         if self.seats.is_empty() || identity().is_some() {
-            return self.run_inline(&f);
+            return self.run_inline(kind, &f);
         }
         let Some(mut lead) = self.gang.board.try_lead() else {
-            return self.run_inline(&f);
+            return self.run_inline(kind, &f);
         };
+        let recorded = self.recorded_as(kind);
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &***seat);
             // By value: the workers find the closure and all it holds in one place.
-            lead.round(seats, self.spin, &move |index| self.call(&f, WorkerIndex(index)))
+            lead.round(seats, self.spin, &move |index| self.call(&f, WorkerIndex(index), recorded))
         };
         if round.is_ok() {
-            self.record_round();
+            self.record_round(recorded);
         }
         drop(lead);
         round.unwrap_or_else(|payload| resume_unwind(payload));
     }
 
     /// Calls `f` for one index and notes when, on the account of the thread that ran it.
-    fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex) {
+    fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, recorded: Option<SpanKind>) {
         keep_pinned(self.pinning);
         let Some(me) = identity() else {
             f(Worker { index, core: None });
@@ -262,21 +276,28 @@ impl AffinityPool {
         let own = me.index == index;
         let began = now();
         let idle = f(Worker { index, core: me.core.filter(|_| own) });
+        let ended = now();
         match me.index {
-            WorkerIndex::LEADER => self.counters[0].record_led(began..now(), idle, own),
+            WorkerIndex::LEADER => {
+                self.counters[0].record_led(began..ended, idle, own);
+                if let (Some(kind), false) = (recorded, own) {
+                    self.record_taken_over(kind, index, began..ended);
+                }
+            }
             WorkerIndex(worker) => {
-                // As if it had started that much later: what is not busy is waiting.
-                self.seats[worker - 1].stint.set(began + idle..now());
+                let core =
+                    recorded.and_then(|_| me.core.or_else(current_core)).map_or(0, |core| core.index() as u64 + 1);
+                self.seats[worker - 1].stint.set(Stint { began, ended, idle, core });
             }
         }
     }
 
     /// Adds what each worker did in the round that just ended to its counters.
-    fn record_round(&self) {
+    fn record_round(&self, recorded: Option<SpanKind>) {
         let leader = &self.counters[WorkerIndex::LEADER.0];
         let stints = self.seats.iter().map(|seat| seat.stint.get());
         let led = leader.led();
-        let round = led.start..stints.clone().flatten().fold(led.end, |end, stint| end.max(stint.end));
+        let round = led.start..stints.clone().flatten().fold(led.end, |end, stint| end.max(stint.ended));
         leader.record_led_wait(round.end);
         let mut complete = true;
         for (counters, stint) in self.counters[1..].iter().zip(stints) {
@@ -285,6 +306,9 @@ impl AffinityPool {
                 None => complete = false,
             }
         }
+        if let Some(kind) = recorded {
+            self.record_spans(kind, round);
+        }
         if !complete && self.pinning == Pinning::Core {
             leave_workers_cores(self.workers());
         }
@@ -292,8 +316,9 @@ impl AffinityPool {
 
     /// Calls all indices on this thread, with the promises of a round. Inside another round nothing is recorded: that round's time
     /// includes it.
-    fn run_inline(&self, f: &(impl Fn(Worker) -> u64 + Sync)) {
+    fn run_inline(&self, kind: SpanKind, f: &(impl Fn(Worker) -> u64 + Sync)) {
         let nested = identity().is_some();
+        let recorded = if nested { None } else { self.recorded_as(kind) };
         let _leader = LeaderGuard::enter();
         let mut first = None;
         for index in (0..self.workers()).map(WorkerIndex) {
@@ -301,7 +326,7 @@ impl AffinityPool {
                 if nested {
                     f(Worker { index, core: None });
                 } else {
-                    self.call(f, index);
+                    self.call(f, index, recorded);
                 }
             };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
@@ -311,8 +336,10 @@ impl AffinityPool {
                 }
             }
         }
-        if let Some(payload) = first {
-            resume_unwind(payload);
+        match (first, recorded) {
+            (Some(payload), _) => resume_unwind(payload),
+            (None, Some(kind)) => self.record_own_span(kind),
+            (None, None) => {}
         }
     }
 

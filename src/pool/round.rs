@@ -3,7 +3,6 @@
 
 use std::{
     any::Any,
-    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Duration,
 };
@@ -70,30 +69,50 @@ pub(crate) struct Seat {
     /// The last round that the worker finished.
     arrived: AtomicEpoch,
     /// Beside `arrived`, which the leader looks at anyway.
-    pub(super) stint: Stint,
+    pub(super) stint: LastStint,
     parker: Parker,
 }
 
-/// When the closure that a worker ran in the last round began and ended (0 if the leader ran the worker's index). Relaxed: ordered by
-/// the arrival that follows.
+/// What a worker did in one round. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stint {
-    began: AtomicU64,
-    ended: AtomicU64,
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
+    /// For how long in between it had nothing to do.
+    pub(crate) idle: u64,
+    /// The core it ran on, plus one; 0 if it did not look.
+    pub(crate) core: u64,
 }
 
-impl Stint {
-    pub(super) fn set(&self, stint: Range<u64>) {
-        self.began.store(stint.start, Ordering::Relaxed);
-        self.ended.store(stint.end, Ordering::Relaxed);
+/// A worker's stint in the last round; nothing if the leader ran its index. Relaxed: ordered by the arrival that follows.
+pub(crate) struct LastStint {
+    began: AtomicU64,
+    ended: AtomicU64,
+    idle: AtomicU64,
+    core: AtomicU64,
+}
+
+impl LastStint {
+    fn new() -> Self {
+        let [began, ended, idle, core] = [0; 4].map(AtomicU64::new);
+        Self { began, ended, idle, core }
+    }
+
+    pub(super) fn set(&self, stint: Stint) {
+        self.began.store(stint.began, Ordering::Relaxed);
+        self.ended.store(stint.ended, Ordering::Relaxed);
+        self.idle.store(stint.idle, Ordering::Relaxed);
+        self.core.store(stint.core, Ordering::Relaxed);
     }
 
     fn clear(&self) {
         self.ended.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn get(&self) -> Option<Range<u64>> {
-        let ended = self.ended.load(Ordering::Relaxed);
-        (ended > 0).then(|| self.began.load(Ordering::Relaxed)..ended)
+    pub(super) fn get(&self) -> Option<Stint> {
+        let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let ended = read(&self.ended);
+        (ended > 0).then(|| Stint { began: read(&self.began), ended, idle: read(&self.idle), core: read(&self.core) })
     }
 }
 
@@ -178,7 +197,7 @@ impl Seat {
         Self {
             claimed: CachePadded::new(AtomicEpoch::new()),
             arrived: AtomicEpoch::new(),
-            stint: Stint { began: AtomicU64::new(0), ended: AtomicU64::new(0) },
+            stint: LastStint::new(),
             parker: Parker::new(),
         }
     }

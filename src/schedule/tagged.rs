@@ -1,6 +1,6 @@
 //! What runs around a tagged system: entering the context before, timing it after.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use bevy::{
     ecs::{
@@ -13,8 +13,9 @@ use bevy::{
 };
 
 use crate::{
-    context::{Entered, SystemScope, SystemTiming, WorldContext, enter as enter_context, with_entered},
+    context::{Entered, SystemScope, WorldContext, enter as enter_context, with_entered},
     pool::now,
+    record::SystemTiming,
     settings::{AffinitySettings, SchedulerMode},
 };
 
@@ -29,7 +30,9 @@ pub(super) fn enter(
 ) {
     // Without the plugin a tagged system is an ordinary one: its queries say so when they are iterated.
     if let (Some(mode), Some(settings), Some(world_context)) = (mode, settings, world_context) {
-        enter_context(Entered { mode: *mode, context: world_context.for_settings(&settings) });
+        let context = world_context.for_settings(&settings);
+        context.systems.list_running();
+        enter_context(Entered { mode: *mode, context });
     }
 }
 
@@ -65,24 +68,20 @@ unsafe impl SystemParam for Exclusive {
 /// Runs a tagged system in a scope of its own and records how long it took.
 pub(super) struct Tagged {
     timing: Arc<SystemTiming>,
-    listed: bool,
 }
 
 impl Tagged {
     pub(super) fn new(name: String) -> Self {
-        Self { timing: Arc::new(SystemTiming::new(name)), listed: false }
+        Self { timing: Arc::new(SystemTiming::new(name)) }
     }
 
-    fn record(&mut self, nanoseconds: u64) {
-        self.timing.record(nanoseconds);
-        if !self.listed {
-            with_entered(|entered| {
-                if let Some(entered) = entered {
-                    entered.context.systems.list(self.timing.clone());
-                    self.listed = true;
-                }
-            });
-        }
+    fn record(&self, run: Range<u64>) {
+        self.timing.record(run.end - run.start);
+        with_entered(|entered| {
+            if let Some(entered) = entered {
+                entered.context.record_system(&self.timing, run);
+            }
+        });
     }
 }
 
@@ -95,10 +94,10 @@ impl<S: System<In = (), Out = ()>> Adapt<S> for Tagged {
         input: (),
         run_system: impl FnOnce(SystemIn<'_, S>) -> Result<(), RunSystemError>,
     ) -> Result<(), RunSystemError> {
-        let _scope = SystemScope::open();
+        let _scope = SystemScope::open(self.timing.clone());
         let began = now();
         let result = run_system(input);
-        self.record(now() - began);
+        self.record(began..now());
         result
     }
 }

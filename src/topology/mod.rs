@@ -105,7 +105,8 @@ impl Topology {
         self.cores.iter().filter(|other| Some(other.cache_domain) == domain).map(|other| other.id).collect()
     }
 
-    fn find(&self, id: CoreId) -> Option<&Core> {
+    /// What is known of `id`; `None` if it is none of ours.
+    pub fn find(&self, id: CoreId) -> Option<&Core> {
         self.cores.iter().find(|core| core.id == id)
     }
 

@@ -1,0 +1,201 @@
+//! What the gang did: pulled from the workers' own counters once a frame.
+
+mod frame;
+mod modes;
+mod shares;
+mod store;
+mod systems;
+mod timeline;
+
+pub use modes::ModeDiagnostics;
+pub use shares::WorkerShares;
+pub use store::paths;
+pub use systems::SystemDiagnostics;
+pub use timeline::AffinityTimeline;
+
+use std::time::Duration;
+
+use bevy::prelude::{App, First, IntoScheduleConfigs, Last, Res, ResMut, Resource};
+
+use crate::{
+    context::{Context, WorldContext},
+    pool::{SweptRows, WorkerTimes, now},
+    record::{FrameSpan, Ring},
+    settings::SchedulerMode,
+    topology::{CoreId, Topology},
+};
+use modes::observe_mode;
+use shares::Window;
+
+/// Where the time of tagged systems goes, brought up to date at the end of each frame. Frames, modes and systems count from the app's start,
+/// workers and migrations from the last change of [`AffinitySettings`](crate::AffinitySettings); take differences for a stretch of time.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for worker in &diagnostics.workers {
+///         println!("worker {}: busy {:?}, waited {:?}", worker.index, worker.busy, worker.wait);
+///     }
+///     for mode in &diagnostics.modes {
+///         println!("{:?}: {:?} a frame, {:?} of it tagged", mode.mode, mode.frame_time, mode.tagged_time);
+///     }
+/// }
+/// # bevy::ecs::system::assert_is_system(report);
+/// ```
+#[derive(Resource, Clone, Debug)]
+pub struct AffinityDiagnostics {
+    /// Frames since the app started.
+    pub frames: u64,
+    /// The workers by index; the leader first.
+    pub workers: Vec<WorkerDiagnostics>,
+    /// The tagged systems that have run, in the order of their first run.
+    pub systems: Vec<SystemDiagnostics>,
+    /// Every mode that frames have run in, in the order of their first frame. Kept when the mode changes, for before and after.
+    pub modes: Vec<ModeDiagnostics>,
+    /// Rows that changed owner because tables grew, shrank or were cut anew.
+    pub migrated_rows: u64,
+    history: Ring<FrameSpan>,
+    window: Window,
+    /// When the frame began, when the one before began, and what all tagged systems had taken then, in nanoseconds; and their calls.
+    began: u64,
+    delta: u64,
+    tagged: u64,
+    calls: u64,
+}
+
+/// Frames in [`AffinityDiagnostics::history`]: some eight seconds at 60 a second. 36 KiB.
+const HISTORY_FRAMES: usize = 512;
+
+impl Default for AffinityDiagnostics {
+    fn default() -> Self {
+        Self {
+            frames: 0,
+            workers: Vec::new(),
+            systems: Vec::new(),
+            modes: Vec::new(),
+            migrated_rows: 0,
+            history: Ring::new(HISTORY_FRAMES),
+            window: Window::default(),
+            began: 0,
+            delta: 0,
+            tagged: 0,
+            calls: 0,
+        }
+    }
+}
+
+/// What one worker did.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WorkerDiagnostics {
+    /// The worker's index; 0 is the leader.
+    pub index: usize,
+    /// The core that is the worker's by topology: where it is pinned, if it is. `None` for the leader and for workers beyond the number of cores.
+    /// [`Topology::find`] tells what it shares with others.
+    pub core: Option<CoreId>,
+    /// Time inside closures.
+    pub busy: Duration,
+    /// Time in rounds outside closures: starting late, or waiting for others at the barrier.
+    pub wait: Duration,
+    /// Rounds taken part in.
+    pub rounds: u64,
+    /// Indices run for workers that did not start in time.
+    pub taken_over: u64,
+    /// Rows swept.
+    pub swept_rows: u64,
+    /// Rows swept by the worker that swept them last time, on the same core as then.
+    pub same_core_rows: u64,
+    /// Jobs taken from other workers in fork/join.
+    pub jobs_taken: u64,
+    /// Joins published for other workers in fork/join.
+    pub joins_published: u64,
+    /// How the last second of the worker was spent; refreshed some times a second.
+    pub recent: WorkerShares,
+}
+
+impl AffinityDiagnostics {
+    /// The share of rows that were swept on the core that swept them last time; `None` before any were.
+    pub fn same_core_share(&self) -> Option<f64> {
+        let sum = |rows: fn(&WorkerDiagnostics) -> u64| self.workers.iter().map(rows).sum::<u64>();
+        let swept = sum(|worker| worker.swept_rows);
+        (swept > 0).then(|| sum(|worker| worker.same_core_rows) as f64 / swept as f64)
+    }
+
+    /// How much busier than the mean the busiest worker was in the last second: 0 if all were as busy, 1 if it was twice as busy.
+    /// `None` if none was busy at all.
+    pub fn imbalance(&self) -> Option<f64> {
+        let busy = || self.workers.iter().map(|worker| worker.recent.busy);
+        let mean = busy().sum::<f64>() / self.workers.len().max(1) as f64;
+        (mean > 0.0).then(|| busy().fold(0.0, f64::max) / mean - 1.0)
+    }
+
+    /// The last 512 frames, the oldest first.
+    pub fn history(&self) -> impl DoubleEndedIterator<Item = &FrameSpan> + ExactSizeIterator {
+        self.history.values().iter()
+    }
+
+    /// What is known of `mode`, if frames have run in it.
+    pub fn mode(&self, mode: SchedulerMode) -> Option<&ModeDiagnostics> {
+        self.modes.iter().find(|known| known.mode == mode)
+    }
+
+    /// How many times faster a call of a tagged system was in `mode` than in [`SchedulerMode::Serial`], when both last ran; `None` until
+    /// both have.
+    pub fn speed_up(&self, mode: SchedulerMode) -> Option<f64> {
+        let call = |mode| self.mode(mode).map(|known| known.call_time.as_secs_f64()).filter(|&time| time > 0.0);
+        Some(call(SchedulerMode::Serial)? / call(mode)?)
+    }
+
+    fn pull(&mut self, context: &Context) {
+        self.migrated_rows = context.placement().migrated();
+        self.workers.resize_with(context.pool.workers(), WorkerDiagnostics::default);
+        let counted = context.pool.worker_times().zip(&*context.affinity);
+        for ((index, worker), (times, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
+            worker.pull(index, times, rows);
+        }
+        let jobs = context.pool.jobs_taken().zip(context.pool.joins_published());
+        for (worker, (taken, published)) in self.workers.iter_mut().zip(jobs) {
+            (worker.jobs_taken, worker.joins_published) = (taken, published);
+        }
+        self.window.observe(now(), &mut self.workers);
+        self.pull_systems(&context.systems.all());
+    }
+}
+
+impl WorkerDiagnostics {
+    fn pull(&mut self, index: usize, times: WorkerTimes, rows: &SweptRows) {
+        self.index = index;
+        self.core = Topology::get().cores.get(index).map(|core| core.id).filter(|_| index > 0);
+        WorkerTimes { busy: self.busy, wait: self.wait, rounds: self.rounds, taken_over: self.taken_over } = times;
+        (self.swept_rows, self.same_core_rows) = rows.read();
+    }
+}
+
+/// Brings diagnostics, timeline and Bevy's diagnostics up to date in every frame.
+pub(crate) fn plugin(app: &mut App) {
+    let recorder = app.world().resource::<WorldContext>().current().recorder.clone();
+    app.init_resource::<AffinityDiagnostics>()
+        .insert_resource(AffinityTimeline::new(recorder))
+        .add_systems(First, begin_frame)
+        .add_systems(Last, (end_frame, store::mirror).chain());
+}
+
+fn begin_frame(mut diagnostics: ResMut<AffinityDiagnostics>) {
+    diagnostics.begin_frame(now());
+}
+
+fn end_frame(
+    mut diagnostics: ResMut<AffinityDiagnostics>,
+    mut timeline: ResMut<AffinityTimeline>,
+    world_context: Res<WorldContext>,
+    mode: Res<SchedulerMode>,
+) {
+    let context = world_context.current();
+    diagnostics.frames += 1;
+    diagnostics.pull(&context);
+    let frame = diagnostics.end_frame(context.systems.take_extent(), *mode);
+    observe_mode(&mut diagnostics.modes, &frame);
+    timeline.take(&context.recorder, frame);
+}

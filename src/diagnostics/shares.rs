@@ -1,0 +1,117 @@
+//! How the last second of each worker was spent.
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::WorkerDiagnostics;
+
+/// Which share of a second a worker spent how; together they are 1, or 0 before there are numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WorkerShares {
+    /// Inside closures.
+    pub busy: f64,
+    /// In rounds outside closures.
+    pub wait: f64,
+    /// Outside rounds: spinning for the next one, or asleep. The leader runs everything else meanwhile.
+    pub idle: f64,
+}
+
+/// What workers had done at some moments of the last second.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window {
+    marks: VecDeque<Mark>,
+}
+
+#[derive(Clone, Debug)]
+struct Mark {
+    /// In nanoseconds of the pool's clock.
+    at: u64,
+    /// Busy and waiting time by worker.
+    times: Vec<(Duration, Duration)>,
+}
+
+/// Marks in a window, and nanoseconds between them: a second, looked at as often as one can read.
+const MARKS: usize = 9;
+const STEP: u64 = 125_000_000;
+
+impl Window {
+    /// Brings the shares of `workers` up to date, if it is time to.
+    pub(super) fn observe(&mut self, now: u64, workers: &mut [WorkerDiagnostics]) {
+        if self.marks.back().is_some_and(|last| !last.precedes(workers)) {
+            self.marks.clear();
+        }
+        if self.marks.back().is_some_and(|last| now - last.at < STEP) {
+            return;
+        }
+        if let Some(first) = self.marks.front() {
+            first.shares_until(now, workers);
+        }
+        self.mark(now, workers);
+    }
+
+    fn mark(&mut self, now: u64, workers: &[WorkerDiagnostics]) {
+        let recycled = if self.marks.len() == MARKS { self.marks.pop_front() } else { None };
+        let mut times = recycled.map_or_else(Vec::new, |mark| mark.times);
+        times.clear();
+        times.extend(workers.iter().map(|worker| (worker.busy, worker.wait)));
+        self.marks.push_back(Mark { at: now, times });
+    }
+}
+
+impl Mark {
+    /// Whether `workers` are the same workers, later: their counters start over when the settings change.
+    fn precedes(&self, workers: &[WorkerDiagnostics]) -> bool {
+        self.times.len() == workers.len()
+            && self.times.iter().zip(workers).all(|(times, worker)| times.0 <= worker.busy && times.1 <= worker.wait)
+    }
+
+    fn shares_until(&self, now: u64, workers: &mut [WorkerDiagnostics]) {
+        let elapsed = Duration::from_nanos(now - self.at).as_secs_f64();
+        for (worker, (busy, wait)) in workers.iter_mut().zip(&self.times) {
+            let share = |time: Duration| (time.as_secs_f64() / elapsed).min(1.0);
+            let (busy, wait) = (share(worker.busy - *busy), share(worker.wait - *wait));
+            worker.recent = WorkerShares { busy, wait, idle: (1.0 - busy - wait).max(0.0) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn workers(busy: u64, wait: u64) -> Vec<WorkerDiagnostics> {
+        let (busy, wait) = (Duration::from_nanos(busy), Duration::from_nanos(wait));
+        vec![WorkerDiagnostics { busy, wait, ..Default::default() }]
+    }
+
+    #[test]
+    fn shares_are_those_of_the_last_second() {
+        let mut window = Window::default();
+        let mut last = WorkerShares::default();
+        // Idle for two seconds, then busy for half of the time and waiting for a quarter of it.
+        for frame in 0..400_u64 {
+            let active = frame.saturating_sub(200) * 10 * MS;
+            let mut workers = workers(active / 2, active / 4);
+            workers[0].recent = last;
+            window.observe(frame * 10 * MS, &mut workers);
+            last = workers[0].recent;
+        }
+        assert!((last.busy - 0.5).abs() < 0.01 && (last.wait - 0.25).abs() < 0.01, "{last:?}");
+        assert!((last.idle - 0.25).abs() < 0.01, "{last:?}");
+        assert_eq!(window.marks.len(), MARKS);
+    }
+
+    #[test]
+    fn counters_that_start_over_start_a_new_window() {
+        let mut window = Window::default();
+        window.observe(0, &mut workers(500 * MS, 0));
+        window.observe(200 * MS, &mut workers(600 * MS, 0));
+        let mut fresh = workers(10 * MS, 0);
+        window.observe(400 * MS, &mut fresh);
+        assert_eq!(fresh[0].recent, WorkerShares::default());
+        window.observe(600 * MS, &mut workers(10 * MS, 0));
+        assert_eq!(window.marks.len(), 2);
+    }
+}

@@ -1,0 +1,129 @@
+//! The numbers in Bevy's [`DiagnosticsStore`].
+
+use bevy::{
+    diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore},
+    platform::time::Instant,
+    prelude::{Local, Res, ResMut},
+};
+
+use super::AffinityDiagnostics;
+
+/// Where the numbers are in Bevy's [`DiagnosticsStore`], if the app has one (`DefaultPlugins` bring it).
+///
+/// ```
+/// use bevy::{diagnostic::DiagnosticsStore, prelude::*};
+/// use bevy_affinity::{paths, prelude::*};
+///
+/// fn show(store: Res<DiagnosticsStore>) {
+///     if let Some(busy) = store.get(&paths::worker_busy(1)).and_then(|diagnostic| diagnostic.smoothed()) {
+///         println!("worker 1 is busy for {busy:.0} % of the time");
+///     }
+/// }
+/// # let mut app = App::new();
+/// # app.init_resource::<DiagnosticsStore>().add_plugins(AffinityParallelPlugin).add_systems(Update, show).update();
+/// ```
+pub mod paths {
+    use super::DiagnosticPath;
+
+    /// Milliseconds from one frame's begin to the next one's.
+    pub const FRAME: DiagnosticPath = DiagnosticPath::const_new("affinity/frame");
+    /// Milliseconds in tagged systems, each frame.
+    pub const TAGGED: DiagnosticPath = DiagnosticPath::const_new("affinity/tagged");
+    /// How much busier than the mean the busiest worker is, in percent.
+    pub const IMBALANCE: DiagnosticPath = DiagnosticPath::const_new("affinity/imbalance");
+    /// Rows swept on the core that swept them last time, in percent, since the settings changed last.
+    pub const SAME_CORE: DiagnosticPath = DiagnosticPath::const_new("affinity/same_core");
+    /// Rows that changed owner, since the settings changed last.
+    pub const MIGRATED_ROWS: DiagnosticPath = DiagnosticPath::const_new("affinity/migrated_rows");
+
+    /// How much of the last second a worker spent inside closures, in percent.
+    pub fn worker_busy(worker: usize) -> DiagnosticPath {
+        DiagnosticPath::new(format!("affinity/worker/{worker}/busy"))
+    }
+
+    /// How much of the last second a worker spent in rounds outside closures, in percent.
+    pub fn worker_wait(worker: usize) -> DiagnosticPath {
+        DiagnosticPath::new(format!("affinity/worker/{worker}/wait"))
+    }
+
+    /// How much of the last second a worker spent outside rounds, in percent.
+    pub fn worker_idle(worker: usize) -> DiagnosticPath {
+        DiagnosticPath::new(format!("affinity/worker/{worker}/idle"))
+    }
+
+    /// Milliseconds that a tagged system takes, on average over its recent runs. The name is the one in
+    /// [`SystemDiagnostics`](crate::SystemDiagnostics::name).
+    pub fn system(name: &str) -> DiagnosticPath {
+        DiagnosticPath::new(format!("affinity/system/{name}"))
+    }
+}
+
+/// The paths of what there is one of for each worker and each system: made once.
+#[derive(Default)]
+pub(super) struct Paths {
+    /// Busy, waiting and idle, by worker.
+    workers: Vec<[DiagnosticPath; 3]>,
+    systems: Vec<DiagnosticPath>,
+}
+
+impl Paths {
+    fn cover(&mut self, diagnostics: &AffinityDiagnostics) {
+        for worker in self.workers.len()..diagnostics.workers.len() {
+            self.workers.push([paths::worker_busy(worker), paths::worker_wait(worker), paths::worker_idle(worker)]);
+        }
+        let known = self.systems.len();
+        self.systems.extend(diagnostics.systems[known..].iter().map(|system| paths::system(&system.name)));
+    }
+}
+
+/// Copies the numbers to the store, if there is one.
+pub(super) fn mirror(
+    diagnostics: Res<AffinityDiagnostics>,
+    store: Option<ResMut<DiagnosticsStore>>,
+    mut paths: Local<Paths>,
+) {
+    let Some(mut store) = store else { return };
+    paths.cover(&diagnostics);
+    let mut mirror = Mirror { store: &mut store, time: Instant::now() };
+    mirror.add_totals(&diagnostics);
+    for (worker, paths) in diagnostics.workers.iter().zip(&paths.workers) {
+        let recent = worker.recent;
+        for (path, share) in paths.iter().zip([recent.busy, recent.wait, recent.idle]) {
+            mirror.add(path, "%", share * 100.0);
+        }
+    }
+    for (system, path) in diagnostics.systems.iter().zip(&paths.systems) {
+        mirror.add(path, "ms", system.recent_mean.as_secs_f64() * 1e3);
+    }
+}
+
+/// The store and the time of the measurements that are added to it.
+struct Mirror<'a> {
+    store: &'a mut DiagnosticsStore,
+    time: Instant,
+}
+
+impl Mirror<'_> {
+    fn add_totals(&mut self, diagnostics: &AffinityDiagnostics) {
+        if let Some(frame) = diagnostics.history().next_back() {
+            self.add(&paths::FRAME, "ms", frame.delta().as_secs_f64() * 1e3);
+            self.add(&paths::TAGGED, "ms", frame.tagged_time().as_secs_f64() * 1e3);
+        }
+        if let Some(imbalance) = diagnostics.imbalance() {
+            self.add(&paths::IMBALANCE, "%", imbalance * 100.0);
+        }
+        if let Some(share) = diagnostics.same_core_share() {
+            self.add(&paths::SAME_CORE, "%", share * 100.0);
+        }
+        self.add(&paths::MIGRATED_ROWS, "", diagnostics.migrated_rows as f64);
+    }
+
+    fn add(&mut self, path: &DiagnosticPath, suffix: &'static str, value: f64) {
+        if self.store.get(path).is_none() {
+            self.store.add(Diagnostic::new(path.clone()).with_suffix(suffix));
+        }
+        if let Some(diagnostic) = self.store.get_mut(path).filter(|diagnostic| diagnostic.is_enabled) {
+            diagnostic.add_measurement(DiagnosticMeasurement { time: self.time, value });
+        }
+    }
+}

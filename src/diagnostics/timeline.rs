@@ -1,0 +1,127 @@
+//! [`AffinityTimeline`]: what every worker did when.
+
+use std::{ops::Range, sync::Arc};
+
+use bevy::prelude::Resource;
+
+use crate::{
+    pool::now,
+    record::{FrameSpan, Recorder, Ring, Span},
+};
+
+/// What every worker and every tagged system did in the last frames: bars to draw, or to write to a trace file.
+///
+/// Nothing is recorded until [`record`](Self::record) asks for it; then each round costs some dozens of nanoseconds for each worker more. The last 65,536
+/// spans and the last 1,024 frames are kept, in memory (8 MiB) that is allocated when recording is first asked for. Spans are added
+/// at the end of each frame.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Position(f32);
+///
+/// fn drive(mut cars: AffineQuery<&mut Position>) {
+///     cars.par_iter_mut().for_each(|mut position| position.0 += 1.0);
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins(AffinityParallelPlugin).add_systems(Update, drive.affine());
+/// app.world_mut().resource_mut::<AffinityTimeline>().record(true);
+/// app.update();
+/// let timeline = app.world().resource::<AffinityTimeline>();
+/// let frame = timeline.frames().next_back().expect("a frame was recorded");
+/// for span in timeline.spans_in(frame.begin..frame.end) {
+///     println!("worker {}: {:?} of system {:?} for {:?}", span.worker, span.kind, span.system, span.duration());
+/// }
+/// ```
+#[derive(Resource)]
+pub struct AffinityTimeline {
+    recorder: Arc<Recorder>,
+    spans: Ring<Span>,
+    frames: Ring<FrameSpan>,
+}
+
+/// Spans that are kept: three seconds of eight workers and twenty systems at 60 frames a second. 7 MiB.
+const SPANS: usize = 1 << 16;
+
+/// Frames that are kept. 72 KiB.
+const FRAMES: usize = 1 << 10;
+
+impl AffinityTimeline {
+    pub(super) fn new(recorder: Arc<Recorder>) -> Self {
+        Self { recorder, spans: Ring::default(), frames: Ring::default() }
+    }
+
+    /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the process started.
+    pub fn now() -> u64 {
+        now()
+    }
+
+    /// Starts or stops recording. What was recorded is kept.
+    pub fn record(&mut self, on: bool) {
+        if on {
+            self.spans.reserve(SPANS);
+            self.frames.reserve(FRAMES);
+            self.recorder.start();
+        } else {
+            self.recorder.stop();
+        }
+    }
+
+    /// Whether spans are recorded.
+    pub fn is_recording(&self) -> bool {
+        self.recorder.recording().is_on()
+    }
+
+    /// All spans, in the order in which they were recorded: a round's when it ended, a system's after its rounds.
+    pub fn spans(&self) -> impl DoubleEndedIterator<Item = &Span> + ExactSizeIterator {
+        self.spans.values().iter()
+    }
+
+    /// The spans of which a part lies in `window`, waiting at the barrier included, in the order in which they were recorded. Fast if the window is
+    /// among the last things recorded.
+    pub fn spans_in(&self, window: Range<u64>) -> impl Iterator<Item = &Span> {
+        let spans = self.spans.values();
+        // A span is recorded when it is over, so they are in the order of their ends.
+        let first = spans.partition_point(|span| span.released < window.start);
+        spans.range(first..).filter(move |span| span.called < window.end)
+    }
+
+    /// The frames that were recorded, the oldest first. Spans of the oldest ones may be gone.
+    pub fn frames(&self) -> impl DoubleEndedIterator<Item = &FrameSpan> + ExactSizeIterator {
+        self.frames.values().iter()
+    }
+
+    /// From the begin of the oldest span to the end of the newest; `None` if there are none.
+    pub fn extent(&self) -> Option<Range<u64>> {
+        let spans = self.spans.values();
+        Some(spans.front()?.called..spans.back()?.released)
+    }
+
+    /// Forgets everything that was recorded.
+    pub fn clear(&mut self) {
+        self.spans.clear();
+        self.frames.clear();
+    }
+
+    /// Takes what was recorded in `frame`.
+    pub(super) fn take(&mut self, recorder: &Recorder, frame: FrameSpan) {
+        let before = self.spans.values().len();
+        recorder.drain(|span| self.spans.push(span));
+        if self.is_recording() || self.spans.values().len() != before {
+            self.frames.push(frame);
+        }
+    }
+}
+
+impl std::fmt::Debug for AffinityTimeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AffinityTimeline")
+            .field("recording", &self.is_recording())
+            .field("spans", &self.spans.values().len())
+            .field("frames", &self.frames.values().len())
+            .finish()
+    }
+}

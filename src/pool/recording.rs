@@ -1,0 +1,95 @@
+//! Spans of rounds, while somebody records: written by the leader when a round is over, from what the workers left on their seats.
+
+use std::{ops::Range, sync::atomic::Ordering};
+
+use super::{
+    AffinityPool, WorkerIndex,
+    counters::{Done, WorkerCounters},
+    round::Stint,
+};
+use crate::{
+    record::{Span, SpanKind, SystemTiming, with_running},
+    topology::CoreId,
+};
+
+impl AffinityPool {
+    /// What the spans of a round that begins now are to be, if they are recorded.
+    #[inline]
+    pub(super) fn recorded_as(&self, kind: SpanKind) -> Option<SpanKind> {
+        let recording = self.recorder.recording();
+        if !recording.is_on() {
+            return None;
+        }
+        let recorded_in = &self.leader_counters().recorded_in;
+        if recorded_in.load(Ordering::Relaxed) != recording.number() {
+            recorded_in.store(recording.number(), Ordering::Relaxed);
+            // What was done before this recording belongs to no span of it.
+            (0..self.workers()).for_each(|worker| _ = self.newly_done(worker));
+        }
+        Some(kind)
+    }
+
+    /// Records what each worker did in `round`, which just ended.
+    #[cold]
+    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>) {
+        let own = self.own_span(kind);
+        self.recorder.write(|spans| {
+            // These were recorded before anyone knew when the round would end.
+            let taken_over = spans.newest_mut().take_while(|span| span.is_taken_over() && span.called == round.start);
+            taken_over.for_each(|span| span.released = round.end);
+            spans.push(Span { released: round.end, ..own });
+            for (worker, seat) in (1..).zip(&*self.seats) {
+                if let Some(stint) = seat.stint.get() {
+                    let core = stint.core.checked_sub(1).map(|core| CoreId(core as usize));
+                    let span = self.with_stint(Span { worker, share_of: worker, core, ..own }, stint);
+                    spans.push(Span { called: round.start, released: round.end, ..span });
+                }
+            }
+        });
+    }
+
+    /// Records that the leader alone ran all indices: the others have been recorded as taken over.
+    #[cold]
+    pub(super) fn record_own_span(&self, kind: SpanKind) {
+        let own = self.own_span(kind);
+        self.recorder.write(|spans| spans.push(own));
+    }
+
+    /// Records that the leader ran the index of another worker.
+    #[cold]
+    pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>) {
+        let called = self.leader_counters().led().start;
+        let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_system(), time) };
+        let Done { rows, .. } = self.newly_done(index.0);
+        self.recorder.write(|spans| spans.push(Span { rows, ..span }));
+    }
+
+    /// The leader's span for its own index.
+    fn own_span(&self, kind: SpanKind) -> Span {
+        let stint = self.leader_counters().led_own();
+        self.with_stint(Span::on_leader(kind, running_system(), stint.began..stint.ended), stint)
+    }
+
+    /// `span` with what its worker did in `stint`.
+    fn with_stint(&self, span: Span, stint: Stint) -> Span {
+        let Done { rows, jobs_taken, joins_published } = self.newly_done(span.worker);
+        Span { begin: stint.began, end: stint.ended, idle: stint.idle, rows, jobs_taken, joins_published, ..span }
+    }
+
+    /// What `worker` has done since it was last asked.
+    fn newly_done(&self, worker: usize) -> Done {
+        let desk = &self.desks[worker];
+        let (rows, _) = self.swept[worker].read();
+        let done = Done { rows, jobs_taken: desk.jobs_taken(), joins_published: desk.joins_published() };
+        self.counters[worker].recorded.advance(done)
+    }
+
+    fn leader_counters(&self) -> &WorkerCounters {
+        &self.counters[WorkerIndex::LEADER.0]
+    }
+}
+
+/// The tagged system that runs on this thread.
+fn running_system() -> Option<usize> {
+    with_running(|system| system.and_then(SystemTiming::index))
+}

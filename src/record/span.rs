@@ -1,0 +1,133 @@
+//! What is recorded.
+
+use std::{ops::Range, time::Duration};
+
+use crate::{
+    settings::SchedulerMode,
+    topology::{CoreId, current_core},
+};
+
+/// What a worker was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SpanKind {
+    /// A tagged system from its start to its end, on the leader. Rounds of the system lie inside; what they leave is serial.
+    System,
+    /// One worker's share of a lock-step round.
+    Share,
+    /// One worker's part in a session of fork/join.
+    Session,
+    /// One worker's part in batched calls.
+    Batches,
+}
+
+/// A stretch of time in which one worker did one thing. All times are in nanoseconds of [`AffinityTimeline::now`](crate::AffinityTimeline::now).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Span {
+    /// What the worker was doing.
+    pub kind: SpanKind,
+    /// Who did it; 0 is the leader.
+    pub worker: usize,
+    /// Whose share it was: another worker's if that one did not start in time. The worker itself otherwise.
+    pub share_of: usize,
+    /// The core it ran on: where the worker is pinned, else where it was at the end. `None` where the system does not tell.
+    pub core: Option<CoreId>,
+    /// The tagged system that it was done for, as an index into [`AffinityDiagnostics::systems`](crate::AffinityDiagnostics::systems). `None` for rounds
+    /// that were called outside of tagged systems.
+    pub system: Option<usize>,
+    /// When it began.
+    pub begin: u64,
+    /// When it ended.
+    pub end: u64,
+    /// When the round began, on the leader: from here to [`begin`](Self::begin) the worker was on its way. The span's own begin for a system.
+    pub called: u64,
+    /// When the last worker was done: from [`end`](Self::end) to here this one waited at the barrier, unless it took over the share of
+    /// another, which is a span of its own. The span's own end for a system.
+    pub released: u64,
+    /// Rows swept.
+    pub rows: u64,
+    /// For how long in fork/join or batched calls the worker had nothing to do, in nanoseconds; it is not known when.
+    pub idle: u64,
+    /// Jobs that it took from others in this session: promotions, seen from where they went.
+    pub jobs_taken: u64,
+    /// Joins that it published in this session.
+    pub joins_published: u64,
+}
+
+impl Span {
+    /// What the calling thread, which leads, did for `system`.
+    pub(crate) fn on_leader(kind: SpanKind, system: Option<usize>, time: Range<u64>) -> Self {
+        Self {
+            kind,
+            worker: 0,
+            share_of: 0,
+            core: current_core(),
+            system,
+            begin: time.start,
+            end: time.end,
+            called: time.start,
+            released: time.end,
+            rows: 0,
+            idle: 0,
+            jobs_taken: 0,
+            joins_published: 0,
+        }
+    }
+
+    /// How long it took.
+    pub fn duration(&self) -> Duration {
+        Duration::from_nanos(self.end.saturating_sub(self.begin))
+    }
+
+    /// Whether the leader ran the share of a worker that did not start in time.
+    pub fn is_taken_over(&self) -> bool {
+        self.share_of != self.worker
+    }
+
+    /// How long the worker waited at the barrier afterwards.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.released.saturating_sub(self.end))
+    }
+}
+
+/// One frame. All times are in nanoseconds of [`AffinityTimeline::now`](crate::AffinityTimeline::now).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrameSpan {
+    /// Counts from 1, as [`AffinityDiagnostics::frames`](crate::AffinityDiagnostics::frames).
+    pub number: u64,
+    /// When the main schedule began.
+    pub begin: u64,
+    /// When it ended. What is left until the next frame's begin is drawing, waiting for the display, and the like.
+    pub end: u64,
+    /// How long before [`begin`](Self::begin) the last frame began, as Bevy's `Time::delta`; 0 in the first frame.
+    pub delta: u64,
+    /// When the first tagged system of the frame began; [`begin`](Self::begin) if none ran.
+    pub tagged_begin: u64,
+    /// When the last tagged system ended; [`begin`](Self::begin) if none ran.
+    pub tagged_end: u64,
+    /// The durations of the frame's tagged systems together, in nanoseconds.
+    pub tagged: u64,
+    /// How often tagged systems ran.
+    pub calls: u64,
+    /// The mode in which the frame ended.
+    pub mode: SchedulerMode,
+}
+
+impl FrameSpan {
+    /// How long before it the last frame began, as Bevy's `Time::delta`.
+    pub fn delta(&self) -> Duration {
+        Duration::from_nanos(self.delta)
+    }
+
+    /// How long the main schedule took.
+    pub fn duration(&self) -> Duration {
+        Duration::from_nanos(self.end.saturating_sub(self.begin))
+    }
+
+    /// The durations of the frame's tagged systems together.
+    pub fn tagged_time(&self) -> Duration {
+        Duration::from_nanos(self.tagged)
+    }
+}
