@@ -104,7 +104,7 @@ impl AffinityTimeline {
     /// recorded there.
     pub fn imbalance_in(&self, window: Range<u64>) -> Option<f64> {
         let mut busy = Vec::new();
-        for span in self.spans_in(window).filter(|span| span.kind != SpanKind::System) {
+        for span in self.spans_in(window).filter(|span| !matches!(span.kind, SpanKind::System | SpanKind::Sweep)) {
             busy.resize(busy.len().max(span.worker + 1), 0);
             busy[span.worker] += span.end - span.begin - span.idle;
         }

@@ -163,9 +163,11 @@ impl<'a> Trace<'a> {
         };
         let kind = match span.kind {
             SpanKind::System => "system",
+            SpanKind::Sweep => "sweep",
             SpanKind::Share if span.is_taken_over() => "taken over",
             SpanKind::Share => "share",
             SpanKind::Session => "session",
+            SpanKind::Batches => "batches",
         };
         Event::slice(self.system_name(span).into(), kind, lane(span), span.begin..span.end, args)
     }

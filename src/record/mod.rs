@@ -9,7 +9,7 @@ mod system;
 
 pub(crate) use ring::Ring;
 pub use span::{FrameSpan, Span, SpanKind};
-pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, with_running};
+pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, running_index};
 
 use std::sync::{
     Mutex, PoisonError,

@@ -11,8 +11,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpanKind {
-    /// A tagged system from its start to its end, on the leader. Rounds of the system lie inside; what they leave is serial.
+    /// A tagged system from its start to its end, on the leader. Sweeps and rounds of the system lie inside; what they leave is serial.
     System,
+    /// A sweep that stayed on the leader, or that Bevy's own threads ran for it; inside the span of its system.
+    Sweep,
     /// One worker's share of a lock-step round.
     Share,
     /// One worker's part in a session of fork/join.

@@ -147,7 +147,7 @@ impl Drop for Running {
     }
 }
 
-/// Reads which tagged system runs on this thread, if one does.
-pub(crate) fn with_running<R>(read: impl FnOnce(Option<&SystemTiming>) -> R) -> R {
-    RUNNING.with_borrow(|running| read(running.as_deref()))
+/// The place of the tagged system that runs on this thread, if one does, among those of its world.
+pub(crate) fn running_index() -> Option<usize> {
+    RUNNING.with_borrow(|running| running.as_ref().and_then(|system| system.index()))
 }
