@@ -9,6 +9,8 @@ mod system;
 
 pub(crate) use ring::Ring;
 pub use span::{FrameSpan, Span, SpanKind};
+#[cfg(feature = "trace")]
+pub(crate) use system::running_name;
 pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, running_index};
 
 use std::sync::{
