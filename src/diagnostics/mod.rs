@@ -6,6 +6,8 @@ mod shares;
 mod store;
 mod systems;
 mod timeline;
+#[cfg(feature = "trace-file")]
+mod trace_file;
 
 pub use modes::ModeDiagnostics;
 pub use shares::WorkerShares;

@@ -41,7 +41,7 @@ impl AffinityDiagnostics {
 impl SystemDiagnostics {
     fn pull(&mut self, timing: &SystemTiming, with_recent: bool) {
         if self.name.is_empty() {
-            self.name.clone_from(&timing.name);
+            self.name = timing.name.as_ref().into();
         }
         self.calls = timing.calls();
         self.total = timing.total();

@@ -6,7 +6,7 @@ use bevy::prelude::Resource;
 
 use crate::{
     pool::now,
-    record::{FrameSpan, Recorder, Ring, Span},
+    record::{FrameSpan, Recorder, Ring, Span, SpanKind},
 };
 
 /// What every worker and every tagged system did in the last frames: bars to draw, or to write to a trace file.
@@ -98,6 +98,18 @@ impl AffinityTimeline {
     pub fn extent(&self) -> Option<Range<u64>> {
         let spans = self.spans.values();
         Some(spans.front()?.called..spans.back()?.released)
+    }
+
+    /// How much busier than the mean the busiest worker was in `window`: 0 if all were as busy, 1 if it was twice as busy. `None` if no round was
+    /// recorded there.
+    pub fn imbalance_in(&self, window: Range<u64>) -> Option<f64> {
+        let mut busy = Vec::new();
+        for span in self.spans_in(window).filter(|span| !matches!(span.kind, SpanKind::System | SpanKind::Sweep)) {
+            busy.resize(busy.len().max(span.worker + 1), 0);
+            busy[span.worker] += span.end - span.begin - span.idle;
+        }
+        let mean = busy.iter().sum::<u64>() as f64 / busy.len().max(1) as f64;
+        (mean > 0.0).then(|| busy.into_iter().max().unwrap_or(0) as f64 / mean - 1.0)
     }
 
     /// Forgets everything that was recorded.

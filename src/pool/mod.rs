@@ -13,6 +13,8 @@ mod round;
 mod spin;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "trace")]
+mod trace;
 
 pub use batch::BatchedCalls;
 pub use counters::WorkerTimes;
@@ -231,7 +233,7 @@ impl AffinityPool {
             let mut answered = lock(&answers[inbox]);
             exchange.follow(inbox, |number, argument| answered.push((number, function(argument))))
         };
-        self.round(SpanKind::Session, |worker| match worker.index() {
+        self.round(SpanKind::Batches, |worker| match worker.index() {
             0 => {
                 let caller = lock(&caller).take().expect("a round calls index 0 once");
                 *lock(&result) = Some(exchange.lead(caller));
@@ -246,6 +248,8 @@ impl AffinityPool {
 
     /// [`run`](Self::run) for a closure that returns for how many nanoseconds of the call it had nothing to do.
     fn round(&self, kind: SpanKind, f: impl Fn(Worker) -> u64 + Sync) {
+        #[cfg(feature = "trace")]
+        let f = trace::in_spans(f);
         if self.seats.is_empty() || identity().is_some() {
             return self.run_inline(kind, &f);
         }

@@ -8,7 +8,7 @@ use super::{
     round::Stint,
 };
 use crate::{
-    record::{Span, SpanKind, SystemTiming, with_running},
+    record::{Span, SpanKind, running_index},
     topology::CoreId,
 };
 
@@ -59,7 +59,7 @@ impl AffinityPool {
     #[cold]
     pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>) {
         let called = self.leader_counters().led().start;
-        let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_system(), time) };
+        let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_index(), time) };
         let Done { rows, .. } = self.newly_done(index.0);
         self.recorder.write(|spans| spans.push(Span { rows, ..span }));
     }
@@ -67,7 +67,7 @@ impl AffinityPool {
     /// The leader's span for its own index.
     fn own_span(&self, kind: SpanKind) -> Span {
         let stint = self.leader_counters().led_own();
-        self.with_stint(Span::on_leader(kind, running_system(), stint.began..stint.ended), stint)
+        self.with_stint(Span::on_leader(kind, running_index(), stint.began..stint.ended), stint)
     }
 
     /// `span` with what its worker did in `stint`.
@@ -87,9 +87,4 @@ impl AffinityPool {
     fn leader_counters(&self) -> &WorkerCounters {
         &self.counters[WorkerIndex::LEADER.0]
     }
-}
-
-/// The tagged system that runs on this thread.
-fn running_system() -> Option<usize> {
-    with_running(|system| system.and_then(SystemTiming::index))
 }

@@ -6,6 +6,7 @@ mod cost;
 mod matched;
 mod par_iter;
 mod parts;
+mod recorded;
 mod reduce;
 mod scatter;
 mod stretch;

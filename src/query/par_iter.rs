@@ -9,6 +9,7 @@ use bevy::{
 use super::{
     cost::RowCost,
     parts::{Route, for_each_part, learn_here},
+    recorded::SweepSpan,
     scatter::MailStore,
     sweep::Sweep,
 };
@@ -65,6 +66,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let Self { query, sweep, cost, .. } = self;
         match Route::choose(sweep.rows.total(), cost) {
             Route::Bevy if ComputeTaskPool::try_get().is_some() => {
+                let _span = SweepSpan::begin(&sweep.rows);
                 let (init, f) = (&init, &f);
                 query.par_iter_inner().for_each_init(init, |local, item| f(local, item));
             }

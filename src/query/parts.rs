@@ -13,6 +13,7 @@ use log::warn;
 
 use super::{
     cost::RowCost,
+    recorded::SweepSpan,
     stretch::{Line, Stretch, on_heartbeat},
     sweep::Rows,
 };
@@ -183,7 +184,10 @@ fn for_each_owned(
 pub(super) fn for_each_part(route: &Route, rows: &Rows<'_, '_>, cost: &RowCost, body: impl Fn(Part<'_, '_>) + Sync) {
     match route {
         Route::Here => learn_here(rows, cost, || body(Part::whole())),
-        Route::Bevy => on_compute_threads(&body),
+        Route::Bevy => {
+            let _span = SweepSpan::begin(rows);
+            on_compute_threads(&body);
+        }
         Route::Gang(context) => {
             let mut placement = context.placement();
             place(&mut placement, rows, cost.grain());
@@ -220,6 +224,7 @@ pub(super) fn on_gang(context: &Context, placement: &Placement, body: impl Fn(Pa
 /// Runs `body` on this thread and times it now and then, so that a later call may go parallel.
 #[inline]
 pub(super) fn learn_here(rows: &Rows<'_, '_>, cost: &RowCost, body: impl FnOnce()) {
+    let _span = SweepSpan::begin(rows);
     if !cost.is_due() {
         return body();
     }

@@ -9,7 +9,9 @@ mod system;
 
 pub(crate) use ring::Ring;
 pub use span::{FrameSpan, Span, SpanKind};
-pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, with_running};
+#[cfg(feature = "trace")]
+pub(crate) use system::running_name;
+pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, running_index};
 
 use std::sync::{
     Mutex, PoisonError,

@@ -11,12 +11,16 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpanKind {
-    /// A tagged system from its start to its end, on the leader. Rounds of the system lie inside; what they leave is serial.
+    /// A tagged system from its start to its end, on the leader. Sweeps and rounds of the system lie inside; what they leave is serial.
     System,
+    /// A sweep that stayed on the leader, or that Bevy's own threads ran for it; inside the span of its system.
+    Sweep,
     /// One worker's share of a lock-step round.
     Share,
-    /// One worker's part in a session of fork/join, or of batched calls.
+    /// One worker's part in a session of fork/join.
     Session,
+    /// One worker's part in batched calls.
+    Batches,
 }
 
 /// A stretch of time in which one worker did one thing. All times are in nanoseconds of [`AffinityTimeline::now`](crate::AffinityTimeline::now).
@@ -45,7 +49,7 @@ pub struct Span {
     pub released: u64,
     /// Rows swept.
     pub rows: u64,
-    /// For how long in this session the worker had no job, in nanoseconds; it cannot be told when.
+    /// For how long in fork/join or batched calls the worker had nothing to do, in nanoseconds; it is not known when.
     pub idle: u64,
     /// Jobs that it took from others in this session: promotions, seen from where they went.
     pub jobs_taken: u64,

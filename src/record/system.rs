@@ -12,7 +12,7 @@ use std::{
 
 /// How often a tagged system ran and how long it took. Written by the thread that runs the system, read by the diagnostics.
 pub(crate) struct SystemTiming {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// Its place among the [`SystemTimings`] of its world.
     index: OnceLock<usize>,
     calls: AtomicU64,
@@ -36,7 +36,7 @@ pub(crate) struct Recent {
 impl SystemTiming {
     pub(crate) fn new(name: String) -> Self {
         Self {
-            name,
+            name: name.into(),
             index: OnceLock::new(),
             calls: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -147,7 +147,13 @@ impl Drop for Running {
     }
 }
 
-/// Reads which tagged system runs on this thread, if one does.
-pub(crate) fn with_running<R>(read: impl FnOnce(Option<&SystemTiming>) -> R) -> R {
-    RUNNING.with_borrow(|running| read(running.as_deref()))
+/// The place of the tagged system that runs on this thread, if one does, among those of its world.
+pub(crate) fn running_index() -> Option<usize> {
+    RUNNING.with_borrow(|running| running.as_ref().and_then(|system| system.index()))
+}
+
+/// The name of the tagged system that runs on this thread, if one does.
+#[cfg(feature = "trace")]
+pub(crate) fn running_name() -> Option<Arc<str>> {
+    RUNNING.with_borrow(|running| running.as_ref().map(|system| system.name.clone()))
 }

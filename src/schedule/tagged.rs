@@ -94,6 +94,8 @@ impl<S: System<In = (), Out = ()>> Adapt<S> for Tagged {
         input: (),
         run_system: impl FnOnce(SystemIn<'_, S>) -> Result<(), RunSystemError>,
     ) -> Result<(), RunSystemError> {
+        #[cfg(feature = "trace")]
+        let _span = tracing::info_span!("affine_system", name = &*self.timing.name).entered();
         let _scope = SystemScope::open(self.timing.clone());
         let began = now();
         let result = run_system(input);

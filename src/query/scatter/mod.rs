@@ -19,6 +19,7 @@ use super::{
     cost::RowCost,
     par_iter::AffineParIter,
     parts::{Division, Part, Route, compute_threads, learn_here, led_rows, on_compute_threads, on_gang, place},
+    recorded::SweepSpan,
     stretch::{Line, on_heartbeat},
     sweep::{Rows, Sweep},
 };
@@ -185,6 +186,7 @@ where
                 deliver(Part::whole());
             }),
             Route::Bevy => {
+                let _span = SweepSpan::begin(&self.senders.rows);
                 on_compute_threads(&post);
                 on_compute_threads(&deliver);
             }

@@ -1,0 +1,206 @@
+//! The timeline as a file of trace events, which [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open.
+
+use std::{
+    borrow::Cow,
+    io::{self, BufWriter, Write},
+    ops::Range,
+};
+
+use serde::{Serialize, Serializer};
+
+use super::{AffinityDiagnostics, AffinityTimeline};
+use crate::{
+    record::{FrameSpan, Span, SpanKind},
+    topology::Topology,
+};
+
+/// The lane of frames. Workers follow.
+const FRAMES_LANE: usize = 0;
+
+/// Perfetto's name for a program; there is one.
+const PROCESS: u32 = 1;
+
+impl AffinityTimeline {
+    /// Writes what was recorded in `window` as a JSON array of trace events, which [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open:
+    /// a lane of frames, a lane for each worker with a slice for each span and each wait at the barrier, and the imbalance of each frame.
+    /// Needs the feature `trace-file`.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// fn save(timeline: Res<AffinityTimeline>, diagnostics: Res<AffinityDiagnostics>) -> Result {
+    ///     let Some(everything) = timeline.extent() else { return Ok(()) };
+    ///     timeline.write_trace(everything, &diagnostics, std::fs::File::create("frames.json")?)?;
+    ///     Ok(())
+    /// }
+    /// # bevy::ecs::system::assert_is_system(save);
+    /// ```
+    ///
+    /// # Errors
+    /// If `to` cannot be written.
+    pub fn write_trace(&self, window: Range<u64>, diagnostics: &AffinityDiagnostics, to: impl Write) -> io::Result<()> {
+        let trace = Trace { timeline: self, diagnostics, window };
+        let mut to = BufWriter::new(to);
+        let events = trace.lanes().chain(trace.frames()).chain(trace.spans());
+        serde_json::Serializer::new(&mut to).collect_seq(events)?;
+        to.flush()
+    }
+}
+
+/// A stretch of a timeline, and the names of what is on it.
+struct Trace<'a> {
+    timeline: &'a AffinityTimeline,
+    diagnostics: &'a AffinityDiagnostics,
+    window: Range<u64>,
+}
+
+/// A trace event: [the format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU) names its fields.
+#[derive(Serialize)]
+struct Event<'a> {
+    name: Cow<'a, str>,
+    cat: &'static str,
+    ph: Phase,
+    pid: u32,
+    tid: usize,
+    /// In microseconds, as is `dur`.
+    ts: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    args: Args,
+}
+
+/// What kind of event it is.
+#[derive(Serialize)]
+enum Phase {
+    #[serde(rename = "M")]
+    Metadata,
+    #[serde(rename = "X")]
+    Slice,
+    #[serde(rename = "C")]
+    Counter,
+}
+
+/// What is shown when an event is clicked.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Args {
+    Name { name: String },
+    Order { sort_index: usize },
+    Span { rows: u64, core: Option<usize>, share_of: usize, idle_us: f64, jobs_taken: u64, joins_published: u64 },
+    Frame { mode: String, delta_us: f64, tagged_us: f64, calls: u64 },
+    Imbalance { percent: f64 },
+    None {},
+}
+
+impl<'a> Trace<'a> {
+    /// The names of the lanes, and their order.
+    fn lanes(&self) -> impl Iterator<Item = Event<'a>> {
+        let workers = self.spans_in().map(|span| span.worker + 1).max().unwrap_or(0);
+        let names = (0..workers).map(|worker| self.lane_name(worker)).collect::<Vec<_>>();
+        let names = std::iter::once("frames".to_owned()).chain(names);
+        names.enumerate().flat_map(|(lane, name)| {
+            let event = |kind: &'static str, args| Event::new(kind.into(), "", Phase::Metadata, lane, 0, args);
+            [event("thread_name", Args::Name { name }), event("thread_sort_index", Args::Order { sort_index: lane })]
+        })
+    }
+
+    fn lane_name(&self, worker: usize) -> String {
+        let role = if worker == 0 { "leader".to_owned() } else { format!("worker {worker}") };
+        let core = self.spans_in().filter(|span| span.worker == worker).find_map(|span| span.core);
+        match core.and_then(|core| Topology::get().find(core)) {
+            Some(core) => format!("{role}, core {}, cache domain {}", core.id, core.cache_domain),
+            None => role,
+        }
+    }
+
+    fn frames(&self) -> impl Iterator<Item = Event<'a>> {
+        let window = self.window.clone();
+        let frames = self.timeline.frames().filter(move |frame| frame.end >= window.start && frame.begin < window.end);
+        frames.flat_map(|frame| [self.frame(frame)].into_iter().chain(self.imbalance(frame)).collect::<Vec<_>>())
+    }
+
+    fn frame(&self, frame: &FrameSpan) -> Event<'a> {
+        let args = Args::Frame {
+            mode: format!("{:?}", frame.mode),
+            delta_us: microseconds(frame.delta),
+            tagged_us: microseconds(frame.tagged),
+            calls: frame.calls,
+        };
+        let name = format!("frame {}", frame.number).into();
+        Event::slice(name, "frame", FRAMES_LANE, frame.begin..frame.end, args)
+    }
+
+    fn imbalance(&self, frame: &FrameSpan) -> Option<Event<'a>> {
+        let percent = self.timeline.imbalance_in(frame.begin..frame.end)? * 100.0;
+        let args = Args::Imbalance { percent };
+        Some(Event::new("imbalance".into(), "frame", Phase::Counter, FRAMES_LANE, frame.end, args))
+    }
+
+    /// Spans, each with its wait at the barrier.
+    fn spans(&self) -> impl Iterator<Item = Event<'a>> {
+        // When the leader was done with others' shares, which are recorded before its own.
+        let mut taken_over = 0..0;
+        self.spans_in().flat_map(move |span| {
+            if span.is_taken_over() {
+                taken_over = span.called..span.end;
+            }
+            let led_on = span.worker == 0 && taken_over.start == span.called;
+            let done = if led_on { span.end.max(taken_over.end) } else { span.end };
+            let wait = (!span.is_taken_over() && span.released > done).then(|| self.wait(span, done));
+            [Some(self.span(span)), wait].into_iter().flatten()
+        })
+    }
+
+    fn span(&self, span: &Span) -> Event<'a> {
+        let args = Args::Span {
+            rows: span.rows,
+            core: span.core.map(|core| core.index()),
+            share_of: span.share_of,
+            idle_us: microseconds(span.idle),
+            jobs_taken: span.jobs_taken,
+            joins_published: span.joins_published,
+        };
+        let kind = match span.kind {
+            SpanKind::System => "system",
+            SpanKind::Sweep => "sweep",
+            SpanKind::Share if span.is_taken_over() => "taken over",
+            SpanKind::Share => "share",
+            SpanKind::Session => "session",
+            SpanKind::Batches => "batches",
+        };
+        Event::slice(self.system_name(span).into(), kind, lane(span), span.begin..span.end, args)
+    }
+
+    fn wait(&self, span: &Span, done: u64) -> Event<'a> {
+        Event::slice("wait".into(), "wait", lane(span), done..span.released, Args::None {})
+    }
+
+    fn system_name(&self, span: &Span) -> &'a str {
+        let system = span.system.and_then(|index| self.diagnostics.systems.get(index));
+        system.map_or("outside of tagged systems", |system| &system.name)
+    }
+
+    fn spans_in(&self) -> impl Iterator<Item = &'a Span> + use<'a> {
+        self.timeline.spans_in(self.window.clone())
+    }
+}
+
+fn lane(span: &Span) -> usize {
+    FRAMES_LANE + 1 + span.worker
+}
+
+fn microseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e3
+}
+
+impl<'a> Event<'a> {
+    fn new(name: Cow<'a, str>, cat: &'static str, ph: Phase, lane: usize, at: u64, args: Args) -> Self {
+        Self { name, cat, ph, pid: PROCESS, tid: lane, ts: microseconds(at), dur: None, args }
+    }
+
+    fn slice(name: Cow<'a, str>, cat: &'static str, lane: usize, time: Range<u64>, args: Args) -> Self {
+        let dur = Some(microseconds(time.end.saturating_sub(time.start)));
+        Self { dur, ..Self::new(name, cat, Phase::Slice, lane, time.start, args) }
+    }
+}

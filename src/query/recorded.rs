@@ -1,0 +1,49 @@
+//! Spans of sweeps that the gang has no part in.
+
+use std::sync::Arc;
+
+use super::sweep::Rows;
+use crate::{
+    context::with_entered,
+    pool::{in_round, now},
+    record::{Recorder, Span, SpanKind, running_index},
+};
+
+/// A sweep by the calling thread, or by Bevy's threads for it, from here to where this is dropped; recorded if somebody records.
+pub(super) struct SweepSpan(Option<Recorded>);
+
+struct Recorded {
+    recorder: Arc<Recorder>,
+    began: u64,
+    rows: u64,
+}
+
+impl SweepSpan {
+    #[inline]
+    pub(super) fn begin(rows: &Rows<'_, '_>) -> Self {
+        let recorder = with_entered(|entered| {
+            let recorder = entered.map(|entered| &entered.context.recorder);
+            recorder.filter(|recorder| recorder.recording().is_on()).cloned()
+        });
+        // Inside a round it is a part of somebody's share.
+        let recorder = recorder.filter(|_| !in_round());
+        Self(recorder.map(|recorder| Recorded { recorder, began: now(), rows: rows.total() }))
+    }
+}
+
+impl Drop for SweepSpan {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(recorded) = &self.0 {
+            recorded.end();
+        }
+    }
+}
+
+impl Recorded {
+    #[cold]
+    fn end(&self) {
+        let span = Span::on_leader(SpanKind::Sweep, running_index(), self.began..now());
+        self.recorder.write(|spans| spans.push(Span { rows: self.rows, ..span }));
+    }
+}
