@@ -1,7 +1,7 @@
 //! What a tagged system finds when it starts a parallel call: the mode, the pool, the placement.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -93,6 +93,34 @@ pub(crate) struct Entered {
 thread_local! {
     /// Set while a tagged system runs on this thread.
     static ENTERED: RefCell<Option<Entered>> = const { RefCell::new(None) };
+}
+
+thread_local! {
+    /// Set while rows of a parallel call are visited on this thread for Bevy's own `par_iter`.
+    static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Held while a thread visits rows for Bevy's `par_iter`: parallel calls inside run on the spot, as they do inside a round.
+pub(crate) struct BevysBatch {
+    outer: bool,
+}
+
+impl BevysBatch {
+    pub(crate) fn open() -> Self {
+        Self { outer: IN_BEVYS_BATCH.replace(true) }
+    }
+
+    /// Whether this thread is inside one.
+    #[inline]
+    pub(crate) fn is_open() -> bool {
+        IN_BEVYS_BATCH.get()
+    }
+}
+
+impl Drop for BevysBatch {
+    fn drop(&mut self) {
+        IN_BEVYS_BATCH.set(self.outer);
+    }
 }
 
 /// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no code of users.

@@ -13,6 +13,7 @@ use super::{
     scatter::MailStore,
     sweep::Sweep,
 };
+use crate::context::BevysBatch;
 
 /// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
 ///
@@ -68,7 +69,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             Route::Bevy if ComputeTaskPool::try_get().is_some() => {
                 let _span = SweepSpan::begin(&sweep.rows);
                 let (init, f) = (&init, &f);
-                query.par_iter_inner().for_each_init(init, |local, item| f(local, item));
+                let init = || (BevysBatch::open(), init());
+                query.par_iter_inner().for_each_init(init, |(_, local), item| f(local, item));
             }
             Route::Here | Route::Bevy => learn_here(&sweep.rows, cost, || {
                 let mut local = init();

@@ -18,7 +18,7 @@ use super::{
     sweep::Rows,
 };
 use crate::{
-    context::{Context, Entered, with_entered},
+    context::{BevysBatch, Context, Entered, with_entered},
     placement::{Placement, Storage},
     pool::{in_round, now, running_on},
     settings::SchedulerMode,
@@ -39,7 +39,7 @@ pub(super) enum Route {
 impl Route {
     /// The route for a sweep of `rows` rows on this thread.
     pub(super) fn choose(rows: u64, cost: &RowCost) -> Self {
-        if in_round() {
+        if in_round() || BevysBatch::is_open() {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
             return Self::Here;
         }
@@ -237,12 +237,15 @@ pub(super) fn learn_here(rows: &Rows<'_, '_>, cost: &RowCost, body: impl FnOnce(
 pub(super) fn on_compute_threads(body: &(impl Fn(Part<'_, '_>) + Sync)) {
     let pool = ComputeTaskPool::try_get();
     let parts = compute_threads();
-    let part = |index| Part { index, division: Division::Even { parts }, share: Share::Owned(None) };
+    let visit = |index| {
+        let _batch = BevysBatch::open();
+        body(Part { index, division: Division::Even { parts }, share: Share::Owned(None) });
+    };
     match pool {
         Some(pool) if parts > 1 => {
-            pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { body(part(index)) })));
+            pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { visit(index) })));
         }
-        _ => body(part(0)),
+        _ => visit(0),
     }
 }
 

@@ -1,6 +1,9 @@
 //! Parallel calls inside the closures of parallel calls.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
@@ -64,6 +67,28 @@ fn rounds_inside_a_sweep() {
         app.add_systems(Update, weigh_in_rounds.affine());
         (0..2).for_each(|_| app.update());
         assert_weighed(&mut app, 2);
+    }
+}
+
+/// Elsewhere Bevy could run other systems while a nested call waits for its threads.
+#[test]
+fn what_is_nested_stays_on_its_thread() {
+    fn compare_threads(mut counts: AffineQuery<&mut Count>, weights: AffineQuery<&Weight>) {
+        counts.par_iter_mut().for_each(|mut count| {
+            let outer = thread::current().id();
+            weights.par_iter().for_each(|_| assert_eq!(thread::current().id(), outer));
+            weights.par_iter().for_each_chunk(|_| assert_eq!(thread::current().id(), outer));
+            count.0 += 1;
+        });
+    }
+    for scheduling in Scheduling::all().filter(|&scheduling| {
+        // A sweep that stays on the leader is no parallel call: what is nested in it may be one.
+        scheduling.is_parallel() || scheduling.mode == SchedulerMode::Bevy
+    }) {
+        let mut app = app(scheduling);
+        app.add_systems(Update, compare_threads.affine()).update();
+        let mut counts = app.world_mut().query::<&Count>();
+        assert!(counts.iter(app.world()).all(|count| count.0 == 1));
     }
 }
 
