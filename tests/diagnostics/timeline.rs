@@ -54,9 +54,9 @@ fn assert_nested(app: &App) {
 
 #[test]
 fn lock_step_leaves_a_span_for_each_worker_and_round() {
-    for workers in [2, 3, 4] {
-        let app = recorded(Scheduling::lock_step(workers));
-        assert_complete(&app, SpanKind::Share, workers);
+    for scheduling in Scheduling::all().filter(|scheduling| scheduling.is_parallel()) {
+        let app = recorded(scheduling);
+        assert_complete(&app, SpanKind::Share, scheduling.workers);
         assert_nested(&app);
         assert!(spans_of(&app, SpanKind::Sweep).is_empty());
     }
@@ -81,7 +81,7 @@ fn heartbeat_leaves_a_span_for_each_worker_and_session() {
 
 #[test]
 fn sweeps_without_the_gang_are_on_the_leader() {
-    for scheduling in [Scheduling::SERIAL, Scheduling::BEVY, Scheduling::lock_step(1)] {
+    for scheduling in Scheduling::all().filter(|scheduling| scheduling.workers == 1) {
         let app = recorded(scheduling);
         let sweeps = spans_of(&app, SpanKind::Sweep);
         assert_eq!(sweeps.len(), 2 * FRAMES, "{scheduling:?}");
