@@ -263,8 +263,9 @@ impl AffinityPool {
             // By value: the workers find the closure and all it holds in one place.
             lead.round(seats, self.spin, &move |index| self.call(&f, WorkerIndex(index), recorded))
         };
-        if round.is_ok() {
-            self.record_round(recorded);
+        match &round {
+            Ok(()) => self.record_round(recorded),
+            Err(_) => self.skip_round(),
         }
         drop(lead);
         round.unwrap_or_else(|payload| resume_unwind(payload));
@@ -340,10 +341,12 @@ impl AffinityPool {
                 }
             }
         }
-        match (first, recorded) {
-            (Some(payload), _) => resume_unwind(payload),
-            (None, Some(kind)) => self.record_own_span(kind),
-            (None, None) => {}
+        if let Some(payload) = first {
+            self.skip_round();
+            resume_unwind(payload);
+        }
+        if let Some(kind) = recorded {
+            self.record_own_span(kind);
         }
     }
 

@@ -33,17 +33,18 @@ impl AffinityPool {
     #[cold]
     pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>) {
         let own = self.own_span(kind);
+        let stints = || (1..).zip(&*self.seats).filter_map(|(worker, seat)| Some((worker, seat.stint.get()?)));
+        // A worker may begin before the leader does: the call goes out first.
+        let called = stints().fold(round.start, |called, (_, stint)| called.min(stint.began));
+        let own = Span { called, released: round.end, ..own };
         self.recorder.write(|spans| {
-            // These were recorded before anyone knew when the round would end.
+            // These were recorded before anyone knew this.
             let taken_over = spans.newest_mut().take_while(|span| span.is_taken_over() && span.called == round.start);
-            taken_over.for_each(|span| span.released = round.end);
-            spans.push(Span { released: round.end, ..own });
-            for (worker, seat) in (1..).zip(&*self.seats) {
-                if let Some(stint) = seat.stint.get() {
-                    let core = stint.core.checked_sub(1).map(|core| CoreId(core as usize));
-                    let span = self.with_stint(Span { worker, share_of: worker, core, ..own }, stint);
-                    spans.push(Span { called: round.start, released: round.end, ..span });
-                }
+            taken_over.for_each(|span| (span.called, span.released) = (own.called, own.released));
+            spans.push(own);
+            for (worker, stint) in stints() {
+                let core = stint.core.checked_sub(1).map(|core| CoreId(core as usize));
+                spans.push(self.with_stint(Span { worker, share_of: worker, core, ..own }, stint));
             }
         });
     }
@@ -53,6 +54,12 @@ impl AffinityPool {
     pub(super) fn record_own_span(&self, kind: SpanKind) {
         let own = self.own_span(kind);
         self.recorder.write(|spans| spans.push(own));
+    }
+
+    /// Leaves out what was done in a round that panicked: its stints are not whole.
+    #[cold]
+    pub(super) fn skip_round(&self) {
+        self.leader_counters().recorded_in.store(0, Ordering::Relaxed);
     }
 
     /// Records that the leader ran the index of another worker.

@@ -1,0 +1,64 @@
+//! Numbers of each mode, of frames and of systems.
+
+use std::time::Duration;
+
+use bevy_affinity::FrameSpan;
+
+use super::*;
+
+fn run_in(app: &mut App, mode: SchedulerMode, frames: usize) {
+    app.insert_resource(mode);
+    (0..frames).for_each(|_| app.update());
+}
+
+#[test]
+fn a_mode_keeps_its_numbers_when_another_is_on() {
+    let mut app = app(Scheduling::lock_step(3));
+    run_in(&mut app, SchedulerMode::Serial, 5);
+    let serial = *diagnostics(&app).mode(SchedulerMode::Serial).expect("frames ran in it");
+    // The first frame of a mode is left out: the mode may have changed in the middle of it.
+    assert_eq!(serial.frames, 4);
+    assert!(serial.tagged_time > Duration::ZERO && serial.frame_time >= serial.tagged_time, "{serial:?}");
+    assert!(serial.call_time <= serial.tagged_time);
+    assert_eq!(diagnostics(&app).speed_up(SchedulerMode::Serial), Some(1.0));
+    assert_eq!(diagnostics(&app).speed_up(SchedulerMode::LockStep), None);
+
+    run_in(&mut app, SchedulerMode::LockStep, 5);
+    assert_eq!(diagnostics(&app).mode(SchedulerMode::Serial), Some(&serial));
+    assert!(diagnostics(&app).speed_up(SchedulerMode::LockStep).is_some_and(|speed_up| speed_up > 0.0));
+
+    run_in(&mut app, SchedulerMode::Serial, 5);
+    assert_eq!(diagnostics(&app).mode(SchedulerMode::Serial).map(|mode| mode.frames), Some(8));
+    assert_eq!(diagnostics(&app).modes.len(), 2);
+}
+
+#[test]
+fn history_is_the_last_frames() {
+    let mut app = app(Scheduling::lock_step(2));
+    (0..600).for_each(|_| app.update());
+    let history: Vec<FrameSpan> = diagnostics(&app).history().copied().collect();
+    assert_eq!(history.len(), 512);
+    assert_eq!(history.last().map(|frame| frame.number), Some(600));
+    for pair in history.windows(2) {
+        assert_eq!(pair[1].number, pair[0].number + 1);
+        assert_eq!(pair[1].delta, pair[1].begin - pair[0].begin);
+        assert!(pair[0].end <= pair[1].begin);
+        assert_eq!(pair[1].calls, 2);
+        assert!(pair[1].tagged > 0 && pair[1].tagged <= pair[1].tagged_end - pair[1].tagged_begin);
+    }
+}
+
+#[test]
+fn systems_have_all_their_numbers() {
+    let mut app = app(Scheduling::lock_step(2));
+    // As many as until the recent numbers are computed anew.
+    (0..17).for_each(|_| app.update());
+    let systems = &diagnostics(&app).systems;
+    assert_eq!(systems.len(), 2);
+    for system in systems {
+        assert_eq!(system.calls, 17);
+        assert_eq!(system.mean, system.total / 17);
+        assert_eq!(system.recent_mean.as_micros(), system.mean.as_micros());
+        assert!(system.mean <= system.max && system.recent_mean <= system.max && system.p95 <= system.max);
+    }
+}
