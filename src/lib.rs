@@ -41,6 +41,8 @@ mod schedule;
 mod settings;
 mod sync;
 pub mod topology;
+#[expect(unsafe_code, reason = "the contract with the ECS: nodes are visited by who claims them")]
+mod tree;
 
 pub use diagnostics::{AffinityDiagnostics, SystemDiagnostics, WorkerDiagnostics};
 pub use plugin::AffinityParallelPlugin;
@@ -48,11 +50,13 @@ pub use pool::{AffinityPool, Scope, Worker, WorkerTimes};
 pub use query::{AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
+pub use tree::{AffineTree, TreeFold, TreeReport};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 pub mod prelude {
     pub use crate::{
-        AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool, AffinitySettings,
-        IntoAffine, Outbox, Pinning, ScatterReport, SchedulerMode, Scope, Worker, WorkerCount,
+        AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool,
+        AffinitySettings, IntoAffine, Outbox, Pinning, ScatterReport, SchedulerMode, Scope, TreeReport, Worker,
+        WorkerCount,
     };
 }
