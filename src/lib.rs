@@ -42,6 +42,8 @@ mod schedule;
 mod settings;
 mod sync;
 pub mod topology;
+#[expect(unsafe_code, reason = "the contract with the ECS: nodes are visited by who claims them")]
+mod tree;
 
 pub use diagnostics::{
     AffinityDiagnostics, AffinityTimeline, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
@@ -52,12 +54,13 @@ pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, S
 pub use record::{FrameSpan, Span, SpanKind};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
+pub use tree::{AffineTree, TreeFold, TreeReport};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 pub mod prelude {
     pub use crate::{
-        AffineCommands, AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool,
-        AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport,
-        SchedulerMode, Scope, Worker, WorkerCount,
+        AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin,
+        AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning,
+        ScatterReport, SchedulerMode, Scope, TreeReport, Worker, WorkerCount,
     };
 }

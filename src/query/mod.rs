@@ -10,7 +10,7 @@ mod recorded;
 mod reduce;
 mod scatter;
 mod stretch;
-mod sweep;
+pub(crate) mod sweep;
 
 pub use chunk::ChunkData;
 pub use commands::AffineCommands;
@@ -180,7 +180,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 
     /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not read-only: 'access' on [`Sweep`].
     #[inline]
-    fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
+    pub(crate) fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
         Sweep {
             rows: Rows { world: self.world, matched: &self.state.matched },
             data: &self.state.data,

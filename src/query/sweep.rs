@@ -17,25 +17,25 @@ use crate::placement::Storage;
 
 /// Where the rows of a query are, without what they hold.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'w, 's> {
-    pub(super) world: UnsafeWorldCell<'w>,
-    pub(super) matched: &'s Matched,
+pub(crate) struct Rows<'w, 's> {
+    pub(crate) world: UnsafeWorldCell<'w>,
+    pub(crate) matched: &'s Matched,
 }
 
 impl<'w, 's> Rows<'w, 's> {
     /// The tables or archetypes that match, in ascending order.
-    pub(super) fn storages(&self) -> impl Iterator<Item = Storage> + use<'s> {
+    pub(crate) fn storages(&self) -> impl Iterator<Item = Storage> + use<'s> {
         self.matched.storages.iter().copied()
     }
 
     /// Whether tables are visited, in which rows are contiguous.
-    pub(super) fn is_contiguous(&self) -> bool {
+    pub(crate) fn is_contiguous(&self) -> bool {
         self.matched.dense
     }
 
     /// How many rows `storage` has.
     #[inline]
-    pub(super) fn count(&self, storage: Storage) -> u32 {
+    pub(crate) fn count(&self, storage: Storage) -> u32 {
         match storage {
             Storage::Table(table) => self.table(TableId::from_u32(table)).map_or(0, Table::entity_count),
             Storage::Archetype(archetype) => self.archetype(archetype).map_or(0, Archetype::len),
@@ -43,13 +43,13 @@ impl<'w, 's> Rows<'w, 's> {
     }
 
     /// All rows of the storages that match, those that a filter on rows will skip included.
-    pub(super) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.storages().map(|storage| u64::from(self.count(storage))).sum()
     }
 
     /// Where `entity` is visited, if it exists and its archetype matches.
     #[inline]
-    pub(super) fn find(&self, entity: Entity) -> Result<(Storage, u32), Missing> {
+    pub(crate) fn find(&self, entity: Entity) -> Result<(Storage, u32), Missing> {
         let location = self.world.entities().get_spawned(entity).map_err(|_| Missing::Despawned)?;
         let (storage, row) = match self.matched.dense {
             true => (Storage::Table(location.table_id.as_u32()), location.table_row.index()),
@@ -59,7 +59,7 @@ impl<'w, 's> Rows<'w, 's> {
     }
 
     #[inline]
-    pub(super) fn table(&self, table: TableId) -> Option<&'w Table> {
+    pub(crate) fn table(&self, table: TableId) -> Option<&'w Table> {
         // SAFETY: 'access' on `Sweep`: of a table only its entities, and the columns of the query, are read or written.
         unsafe { self.world.storages() }.tables.get(table)
     }
@@ -71,7 +71,7 @@ impl<'w, 's> Rows<'w, 's> {
 }
 
 /// Why an entity is not visited.
-pub(super) enum Missing {
+pub(crate) enum Missing {
     Despawned,
     Unmatched,
 }
@@ -83,12 +83,12 @@ pub(super) enum Missing {
 /// states belong to. For as long as it is used nobody else touches that data, and the world's structure stays as it is; for data that is not
 /// read-only its user borrows the `AffineQuery` mutably. Whoever visits rows takes care that no row is visited by two
 /// threads, or twice while an item of it is still alive.
-pub(super) struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
-    pub(super) rows: Rows<'w, 's>,
-    pub(super) data: &'s D::State,
-    pub(super) filter: &'s F::State,
-    pub(super) last_run: Tick,
-    pub(super) this_run: Tick,
+pub(crate) struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
+    pub(crate) rows: Rows<'w, 's>,
+    pub(crate) data: &'s D::State,
+    pub(crate) filter: &'s F::State,
+    pub(crate) last_run: Tick,
+    pub(crate) this_run: Tick,
 }
 
 impl<D: IterQueryData, F: QueryFilter> Clone for Sweep<'_, '_, D, F> {
@@ -101,7 +101,7 @@ impl<D: IterQueryData, F: QueryFilter> Copy for Sweep<'_, '_, D, F> {}
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     /// One thread's means to visit rows.
-    pub(super) fn cursor(&self) -> Cursor<'w, 's, D, F> {
+    pub(crate) fn cursor(&self) -> Cursor<'w, 's, D, F> {
         // SAFETY: 'access' on the type: the state belongs to the world, and access is registered.
         let data = unsafe { D::init_fetch(self.rows.world, self.data, self.last_run, self.this_run) };
         // SAFETY: as above.
@@ -111,7 +111,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 }
 
 /// One thread's position in a [`Sweep`].
-pub(super) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
+pub(crate) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
     sweep: Sweep<'w, 's, D, F>,
     data: D::Fetch<'w>,
     filter: F::Fetch<'w>,
@@ -154,7 +154,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
     /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of them that was handed out before is
     /// still alive.
     #[inline]
-    pub(super) unsafe fn visit(&mut self, storage: Storage, rows: Range<u32>, mut visit: impl FnMut(D::Item<'w, 's>)) {
+    pub(crate) unsafe fn visit(&mut self, storage: Storage, rows: Range<u32>, mut visit: impl FnMut(D::Item<'w, 's>)) {
         let at = self.enter(storage);
         // Copies on the stack: the compiler sees that what `visit` writes is not the column's address, and vectorises.
         let (mut data, mut filter) = (self.data.clone(), self.filter.clone());
@@ -180,7 +180,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
     /// # Safety
     /// As for [`Self::visit`], for as long as the item lives.
     #[inline]
-    pub(super) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
+    pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
         let (entity, row) = match self.enter(storage) {
             At::Table(_, entities) => (entities[row as usize], table_row(row)),
             At::Archetype(_, entities, _) => (entities[row as usize].id(), entities[row as usize].table_row()),

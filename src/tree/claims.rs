@@ -1,0 +1,121 @@
+//! Who visits an entity: whoever claims it first, and only once in a call.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A word for each entity index: in which call the entity was last reserved as a root, and in which it was last claimed.
+///
+/// # Invariant (claim)
+/// Between two calls of [`begin`](Self::begin) at most one claim of each entity index succeeds, however many threads claim; claims with
+/// [`Threads::One`] do not run beside others.
+#[derive(Default)]
+pub(super) struct Claims {
+    /// `2 * call` once reserved, `2 * call + 1` once claimed, less if neither has happened in this call.
+    words: Vec<AtomicU32>,
+    call: u32,
+}
+
+/// The most calls that the words can tell apart.
+const LAST_CALL: u32 = u32::MAX / 2 - 1;
+
+/// Who may claim at the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Threads {
+    /// This thread alone: a claim is a load and a store.
+    One,
+    /// Others too: a claim is one locked instruction, which costs as much as the rest of a small visit.
+    Many,
+}
+
+impl Claims {
+    /// Begins a call in a world of so many entity indices: nothing is claimed or reserved.
+    pub(super) fn begin(&mut self, indices: u32) {
+        if self.call == LAST_CALL {
+            self.words.clear();
+            self.call = 0;
+        }
+        self.call += 1;
+        if self.words.len() < indices as usize {
+            self.words.resize_with(indices as usize, AtomicU32::default);
+        }
+    }
+
+    /// Reserves an entity for [`claim_root`](Self::claim_root); false if that has been done already.
+    pub(super) fn reserve_root(&mut self, index: u32) -> bool {
+        let reserved = self.reserved();
+        let word = self.words[index as usize].get_mut();
+        let is_first = *word < reserved;
+        *word = (*word).max(reserved);
+        is_first
+    }
+
+    /// Claims an entity that was reserved.
+    pub(super) fn claim_root(&self, index: u32, threads: Threads) -> bool {
+        self.claim(index, threads, |word| word <= self.reserved())
+    }
+
+    /// Claims an entity that is no root.
+    #[inline]
+    pub(super) fn claim_child(&self, index: u32, threads: Threads) -> bool {
+        self.claim(index, threads, |word| word < self.reserved())
+    }
+
+    /// Relaxed: that an entity has one winner follows from the claim being one read-modify-write. What the entity holds is passed between threads by
+    /// the session that they walk in, before the first claim and after the last.
+    #[inline]
+    fn claim(&self, index: u32, threads: Threads, is_free: impl Fn(u32) -> bool) -> bool {
+        let word = &self.words[index as usize];
+        let claimed = self.reserved() + 1;
+        let seen = word.load(Ordering::Relaxed);
+        if !is_free(seen) {
+            return false;
+        }
+        match threads {
+            Threads::One => word.store(claimed, Ordering::Relaxed),
+            // If the exchange fails, whoever was faster has claimed: nothing else is written while claims are made.
+            Threads::Many => return word.compare_exchange(seen, claimed, Ordering::Relaxed, Ordering::Relaxed).is_ok(),
+        }
+        true
+    }
+
+    fn reserved(&self) -> u32 {
+        2 * self.call
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claims, LAST_CALL, Threads};
+
+    #[test]
+    fn an_entity_is_claimed_once_in_a_call() {
+        let mut claims = Claims::default();
+        for threads in [Threads::One, Threads::Many] {
+            claims.begin(2);
+            assert!(claims.claim_child(0, threads) && !claims.claim_child(0, threads));
+            assert!(claims.reserve_root(1) && !claims.reserve_root(1));
+            assert!(!claims.claim_child(1, threads));
+            assert!(claims.claim_root(1, threads) && !claims.claim_root(1, threads));
+        }
+    }
+
+    #[test]
+    fn calls_can_be_counted_anew() {
+        let mut claims = Claims { call: LAST_CALL - 1, ..Claims::default() };
+        for _ in 0..3 {
+            claims.begin(1);
+            assert!(claims.claim_child(0, Threads::Many) && !claims.claim_child(0, Threads::Many));
+        }
+    }
+
+    #[test]
+    fn of_many_threads_one_wins() {
+        let mut claims = Claims::default();
+        claims.begin(1000);
+        let won = || (0..1000).filter(|&index| claims.claim_child(index, Threads::Many)).count();
+        let total: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(won)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(total, 1000);
+    }
+}

@@ -1,0 +1,241 @@
+//! From the leaves to the roots: each node sees what became of its children.
+
+use std::marker::PhantomData;
+
+use bevy::{
+    ecs::{
+        query::{IterQueryData, QueryFilter},
+        relationship::Relationship,
+    },
+    prelude::Entity,
+};
+
+use super::{
+    TreeReport,
+    claims::Threads,
+    share::{Call, Walker},
+    visits::{Claimed, Visits, Walk, children_of},
+};
+
+/// One call of `fold`.
+pub(super) struct Fold<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship, T, G> {
+    pub(super) walk: Walk<'w, 's, 'c, D, F, R>,
+    pub(super) visit: G,
+    pub(super) value: PhantomData<fn() -> T>,
+}
+
+/// What a walker has still to do, and the values of what it has done.
+pub(super) struct Sums<T> {
+    /// The nodes whose children are being visited. The first one stands for whoever wants the values of this part.
+    levels: Vec<Level>,
+    /// No level before this one has children left.
+    first: usize,
+    /// The levels in which a part was split off that is not back: the walk ends where the last one has no more children.
+    open: Vec<usize>,
+    /// The children of all levels, one level after the other.
+    children: Vec<Entity>,
+    /// The values of nodes that are done, for parents that are not, in the order of the relationship.
+    pub(super) values: Vec<T>,
+    /// Whether the first level's children are roots.
+    of_roots: bool,
+    /// The roots that are done, in the order of their values.
+    pub(super) roots: Vec<Entity>,
+    pub(super) report: TreeReport,
+}
+
+struct Level {
+    node: Option<Claimed>,
+    /// Its place among all `children`.
+    start: usize,
+    /// The next child.
+    next: usize,
+    end: usize,
+    /// Where its children's values begin.
+    values: usize,
+}
+
+impl<T> Sums<T> {
+    pub(super) fn of_roots(roots: Vec<Entity>) -> Self {
+        Self { of_roots: true, ..Self::of(roots) }
+    }
+
+    fn of(children: Vec<Entity>) -> Self {
+        let level = Level { node: None, start: 0, next: 0, end: children.len(), values: 0 };
+        Self {
+            levels: vec![level],
+            first: 0,
+            open: Vec::new(),
+            children,
+            values: Vec::new(),
+            of_roots: false,
+            roots: Vec::new(),
+            report: TreeReport::default(),
+        }
+    }
+
+    #[inline]
+    fn in_roots(&self) -> bool {
+        self.of_roots && self.levels.len() == 1
+    }
+
+    /// The next child of the lowest level.
+    #[inline]
+    fn next_child(&mut self) -> Option<Entity> {
+        let lowest = self.levels.last_mut()?;
+        let child = (lowest.next < lowest.end).then(|| self.children[lowest.next])?;
+        lowest.next += 1;
+        Some(child)
+    }
+
+    /// Whether the walk ends when the lowest level has no more children.
+    #[inline]
+    fn is_lowest_last(&self) -> bool {
+        self.levels.len() == self.open.last().map_or(1, |level| level + 1)
+    }
+
+    fn descend(&mut self, node: Claimed, children: impl Iterator<Item = Entity>) {
+        let start = self.children.len();
+        self.children.extend(children);
+        let (end, values) = (self.children.len(), self.values.len());
+        self.levels.push(Level { node: Some(node), start, next: start, end, values });
+    }
+
+    /// Takes over the value of a node, a child of the lowest level.
+    #[inline]
+    fn add(&mut self, entity: Entity, value: T) {
+        if self.in_roots() {
+            self.roots.push(entity);
+        }
+        self.values.push(value);
+    }
+
+    /// Half of the children that are left of the highest level that has any; the last one if there are lower levels.
+    fn split_highest(&mut self) -> Option<Self> {
+        while self.levels.get(self.first)?.left() == 0 {
+            self.first += 1;
+        }
+        let is_lowest = self.first + 1 == self.levels.len();
+        let highest = &mut self.levels[self.first];
+        let half = if is_lowest { highest.left() / 2 } else { highest.left().div_ceil(2) };
+        if half == 0 {
+            return None;
+        }
+        let middle = highest.end - half;
+        let far = self.children[middle..highest.end].to_vec();
+        highest.end = middle;
+        self.open.push(self.first);
+        Some(Self { of_roots: self.of_roots && self.first == 0, ..Self::of(far) })
+    }
+}
+
+impl Level {
+    fn left(&self) -> usize {
+        self.end - self.next
+    }
+}
+
+impl<'s, D, F, R, T, G> Call for Fold<'_, 's, '_, D, F, R, T, G>
+where
+    D: IterQueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+    T: Send,
+    G: for<'i> Fn(Entity, D::Item<'i, 's>, &[T]) -> T + Sync,
+{
+    type Part = Sums<T>;
+    type Walker<'a>
+        = Folder<'a, 's, D, F, R, T, G>
+    where
+        Self: 'a;
+
+    fn walker(&self, part: Sums<T>, threads: Threads) -> Self::Walker<'_> {
+        Folder { visit: &self.visit, visits: self.walk.visits(threads), sums: part }
+    }
+}
+
+/// One walker of a `fold`.
+pub(super) struct Folder<'a, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship, T, G> {
+    visit: &'a G,
+    visits: Visits<'a, 's, 'a, D, F, R>,
+    sums: Sums<T>,
+}
+
+impl<'s, D, F, R, T, G> Folder<'_, 's, D, F, R, T, G>
+where
+    D: IterQueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+    G: for<'i> Fn(Entity, D::Item<'i, 's>, &[T]) -> T,
+{
+    /// Finishes a leaf, or begins the level below a node.
+    #[inline]
+    fn begin(&mut self, entity: Entity) {
+        let Self { visit, visits, sums } = self;
+        let visit_leaf = |item: D::Item<'_, 's>, children| {
+            let is_leaf = children_of::<R>(children).next().is_none();
+            is_leaf.then(|| visit(entity, item, &[]))
+        };
+        let node = match sums.in_roots() {
+            true => visits.root(entity, visit_leaf),
+            false => visits.child(entity, visit_leaf),
+        };
+        match node {
+            Some((Some(value), _, _)) => sums.add(entity, value),
+            Some((None, children, node)) => sums.descend(node, children_of::<R>(children)),
+            None => {}
+        }
+    }
+
+    /// Finishes the node of the lowest level, whose children are done.
+    #[inline]
+    fn finish(&mut self) {
+        let Self { visit, visits, sums } = self;
+        let Some(level) = sums.levels.pop() else { return };
+        sums.children.truncate(level.start);
+        sums.first = sums.first.min(sums.levels.len());
+        let Some(node) = level.node else { return };
+        let entity = node.entity;
+        let value = visits.again(node, |item| visit(entity, item, &sums.values[level.values..]));
+        sums.values.truncate(level.values);
+        if let Some(value) = value {
+            sums.add(entity, value);
+        }
+    }
+}
+
+impl<'s, D, F, R, T, G> Walker for Folder<'_, 's, D, F, R, T, G>
+where
+    D: IterQueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+    G: for<'i> Fn(Entity, D::Item<'i, 's>, &[T]) -> T,
+{
+    type Part = Sums<T>;
+
+    #[inline]
+    fn advance(&mut self, nodes: u32) -> bool {
+        for _ in 0..nodes {
+            match self.sums.next_child() {
+                Some(child) => self.begin(child),
+                None if self.sums.is_lowest_last() => return true,
+                None => self.finish(),
+            }
+        }
+        false
+    }
+
+    fn split(&mut self) -> Option<Sums<T>> {
+        self.sums.split_highest()
+    }
+
+    fn absorb(&mut self, done: Sums<T>) {
+        self.sums.open.pop();
+        self.sums.values.extend(done.values);
+        self.sums.roots.extend(done.roots);
+        self.visits.report += done.report;
+    }
+
+    fn into_part(self) -> Sums<T> {
+        Sums { report: self.sums.report + self.visits.report, ..self.sums }
+    }
+}

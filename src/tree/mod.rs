@@ -1,0 +1,255 @@
+//! [`AffineTree`]: recursive queries over a relationship, shared among the workers by fork/join.
+//!
+//! `visits.rs` is the contract with the ECS, `claims.rs` what it rests on; `propagate.rs` and `fold.rs` are the two walks, `share.rs` decides who walks.
+
+mod claims;
+mod fold;
+mod propagate;
+mod share;
+mod visits;
+
+use std::{
+    marker::PhantomData,
+    ops::{Add, AddAssign},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use bevy::{
+    ecs::{
+        query::{IterQueryData, QueryData, QueryFilter},
+        relationship::Relationship,
+        system::SystemParam,
+    },
+    prelude::{ChildOf, Entity, Local},
+};
+use log::warn;
+
+use crate::{
+    context::with_entered,
+    pool::{AffinityPool, in_round},
+    query::AffineQuery,
+    settings::SchedulerMode,
+};
+use claims::Claims;
+use fold::{Fold, Sums};
+use propagate::{Branches, Propagate};
+use visits::{Node, Walk};
+
+/// Recursive queries over the trees of a relationship `R`, by default Bevy's [`Children`](bevy::prelude::Children).
+///
+/// A node is an entity that matches `D` and `F`; what does not match is left out, with all below it. In a system tagged with
+/// [`.affine()`](crate::IntoAffine::affine) a walk that takes more than a few microseconds is shared among the workers by fork/join (see
+/// [`AffinityPool::heartbeat`]) in the modes [`Heartbeat`](SchedulerMode::Heartbeat) and [`LockStep`](SchedulerMode::LockStep). Otherwise it runs on the
+/// calling thread. The results are the same.
+///
+/// # Any shape
+/// The depth of a tree does not matter: a walk keeps its own stack. In each call an entity is visited once at most. Whatever Bevy keeps in
+/// order is a tree, but a relationship's target can be edited by hand: an entity that is named twice, or that closes a cycle, is skipped
+/// and counted in the [`TreeReport`]. If two nodes name the same child, either may get it.
+///
+/// A root is visited as a root, even if it lies below another one.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Mass(f32);
+/// #[derive(Component)]
+/// struct TotalMass(f32);
+///
+/// fn add_up(mut parts: AffineTree<(&Mass, &mut TotalMass)>, ships: Query<Entity, Without<ChildOf>>) {
+///     parts.fold(&ships, |_, (mass, mut total), below: &[f32]| {
+///         total.0 = mass.0 + below.iter().sum::<f32>();
+///         total.0
+///     });
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins(AffinityParallelPlugin).add_systems(Update, add_up.affine());
+/// let part = || (Mass(2.0), TotalMass(0.0));
+/// let ship = app.world_mut().spawn((part(), children![part(), part()])).id();
+/// app.update();
+/// assert_eq!(app.world().get::<TotalMass>(ship).unwrap().0, 6.0);
+/// ```
+#[derive(SystemParam)]
+pub struct AffineTree<'w, 's, D, F = (), R = ChildOf>
+where
+    D: QueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+{
+    nodes: AffineQuery<'w, 's, Node<D, R>, F>,
+    claims: Local<'s, Claims>,
+}
+
+/// What became of the entities that one call met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeReport {
+    /// Nodes that were visited.
+    pub visited: u64,
+    /// Times that an entity was met which had been visited before, or which is a root of this call: not visited again.
+    pub repeated: u64,
+    /// Roots and children that do not exist.
+    pub despawned: u64,
+    /// Entities that do not match the query: left out, with all below them.
+    pub unmatched: u64,
+}
+
+impl Add for TreeReport {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            visited: self.visited + other.visited,
+            repeated: self.repeated + other.repeated,
+            despawned: self.despawned + other.despawned,
+            unmatched: self.unmatched + other.unmatched,
+        }
+    }
+}
+
+impl AddAssign for TreeReport {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// What [`AffineTree::fold`] returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeFold<T> {
+    /// The roots that were visited, in the given order, and what became of them.
+    pub roots: Vec<(Entity, T)>,
+    /// What became of all entities.
+    pub report: TreeReport,
+}
+
+impl<'s, D, F, R> AffineTree<'_, 's, D, F, R>
+where
+    D: IterQueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+{
+    /// Visits the trees from the roots to the leaves. `visit` gets what it returned for the parent, or for a root what is given
+    /// with it; `None` leaves out all that is below.
+    ///
+    /// `D` may hold `Ref` or `Has`, so unchanged subtrees can be skipped:
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Offset(i32);
+    /// #[derive(Component, Default)]
+    /// struct Place(i32);
+    /// /// Marked in a node and all above it when something below has changed.
+    /// #[derive(Component)]
+    /// struct Stale;
+    ///
+    /// fn place(mut nodes: AffineTree<(&Offset, &mut Place, Has<Stale>)>, roots: Query<Entity, Without<ChildOf>>) {
+    ///     nodes.propagate(roots.iter().map(|root| (root, 0)), |parent, _, (offset, mut place, stale)| {
+    ///         if !stale {
+    ///             return None;
+    ///         }
+    ///         place.0 = parent + offset.0;
+    ///         Some(place.0)
+    ///     });
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).add_systems(Update, place.affine());
+    /// let root = app.world_mut().spawn((Offset(1), Place(0), Stale)).id();
+    /// let fresh = app.world_mut().spawn((Offset(2), Place(0), Stale, ChildOf(root))).id();
+    /// let old = app.world_mut().spawn((Offset(3), Place(0), ChildOf(root))).id();
+    /// app.update();
+    /// assert_eq!(app.world().get::<Place>(fresh).unwrap().0, 3);
+    /// assert_eq!(app.world().get::<Place>(old).unwrap().0, 0);
+    /// ```
+    ///
+    /// # Panics
+    /// With the payload of a closure that panicked, once no other one runs. Some nodes have not been visited then.
+    pub fn propagate<T: Clone + Send + Sync>(
+        &mut self,
+        roots: impl IntoIterator<Item = (Entity, T)>,
+        visit: impl for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T> + Send + Sync,
+    ) -> TreeReport {
+        let mut report = TreeReport::default();
+        let roots = self.reserve_roots(roots, |(root, _)| *root, &mut report);
+        let call = Propagate { walk: self.walk(), roots: &roots, visit };
+        report + share::walk(&call, Branches::roots(0..roots.len()), pool().as_ref()).report
+    }
+
+    /// Visits the trees from the leaves to the roots. `visit` gets what it returned for the node's children, in the order of the relationship;
+    /// children that are no nodes have nothing there.
+    ///
+    /// # Panics
+    /// With the payload of a closure that panicked, once no other one runs. Some nodes have not been visited then.
+    pub fn fold<T: Send>(
+        &mut self,
+        roots: impl IntoIterator<Item = Entity>,
+        visit: impl for<'i> Fn(Entity, D::Item<'i, 's>, &[T]) -> T + Send + Sync,
+    ) -> TreeFold<T> {
+        let mut report = TreeReport::default();
+        let roots = self.reserve_roots(roots, |root| *root, &mut report);
+        let call = Fold { walk: self.walk(), visit, value: PhantomData };
+        let done = share::walk(&call, Sums::of_roots(roots), pool().as_ref());
+        TreeFold { roots: done.roots.into_iter().zip(done.values).collect(), report: report + done.report }
+    }
+
+    /// Begins a call with these roots, less those that do not exist, do not match or were there before.
+    fn reserve_roots<Root>(
+        &mut self,
+        roots: impl IntoIterator<Item = Root>,
+        entity: impl Fn(&Root) -> Entity,
+        report: &mut TreeReport,
+    ) -> Vec<Root> {
+        let rows = self.nodes.sweep::<Node<D, R>>().rows;
+        let claims = &mut *self.claims;
+        claims.begin(rows.world.entities().len());
+        let mut is_new = |root: &Root| match rows.find(entity(root)) {
+            Ok(_) if claims.reserve_root(entity(root).index_u32()) => true,
+            Ok(_) => {
+                report.repeated += 1;
+                false
+            }
+            Err(missing) => {
+                report.count_missing(missing);
+                false
+            }
+        };
+        roots.into_iter().filter(|root| is_new(root)).collect()
+    }
+
+    fn walk(&mut self) -> Walk<'_, 's, '_, D, F, R> {
+        Walk { sweep: self.nodes.sweep(), claims: &self.claims }
+    }
+}
+
+/// The workers to share a walk with, if the mode has any.
+fn pool() -> Option<AffinityPool> {
+    if in_round() {
+        return None;
+    }
+    with_entered(|entered| match entered {
+        None => {
+            warn_untagged();
+            None
+        }
+        Some(entered) => match entered.mode {
+            SchedulerMode::Serial | SchedulerMode::Bevy => None,
+            SchedulerMode::LockStep | SchedulerMode::Heartbeat => Some(entered.context.pool.clone()),
+        },
+    })
+    .filter(|pool| pool.workers() > 1)
+}
+
+fn warn_untagged() {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if !WARNED.swap(true, Ordering::Relaxed) {
+        warn!(
+            "bevy_affinity: an AffineTree runs serially because its system is not tagged: \
+             add `.affine()` to the system and `AffinityParallelPlugin` to the app"
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! From the roots to the leaves: each node sees what became of its parent.
+
+use std::ops::Range;
+
+use bevy::{
+    ecs::{
+        query::{IterQueryData, QueryFilter},
+        relationship::Relationship,
+    },
+    prelude::Entity,
+};
+
+use super::{
+    TreeReport,
+    claims::Threads,
+    share::{Call, Walker},
+    visits::{Visits, Walk, children_of},
+};
+
+/// One call of `propagate`.
+pub(super) struct Propagate<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship, T, G> {
+    pub(super) walk: Walk<'w, 's, 'c, D, F, R>,
+    pub(super) roots: &'c [(Entity, T)],
+    pub(super) visit: G,
+}
+
+/// What a walker has still to do.
+pub(super) struct Branches<T> {
+    roots: Range<usize>,
+    /// The nodes on the way down that have children left, from the top.
+    levels: Vec<Level<T>>,
+    /// The first of `levels` that has not been given away.
+    first: usize,
+    /// The children of all levels, one level after the other.
+    children: Vec<Entity>,
+    pub(super) report: TreeReport,
+}
+
+/// A node whose children are being visited.
+struct Level<T> {
+    value: T,
+    /// Its place among all `children`.
+    start: usize,
+    /// The next child; before `end` unless the level was given away.
+    next: usize,
+    end: usize,
+}
+
+impl<T> Branches<T> {
+    pub(super) fn roots(roots: Range<usize>) -> Self {
+        Self { roots, levels: Vec::new(), first: 0, children: Vec::new(), report: TreeReport::default() }
+    }
+
+    fn below(value: T, children: Vec<Entity>) -> Self {
+        let level = Level { value, start: 0, next: 0, end: children.len() };
+        Self { levels: vec![level], children, ..Self::roots(0..0) }
+    }
+
+    /// Begins the level below a node, if it has children.
+    #[inline]
+    fn descend(&mut self, value: T, children: impl Iterator<Item = Entity>) {
+        let start = self.children.len();
+        self.children.extend(children);
+        let end = self.children.len();
+        if end > start {
+            self.levels.push(Level { value, start, next: start, end });
+        }
+    }
+
+    /// Leaves the lowest level, whose children have all been visited.
+    #[inline]
+    fn ascend(&mut self) {
+        if let Some(level) = self.levels.pop() {
+            self.children.truncate(level.start);
+        }
+    }
+
+    /// Half of the roots; all of them if there is other work.
+    fn split_roots(&mut self) -> Option<Self> {
+        let half = if self.first < self.levels.len() { self.roots.len().div_ceil(2) } else { self.roots.len() / 2 };
+        let middle = self.roots.end - half;
+        let far = middle..std::mem::replace(&mut self.roots.end, middle);
+        (half > 0).then(|| Self::roots(far))
+    }
+
+    /// Half of the children of the highest level; the last one if there are lower levels.
+    fn split_highest(&mut self) -> Option<Self>
+    where
+        T: Clone,
+    {
+        let is_lowest = self.first + 1 >= self.levels.len();
+        let highest = self.levels.get_mut(self.first)?;
+        let left = highest.end - highest.next;
+        let half = if is_lowest { left / 2 } else { left.div_ceil(2) };
+        if half == 0 {
+            return None;
+        }
+        let middle = highest.end - half;
+        let far = self.children[middle..highest.end].to_vec();
+        highest.end = middle;
+        self.first += usize::from(half == left);
+        Some(Self::below(highest.value.clone(), far))
+    }
+}
+
+impl<'s, D, F, R, T, G> Call for Propagate<'_, 's, '_, D, F, R, T, G>
+where
+    D: IterQueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+    T: Clone + Send + Sync,
+    G: for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T> + Sync,
+{
+    type Part = Branches<T>;
+    type Walker<'a>
+        = Propagator<'a, 's, D, F, R, T, G>
+    where
+        Self: 'a;
+
+    fn walker(&self, part: Branches<T>, threads: Threads) -> Self::Walker<'_> {
+        Propagator { roots: self.roots, visit: &self.visit, visits: self.walk.visits(threads), left: part }
+    }
+}
+
+/// One walker of a `propagate`.
+pub(super) struct Propagator<'a, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship, T, G> {
+    roots: &'a [(Entity, T)],
+    visit: &'a G,
+    visits: Visits<'a, 's, 'a, D, F, R>,
+    left: Branches<T>,
+}
+
+impl<'s, D, F, R, T, G> Propagator<'_, 's, D, F, R, T, G>
+where
+    D: IterQueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+    G: for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T>,
+{
+    /// Visits the next child of the lowest level.
+    #[inline]
+    fn visit_child(&mut self) {
+        let Self { visit, visits, left, .. } = self;
+        let Some(lowest) = left.levels.last_mut() else { return };
+        let child = left.children[lowest.next];
+        lowest.next += 1;
+        let is_last = lowest.next == lowest.end;
+        let node = visits.child(child, |item, _| visit(&lowest.value, child, item));
+        if is_last {
+            // Before a level is added below: a chain takes no more room than one level.
+            left.ascend();
+        }
+        if let Some((Some(value), children, _)) = node {
+            left.descend(value, children_of::<R>(children));
+        }
+    }
+
+    fn visit_root(&mut self, index: usize) {
+        let (entity, value) = &self.roots[index];
+        let node = self.visits.root(*entity, |item, _| (self.visit)(value, *entity, item));
+        if let Some((Some(value), children, _)) = node {
+            self.left.descend(value, children_of::<R>(children));
+        }
+    }
+}
+
+impl<'s, D, F, R, T, G> Walker for Propagator<'_, 's, D, F, R, T, G>
+where
+    D: IterQueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+    T: Clone,
+    G: for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T>,
+{
+    type Part = Branches<T>;
+
+    #[inline]
+    fn advance(&mut self, nodes: u32) -> bool {
+        for _ in 0..nodes {
+            if self.left.first < self.left.levels.len() {
+                self.visit_child();
+            } else if let Some(root) = self.left.roots.next() {
+                self.visit_root(root);
+            } else {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn split(&mut self) -> Option<Branches<T>> {
+        self.left.split_roots().or_else(|| self.left.split_highest())
+    }
+
+    fn absorb(&mut self, done: Branches<T>) {
+        self.visits.report += done.report;
+    }
+
+    fn into_part(self) -> Branches<T> {
+        Branches { report: self.left.report + self.visits.report, ..self.left }
+    }
+}

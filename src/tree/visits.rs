@@ -1,0 +1,140 @@
+//! The contract with the ECS: the item of an entity, for whoever has claimed it.
+
+use bevy::{
+    ecs::{
+        query::{IterQueryData, QueryFilter},
+        relationship::{Relationship, RelationshipTarget},
+    },
+    prelude::Entity,
+};
+
+use super::{
+    TreeReport,
+    claims::{Claims, Threads},
+};
+use crate::{
+    placement::Storage,
+    query::sweep::{Cursor, Missing, Sweep},
+};
+
+/// What is fetched of a node: the item for the closure, and whose parent it is.
+pub(super) type Node<D, R> = (D, Option<&'static <R as Relationship>::RelationshipTarget>);
+
+/// One call over a tree, as each walker of it sees it.
+///
+/// # Invariant (walk)
+/// `claims` was begun for this call, and the call borrows the `AffineTree` mutably. Items are made by [`Visits`] alone, for whoever made the one
+/// successful claim of the entity, and passed to closures that take items of any lifetime: so no two items of a row are alive at a time.
+pub(super) struct Walk<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> {
+    pub(super) sweep: Sweep<'w, 's, Node<D, R>, F>,
+    pub(super) claims: &'c Claims,
+}
+
+impl<D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Clone for Walk<'_, '_, '_, D, F, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Copy for Walk<'_, '_, '_, D, F, R> {}
+
+impl<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Walk<'w, 's, 'c, D, F, R> {
+    pub(super) fn visits(&self, threads: Threads) -> Visits<'w, 's, 'c, D, F, R> {
+        Visits { walk: *self, cursor: self.sweep.cursor(), threads, report: TreeReport::default() }
+    }
+}
+
+/// One walker's visits.
+pub(super) struct Visits<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> {
+    walk: Walk<'w, 's, 'c, D, F, R>,
+    cursor: Cursor<'w, 's, Node<D, R>, F>,
+    threads: Threads,
+    pub(super) report: TreeReport,
+}
+
+/// The children of a visited node, if it has any.
+pub(super) type Target<'w, R> = Option<&'w <R as Relationship>::RelationshipTarget>;
+
+/// The right to see the item of a node that was visited once more: there is one for each.
+pub(super) struct Claimed {
+    pub(super) entity: Entity,
+    storage: Storage,
+    row: u32,
+}
+
+impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Visits<'w, 's, '_, D, F, R> {
+    /// Calls `visit` with the item of a root, which was reserved; `None` if it is not to be visited, which is counted.
+    pub(super) fn root<V>(
+        &mut self,
+        entity: Entity,
+        visit: impl for<'i> FnOnce(D::Item<'i, 's>, Target<'w, R>) -> V,
+    ) -> Option<(V, Target<'w, R>, Claimed)> {
+        self.visit(entity, Claims::claim_root, visit)
+    }
+
+    /// The same with an entity that a node names as its child.
+    #[inline]
+    pub(super) fn child<V>(
+        &mut self,
+        entity: Entity,
+        visit: impl for<'i> FnOnce(D::Item<'i, 's>, Target<'w, R>) -> V,
+    ) -> Option<(V, Target<'w, R>, Claimed)> {
+        self.visit(entity, Claims::claim_child, visit)
+    }
+
+    #[inline]
+    fn visit<V>(
+        &mut self,
+        entity: Entity,
+        claim: impl FnOnce(&Claims, u32, Threads) -> bool,
+        visit: impl for<'i> FnOnce(D::Item<'i, 's>, Target<'w, R>) -> V,
+    ) -> Option<(V, Target<'w, R>, Claimed)> {
+        let (storage, row) = match self.walk.sweep.rows.find(entity) {
+            Ok(place) => place,
+            Err(missing) => {
+                self.report.count_missing(missing);
+                return None;
+            }
+        };
+        if !claim(self.walk.claims, entity.index_u32(), self.threads) {
+            self.report.repeated += 1;
+            return None;
+        }
+        let claimed = Claimed { entity, storage, row };
+        let Some((item, target)) = self.item(&claimed) else {
+            self.report.unmatched += 1;
+            return None;
+        };
+        self.report.visited += 1;
+        Some((visit(D::shrink(item), target), target, claimed))
+    }
+
+    /// Calls `visit` with the item of a node that was visited before.
+    #[inline]
+    pub(super) fn again<V>(&mut self, claimed: Claimed, visit: impl for<'i> FnOnce(D::Item<'i, 's>) -> V) -> Option<V> {
+        let (item, _) = self.item(&claimed)?;
+        Some(visit(D::shrink(item)))
+    }
+
+    #[inline]
+    fn item(&mut self, claimed: &Claimed) -> Option<(D::Item<'w, 's>, Target<'w, R>)> {
+        // SAFETY: 'access' on `Sweep`; 'walk' on `Walk`: the row was claimed, and no item of it has outlived its closure.
+        unsafe { self.cursor.item(claimed.storage, claimed.row) }
+    }
+}
+
+impl TreeReport {
+    #[cold]
+    pub(super) fn count_missing(&mut self, missing: Missing) {
+        match missing {
+            Missing::Despawned => self.despawned += 1,
+            Missing::Unmatched => self.unmatched += 1,
+        }
+    }
+}
+
+/// The children that a node names, in the order of the relationship.
+#[inline]
+pub(super) fn children_of<'w, R: Relationship>(target: Target<'w, R>) -> impl Iterator<Item = Entity> + use<'w, R> {
+    target.into_iter().flat_map(|target| target.iter())
+}
