@@ -2,11 +2,12 @@
 //! Prints the tables of `BENCHMARKS.md`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [same-core] [--quick] [--workers N] [--rounds N]
+//! cargo bench --bench compare -- [round] [sweep] [uneven] [tree] [joins] [same-core] [--quick] [--workers N] [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
 
+mod joins;
 mod machine;
 mod ours;
 mod ping_pong;
@@ -20,6 +21,7 @@ mod setup;
 mod spin_pool;
 mod statistics;
 mod sweep;
+mod tree;
 
 use std::process::ExitCode;
 
@@ -46,6 +48,15 @@ fn run(setup: &Setup) -> Result<(), String> {
     }
     if setup.runs(Group::Sweep) {
         sweep::run(setup)?;
+    }
+    if setup.runs(Group::Uneven) {
+        sweep::uneven::run(setup)?;
+    }
+    if setup.runs(Group::Tree) {
+        tree::run(setup)?;
+    }
+    if setup.runs(Group::Joins) {
+        joins::run(setup)?;
     }
     if setup.runs(Group::SameCore) {
         same_core::run(setup)?;

@@ -42,6 +42,17 @@ impl SizeTable {
         self.table.add_row([number(grouped(size))].into_iter().chain(cells));
     }
 
+    /// As [`push`](Self::push), with the median time of one item.
+    pub fn push_per_item(&mut self, size: usize, standings: &[Standing]) {
+        let names = standings.iter().map(|standing| standing.name);
+        self.table.set_header(["nodes"].into_iter().chain(names));
+        let cells = standings.iter().map(|standing| {
+            let each = standing.median.as_nanos() as f64 / size as f64;
+            number(format!("{each:.2} ns ({:.2}x)", standing.ratio))
+        });
+        self.table.add_row([number(grouped(size))].into_iter().chain(cells));
+    }
+
     pub fn print(&self) {
         println!("### {}\n\n{}\n", self.title, self.table);
     }

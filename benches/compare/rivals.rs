@@ -1,5 +1,7 @@
 //! The pools of others, set up with the same number of workers.
 
+use std::num::NonZeroUsize;
+
 use bevy::tasks::{ComputeTaskPool, TaskPoolBuilder};
 use rayon::ThreadPoolBuilder;
 
@@ -11,6 +13,11 @@ pub fn start_bevy_pool(workers: usize) {
 pub fn rayon(workers: usize) -> Result<rayon::ThreadPool, String> {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();
     pool.map_err(|error| format!("rayon: {workers} threads: {error}"))
+}
+
+pub fn chili(workers: usize) -> chili::ThreadPool {
+    let thread_count = NonZeroUsize::new(workers);
+    chili::ThreadPool::with_config(chili::Config { thread_count, ..chili::Config::default() })
 }
 
 /// Lends a fork_union pool for one turn. Its threads spin until it is dropped, and would take the cores from whoever

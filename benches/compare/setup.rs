@@ -21,6 +21,12 @@ pub enum Group {
     Round,
     /// `+= 1` over a slice and over components, from 1,000 to 10 million.
     Sweep,
+    /// A sweep in which one row in a thousand costs a thousand times as much.
+    Uneven,
+    /// The sum of a binary tree by fork/join, from 1,000 to 16.7 million nodes.
+    Tree,
+    /// What the parts of fork/join cost: joins that nobody shares, clocks, wake-ups, doing nothing.
+    Joins,
     /// How many rows are swept on the core that swept them the frame before.
     SameCore,
 }

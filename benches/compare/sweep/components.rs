@@ -129,10 +129,10 @@ impl Contest {
 
 /// How long the last sweep took.
 #[derive(Resource, Default)]
-struct Stopwatch(Duration);
+pub struct Stopwatch(pub Duration);
 
 impl Stopwatch {
-    fn time(&mut self, sweep: impl FnOnce()) {
+    pub fn time(&mut self, sweep: impl FnOnce()) {
         let start = Instant::now();
         sweep();
         self.0 = start.elapsed();

@@ -2,6 +2,7 @@
 
 mod components;
 mod slice;
+pub mod uneven;
 
 use crate::setup::Setup;
 
