@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::city::City;
 use crate::cli::Options;
+use crate::districts::{Square, Traffic};
 use crate::model::Totals;
 use crate::outcome::{Outcome, Workload};
 
@@ -21,6 +22,11 @@ pub trait Simulation {
 
     /// The same for the same state, whatever runs the simulation.
     fn state_hash(&mut self) -> u64;
+
+    /// The part of the city with the most cars on its roads, if districts are counted.
+    fn busiest_district(&mut self) -> Option<(Square, Traffic)> {
+        None
+    }
 
     /// How the time since [`begin_measuring`](Self::begin_measuring) was spent, of which `measured` was in steps.
     fn workload(&mut self, measured: Duration) -> Workload;

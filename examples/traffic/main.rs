@@ -6,6 +6,7 @@
 mod city;
 mod cli;
 mod compare;
+mod districts;
 #[cfg(feature = "game")]
 mod game;
 mod hash;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::city::City;
+use crate::districts::{Square, Traffic};
 use crate::headless::{Simulation, Timings};
 use crate::model::Totals;
 
@@ -49,6 +50,36 @@ pub struct Detail {
     pub congested_roads: u64,
     /// Number and occupancy of the road with the most cars.
     pub busiest_road: (u64, u32),
+    pub busiest_district: Option<District>,
+}
+
+/// A part of the city and the cars on its roads.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct District {
+    /// Metres east and north of the map's centre.
+    pub centre: (f32, f32),
+    /// In metres.
+    pub side: f32,
+    pub cars: u64,
+    pub queued: u64,
+    /// Mean of all cars in km/h.
+    pub speed: f64,
+    /// From 0 for empty roads to 1 for full ones.
+    pub density: f64,
+}
+
+impl District {
+    fn new(square: Square, traffic: &Traffic) -> Self {
+        let half = square.side / 2.0;
+        Self {
+            centre: (square.x + half, square.y + half),
+            side: square.side,
+            cars: traffic.cars,
+            queued: traffic.queued,
+            speed: traffic.mean_speed().unwrap_or(0.0),
+            density: traffic.density(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -81,12 +112,13 @@ impl Outcome {
             busy_share: workload.busy_share,
             same_core_share: workload.same_core_share,
         };
-        Ok(Self { figures, detail: Detail::new(&totals, timings) })
+        let district = simulation.busiest_district().map(|(square, traffic)| District::new(square, &traffic));
+        Ok(Self { figures, detail: Detail::new(&totals, district, timings) })
     }
 }
 
 impl Detail {
-    fn new(totals: &Totals, timings: &Timings) -> Self {
+    fn new(totals: &Totals, busiest_district: Option<District>, timings: &Timings) -> Self {
         Self {
             slow_step: timings.slow_step(),
             slices: timings.slices().to_vec(),
@@ -94,6 +126,7 @@ impl Detail {
             trips_stuck: totals.trips_stuck,
             congested_roads: totals.congested_roads,
             busiest_road: totals.busiest_road,
+            busiest_district,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::outcome::{Figures, Outcome};
+use crate::outcome::{District, Figures, Outcome};
 
 /// The modes that others are compared with, where they have run.
 const BASELINES: [&str; 2] = ["serial", "plain"];
@@ -100,7 +100,24 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
         detail.congested_roads as f64 * 100.0 / figures.roads as f64,
         count(occupancy.into()),
     )?;
+    if let Some(place) = &detail.busiest_district {
+        district(place, out)?;
+    }
     writeln!(out, "State {} after {} measured steps", figures.state_hash, count(figures.steps))
+}
+
+fn district(district: &District, out: &mut impl Write) -> io::Result<()> {
+    let (east, north) = district.centre;
+    writeln!(
+        out,
+        "Busiest district: {} cars, {} of them held up, {:.0} km/h on average, {:.0}% of the room on its roads; \
+         the {:.0} m around {east:.0} m east, {north:.0} m north",
+        grouped(district.cars),
+        grouped(district.queued),
+        district.speed,
+        district.density * 100.0,
+        district.side,
+    )
 }
 
 /// An error if two modes have ended in different states: then at least one of them is wrong.

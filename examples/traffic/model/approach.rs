@@ -95,6 +95,11 @@ impl Approach {
         self.queue.iter()
     }
 
+    /// How many cars could have left before second `now`, but for a red light or others ahead.
+    pub fn queued(&self, now: u32) -> u32 {
+        self.queue.partition_point(|slot| slot.exit_time < now) as u32
+    }
+
     /// Adds a car at the end.
     pub fn push(&mut self, slot: Slot, programme: &Programme) {
         if self.queue.is_empty() {

@@ -20,7 +20,7 @@ pub use build::intersections;
 pub use car::{Due, LONGEST_PAUSE, Trips};
 pub use incidence::{Incidence, NetworkError};
 pub use intersection::{Intersection, Message};
-pub use road::{Road, SAMPLE_INTERVAL, first_sampled, travel_time};
+pub use road::{Road, SAMPLE_INTERVAL, first_sampled, storage, travel_time};
 pub use totals::Totals;
 
 /// A second that is never reached.

@@ -11,6 +11,7 @@ use super::gauge::Gauge;
 use super::threads::ThreadClocks;
 use super::{Now, Step, TrafficPlugin, populate};
 use crate::city::City;
+use crate::districts::{Districts, Square, Traffic};
 use crate::headless::Simulation;
 use crate::model::{Due, Intersection, Road, Totals, Trips};
 use crate::outcome::Workload;
@@ -48,9 +49,16 @@ impl CityApp {
         city
     }
 
-    /// A frame without a step: lets the plugins look at schedules and bring diagnostics up to date.
+    /// A frame without a step: lets the plugins look at schedules, and brings diagnostics and districts up to date.
     pub fn frame(&mut self) {
         self.app.update();
+    }
+
+    /// The districts as they are now.
+    pub fn districts(&mut self) -> &Districts {
+        let turns = self.app.world().resource::<Districts>().turns();
+        (0..turns).for_each(|_| self.frame());
+        self.app.world().resource::<Districts>()
     }
 }
 
@@ -98,6 +106,10 @@ impl Simulation for CityApp {
             hash.add_road(number.0 as usize, road);
         }
         hash.finish()
+    }
+
+    fn busiest_district(&mut self) -> Option<(Square, Traffic)> {
+        self.districts().busiest()
     }
 
     fn workload(&mut self, measured: Duration) -> Workload {

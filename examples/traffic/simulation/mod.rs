@@ -17,10 +17,11 @@ use bevy::prelude::{IntoScheduleConfigs, Resource, World};
 use bevy_affinity::prelude::*;
 
 use crate::city::City;
-pub use entities::Plan;
-use entities::spawn;
+use crate::districts::{self, Districts};
 #[cfg(feature = "game")]
-pub use entities::{Directory, Number};
+pub use entities::Number;
+use entities::spawn;
+pub use entities::{Directory, Plan};
 use systems::{arrive, cross, depart, sample, tick};
 
 /// Runs once for every second of the city's time.
@@ -44,6 +45,7 @@ impl Plugin for TrafficPlugin {
         } else {
             app.add_systems(Step, (depart, cross, arrive, sample, tick).chain());
         }
+        districts::plugin(app, self.affine);
     }
 }
 
@@ -51,6 +53,7 @@ impl Plugin for TrafficPlugin {
 pub fn populate(world: &mut World, city: Arc<City>) {
     let directory = spawn(world, &city);
     world.insert_resource(directory);
+    world.insert_resource(Districts::new(&city.network));
     world.insert_resource(Plan(city));
     world.insert_resource(Now(0));
 }

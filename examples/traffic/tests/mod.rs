@@ -12,7 +12,7 @@ use crate::routes::Routes;
 use deferred::{Deferred, Order};
 
 /// A small city with so many cars that every rule of the model comes into play.
-fn crowded() -> City {
+pub fn crowded() -> City {
     let search = |network: &Network, incidence: &_| Routes::search(network, incidence, &ProgressBar::hidden());
     City::new(grid(16), 3_000, 1, search).unwrap()
 }
