@@ -51,6 +51,18 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
+    /// In a window: what to see at first, in metres east and north of the map's centre, and metres from side to side
+    #[arg(long, value_name = "EAST,NORTH,WIDTH", value_delimiter = ',', num_args = 3, allow_hyphen_values = true)]
+    pub view: Option<Vec<f32>>,
+
+    /// In a window: end the game after so many frames
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub frames: Option<u32>,
+
+    /// In a window: write a picture of the last frame, as .png
+    #[arg(long, value_name = "FILE", requires = "frames")]
+    pub screenshot: Option<PathBuf>,
+
     /// Print one JSON object for each mode instead of a table
     #[arg(long)]
     pub json: bool,
@@ -115,6 +127,11 @@ impl Options {
     pub fn steps(&self) -> u32 {
         let on_the_isle = self.map.is_none() && self.city.is_none();
         self.steps.unwrap_or(if on_the_isle { 36_000 } else { 3_600 })
+    }
+
+    /// Comparisons print a table, and a paced run is part of one.
+    pub fn wants_window(&self) -> bool {
+        !self.headless && !self.paced && !self.json && self.mode.members().is_empty()
     }
 
     /// Reads the command line. Help and version go to standard output and end the program; a mistake is told in one line.

@@ -1,11 +1,13 @@
 //! A city's traffic on real roads: hundreds of thousands of intersections, each a row that a worker sweeps every step.
 //!
-//! `cargo run --release --example traffic -- --headless` simulates the Isle of Man and prints how fast; `--help` tells
-//! about other maps, sizes and modes.
+//! `cargo run --release --features game --example traffic` opens the game in a window: F1 tells the keys. With `--headless`
+//! it simulates the Isle of Man and prints how fast; `--help` tells about other maps, sizes and modes.
 
 mod city;
 mod cli;
 mod compare;
+#[cfg(feature = "game")]
+mod game;
 mod hash;
 mod headless;
 mod map;
@@ -28,6 +30,7 @@ use bevy_affinity::topology::Topology;
 use city::City;
 use cli::{Mode, Options};
 use headless::Simulation;
+use indicatif::ProgressBar;
 use map::Network;
 use model::Incidence;
 use outcome::Outcome;
@@ -52,7 +55,7 @@ enum Failure {
 fn main() -> ExitCode {
     let result = Options::read(std::env::args_os()).map_err(Failure::Input).and_then(|options| start(&options));
     let (message, code) = match result {
-        Ok(()) => return ExitCode::SUCCESS,
+        Ok(code) => return code,
         Err(Failure::Input(message)) => (message, 2),
         Err(Failure::Run(message)) => (message, 1),
     };
@@ -60,13 +63,29 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-fn start(options: &Options) -> Result<(), Failure> {
-    if !options.headless && !options.paced {
-        eprintln!("note: no window in this build, so this runs as with --headless");
+fn start(options: &Options) -> Result<ExitCode, Failure> {
+    if options.wants_window() {
+        match window(options) {
+            Ok(exit) => return Ok(exit),
+            Err(obstacle) => eprintln!("note: {obstacle}, so this runs as with --headless"),
+        }
     }
     warn_of_crowding(options);
-    let city = build(options).map_err(Failure::Input)?;
-    run(options, city).map_err(Failure::Run)
+    let progress = headless::bar("city", 0, "reading the map");
+    let city = build(options, &progress).map_err(Failure::Input)?;
+    run(options, city).map_err(Failure::Run)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Plays the game until its window is closed, or says why that is not possible here.
+#[cfg(feature = "game")]
+fn window(options: &Options) -> Result<ExitCode, String> {
+    game::play(options)
+}
+
+#[cfg(not(feature = "game"))]
+fn window(_options: &Options) -> Result<ExitCode, String> {
+    Err("this build has no window (--features game)".to_owned())
 }
 
 /// Once: the processes of a comparison leave it to the one that started them.
@@ -95,15 +114,16 @@ fn run(options: &Options, city: City) -> Result<(), String> {
     show(options, &outcomes, attribution.as_deref())
 }
 
-fn build(options: &Options) -> Result<City, String> {
+/// Reads the map and finds the routes; `progress` shows how far that is.
+fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
     let network = network(options).map_err(|error| error.to_string())?;
     let cars = options.cars.unwrap_or_else(|| match (&options.map, options.city) {
         (None, None) => CARS_ON_THE_ISLE,
         _ => (network.nodes.len() * CARS_PER_INTERSECTION) as u32,
     });
     let prepare = |network: &Network, incidence: &Incidence| {
-        let progress = headless::bar("routes", 0, "searching");
-        let routes = Routes::prepare(network, incidence, &routes::cache_folder(), &progress);
+        progress.set_message("finding routes");
+        let routes = Routes::prepare(network, incidence, &routes::cache_folder(), progress);
         progress.finish_and_clear();
         routes
     };

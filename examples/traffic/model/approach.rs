@@ -89,6 +89,12 @@ impl Approach {
         self.queue.len() as u32
     }
 
+    /// The cars on the link, the one that leaves first at the front.
+    #[cfg(feature = "game")]
+    pub fn cars(&self) -> impl ExactSizeIterator<Item = &Slot> {
+        self.queue.iter()
+    }
+
     /// Adds a car at the end.
     pub fn push(&mut self, slot: Slot, programme: &Programme) {
         if self.queue.is_empty() {

@@ -80,6 +80,18 @@ impl Intersection {
         &self.exits
     }
 
+    /// Whether its approaches take turns.
+    #[cfg(feature = "game")]
+    pub fn has_signals(&self) -> bool {
+        self.programme != Programme::ALWAYS_GREEN
+    }
+
+    /// Whether an approach may go in second `now`.
+    #[cfg(feature = "game")]
+    pub fn is_green(&self, approach: &Approach, now: u32) -> bool {
+        self.programme.is_green(approach.phase, now)
+    }
+
     pub fn waiting(&self) -> u32 {
         self.waiting.len() as u32
     }

@@ -14,6 +14,8 @@ mod tests;
 mod totals;
 
 pub use approach::LANE_FLOW;
+#[cfg(feature = "game")]
+pub use approach::{Approach, Slot};
 pub use build::intersections;
 pub use car::{Due, LONGEST_PAUSE, Trips};
 pub use incidence::{Incidence, NetworkError};

@@ -42,7 +42,7 @@ impl Programme {
         Self::two_phases(offset as u16)
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "game"))]
     pub fn is_green(&self, phase: Phase, second: u32) -> bool {
         let (window, position) = self.locate(phase, second);
         (window.start..window.start + window.length).contains(&position)

@@ -9,7 +9,7 @@ use bevy_affinity::prelude::*;
 use super::entities::Number;
 use super::gauge::Gauge;
 use super::threads::ThreadClocks;
-use super::{Now, Step, TrafficPlugin};
+use super::{Now, Step, TrafficPlugin, populate};
 use crate::city::City;
 use crate::headless::Simulation;
 use crate::model::{Due, Intersection, Road, Totals, Trips};
@@ -27,7 +27,7 @@ impl CityApp {
     pub fn on_gang(city: Arc<City>, mode: SchedulerMode, settings: AffinitySettings) -> Self {
         let mut app = App::new();
         app.insert_resource(settings).insert_resource(mode).add_plugins(AffinityParallelPlugin);
-        Self::start(app, TrafficPlugin { city, affine: true }, Gauge::gang())
+        Self::start(app, city, true, Gauge::gang())
     }
 
     /// Without the plugin, on Bevy's compute threads: so many, or as many as Bevy thinks right.
@@ -35,11 +35,12 @@ impl CityApp {
         let clocks = ThreadClocks::default();
         let mut app = App::new();
         app.add_plugins(TaskPoolPlugin { task_pool_options: task_pools(threads, clocks.clone()) });
-        Self::start(app, TrafficPlugin { city, affine: false }, Gauge::compute_threads(clocks))
+        Self::start(app, city, false, Gauge::compute_threads(clocks))
     }
 
-    fn start(mut app: App, traffic: TrafficPlugin, gauge: Gauge) -> Self {
-        app.add_plugins(traffic);
+    fn start(mut app: App, city: Arc<City>, affine: bool, gauge: Gauge) -> Self {
+        app.add_plugins(TrafficPlugin { affine });
+        populate(app.world_mut(), city);
         app.finish();
         app.cleanup();
         let mut city = Self { app, gauge };

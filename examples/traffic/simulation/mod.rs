@@ -13,11 +13,14 @@ use std::sync::Arc;
 
 use bevy::app::{App, Plugin};
 use bevy::ecs::schedule::ScheduleLabel;
-use bevy::prelude::{IntoScheduleConfigs, Resource};
+use bevy::prelude::{IntoScheduleConfigs, Resource, World};
 use bevy_affinity::prelude::*;
 
 use crate::city::City;
-use entities::{Plan, spawn};
+pub use entities::Plan;
+use entities::spawn;
+#[cfg(feature = "game")]
+pub use entities::{Directory, Number};
 use systems::{arrive, cross, depart, sample, tick};
 
 /// Runs once for every second of the city's time.
@@ -28,21 +31,26 @@ pub struct Step;
 #[derive(Resource)]
 pub struct Now(pub u32);
 
-/// Adds a city and the systems that move its traffic.
+/// Adds the systems that move a city's traffic: see [`populate`] for the city.
 pub struct TrafficPlugin {
-    pub city: Arc<City>,
     /// Whether the systems run on the gang.
     pub affine: bool,
 }
 
 impl Plugin for TrafficPlugin {
     fn build(&self, app: &mut App) {
-        let directory = spawn(app.world_mut(), &self.city);
-        app.insert_resource(directory).insert_resource(Plan(Arc::clone(&self.city))).insert_resource(Now(0));
         if self.affine {
             app.add_systems(Step, (depart, cross, arrive, sample, tick).affine().chain());
         } else {
             app.add_systems(Step, (depart, cross, arrive, sample, tick).chain());
         }
     }
+}
+
+/// Gives the world a city to simulate, which must happen before the first [`Step`].
+pub fn populate(world: &mut World, city: Arc<City>) {
+    let directory = spawn(world, &city);
+    world.insert_resource(directory);
+    world.insert_resource(Plan(city));
+    world.insert_resource(Now(0));
 }

@@ -1,0 +1,83 @@
+//! The game in a window: play a city.
+
+mod camera;
+mod clock;
+mod loading;
+mod shared;
+mod window;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use bevy::prelude::*;
+use bevy_affinity::prelude::*;
+use bevy_egui::EguiPlugin;
+
+use crate::cli::Options;
+use crate::simulation::TrafficPlugin;
+use shared::{Follow, Frame, FrameParts, GameState, Selection, Tracked};
+
+/// Plays until the window is closed, or says why there can be no window.
+pub fn play(options: &Options) -> Result<ExitCode, String> {
+    window::display()?;
+    let mut app = quietly(|| build(options))?;
+    Ok(match app.run() {
+        AppExit::Success => ExitCode::SUCCESS,
+        AppExit::Error(code) => ExitCode::from(code.get()),
+    })
+}
+
+fn build(options: &Options) -> App {
+    let mut app = App::new();
+    window::plugin(&mut app, options);
+    app.insert_resource(settings(options)).insert_resource(mode(options)).add_plugins((
+        EguiPlugin::default(),
+        AffinityParallelPlugin,
+        TrafficPlugin { affine: true },
+    ));
+    frame(&mut app);
+    loading::plugin(&mut app, options);
+    clock::plugin(&mut app);
+    camera::plugin(&mut app);
+    app
+}
+
+/// What every part of the game relies on.
+fn frame(app: &mut App) {
+    app.init_resource::<Selection>()
+        .init_resource::<Follow>()
+        .init_resource::<Tracked>()
+        .init_resource::<FrameParts>()
+        .configure_sets(
+            Update,
+            (Frame::Input, Frame::Simulate, Frame::Pack).chain().run_if(resource_equals(GameState::Playing)),
+        );
+}
+
+fn settings(options: &Options) -> AffinitySettings {
+    let workers = options.workers.map_or(WorkerCount::Auto, |workers| WorkerCount::Exactly(workers.into()));
+    AffinitySettings { workers, ..AffinitySettings::default() }
+}
+
+/// The mode to begin with; the overlay changes it.
+fn mode(options: &Options) -> SchedulerMode {
+    use crate::cli::Mode;
+    match options.mode {
+        Mode::Bevy | Mode::BevyDefault => SchedulerMode::Bevy,
+        Mode::Serial => SchedulerMode::Serial,
+        _ => SchedulerMode::LockStep,
+    }
+}
+
+/// The drivers' and the window system's last words are panics: they become a message, and nothing else is printed.
+fn quietly<T>(build: impl FnOnce() -> T) -> Result<T, String> {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let built = panic::catch_unwind(AssertUnwindSafe(build));
+    panic::set_hook(hook);
+    built.map_err(|payload| {
+        let message = payload.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()));
+        message.unwrap_or_default().lines().next().unwrap_or("no reason given").to_owned()
+    })
+}
