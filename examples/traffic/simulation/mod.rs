@@ -17,10 +17,10 @@ use bevy::prelude::{IntoScheduleConfigs, Resource, World};
 use bevy_affinity::prelude::*;
 
 use crate::city::City;
+#[cfg(feature = "game")]
+pub use entities::Number;
 pub use entities::Plan;
 use entities::spawn;
-#[cfg(feature = "game")]
-pub use entities::{Directory, Number};
 use systems::{arrive, cross, depart, sample, tick};
 
 /// Runs once for every second of the city's time.
