@@ -8,6 +8,7 @@ use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 use indicatif::ProgressBar;
 
 use super::shared::GameState;
+use super::view::Scenery;
 use crate::city::City;
 use crate::cli::Options;
 use crate::simulation::populate;
@@ -15,12 +16,14 @@ use crate::simulation::populate;
 /// The exit code for a map that cannot be used.
 const BAD_INPUT: u8 = 2;
 
+type Loaded = (City, Scenery);
+
 /// A city on its way.
 #[derive(Resource)]
 struct Loading {
     progress: ProgressBar,
     /// Taken when it has ended.
-    thread: Option<JoinHandle<Result<City, String>>>,
+    thread: Option<JoinHandle<Result<Loaded, String>>>,
 }
 
 pub(super) fn plugin(app: &mut App, options: &Options) {
@@ -35,22 +38,31 @@ impl Loading {
         let progress = ProgressBar::hidden().with_message("reading the map");
         progress.set_length(0);
         let shown = progress.clone();
-        let thread = thread::spawn(move || crate::build(&options, &shown));
+        let thread = thread::spawn(move || load(&options, &shown));
         Self { progress, thread: Some(thread) }
     }
 
-    fn take(&mut self) -> Option<Result<City, String>> {
+    fn take(&mut self) -> Option<Result<Loaded, String>> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
+}
+
+fn load(options: &Options, progress: &ProgressBar) -> Result<Loaded, String> {
+    let city = crate::build(options, progress)?;
+    progress.set_message("drawing the map");
+    let first_view = options.view.as_deref().map(|view| (Vec2::new(view[0], view[1]), view[2]));
+    let scenery = Scenery::new(&city.network, first_view);
+    Ok((city, scenery))
 }
 
 /// Starts the game when the city is there; ends it with one line if there will be none.
 fn take_city(world: &mut World) {
     match world.resource_mut::<Loading>().take() {
         None => {}
-        Some(Ok(city)) => {
+        Some(Ok((city, scenery))) => {
             populate(world, Arc::new(city));
+            world.insert_resource(scenery);
             world.remove_resource::<Loading>();
             world.insert_resource(GameState::Playing);
         }

@@ -2,8 +2,11 @@
 
 mod camera;
 mod clock;
+mod exhibit;
+mod frame_times;
 mod loading;
 mod shared;
+mod view;
 mod window;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -39,6 +42,9 @@ fn build(options: &Options) -> App {
     loading::plugin(&mut app, options);
     clock::plugin(&mut app);
     camera::plugin(&mut app);
+    view::plugin(&mut app);
+    frame_times::plugin(&mut app);
+    exhibit::plugin(&mut app, options);
     app
 }
 

@@ -72,6 +72,14 @@ pub struct CameraView {
     pub visible: Rect,
 }
 
+impl CameraView {
+    /// Logical pixels from the window's upper left corner.
+    pub fn to_window(&self, place: Vec2) -> Vec2 {
+        let corner = Vec2::new(self.visible.min.x, self.visible.max.y);
+        (place - corner) * Vec2::new(1.0, -1.0) / self.metres_per_pixel
+    }
+}
+
 impl Default for CameraView {
     fn default() -> Self {
         Self { centre: Vec2::ZERO, metres_per_pixel: 1.0, visible: Rect::EMPTY }

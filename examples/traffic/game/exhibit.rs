@@ -1,0 +1,71 @@
+//! `--frames` and `--screenshot`: plays for a while, takes a picture and ends. For tests, and for pictures of the game.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bevy::prelude::*;
+use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk};
+
+use super::shared::{FrameParts, GameState};
+use crate::cli::Options;
+
+/// What is left to do.
+#[derive(Resource)]
+struct Exhibit {
+    frames: u32,
+    frames_left: u32,
+    screenshot: Option<PathBuf>,
+    sums: FrameParts,
+}
+
+pub(super) fn plugin(app: &mut App, options: &Options) {
+    let Some(frames) = options.frames else { return };
+    let screenshot = options.screenshot.clone();
+    app.insert_resource(Exhibit { frames, frames_left: frames, screenshot, sums: FrameParts::default() })
+        .add_systems(Last, count.run_if(resource_equals(GameState::Playing)));
+}
+
+fn count(
+    mut exhibit: ResMut<Exhibit>,
+    parts: Res<FrameParts>,
+    mut commands: Commands,
+    mut exit: MessageWriter<AppExit>,
+) {
+    if exhibit.frames_left == 0 {
+        return;
+    }
+    exhibit.add(&parts);
+    exhibit.frames_left -= 1;
+    if exhibit.frames_left > 0 {
+        return;
+    }
+    exhibit.report(parts.drawn);
+    match exhibit.screenshot.take() {
+        Some(file) => drop(commands.spawn(Screenshot::primary_window()).observe(save_to_disk(file)).observe(leave)),
+        None => drop(exit.write(AppExit::Success)),
+    }
+}
+
+/// The picture has been written: its other observer came first.
+fn leave(_captured: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>) {
+    exit.write(AppExit::Success);
+}
+
+impl Exhibit {
+    fn add(&mut self, parts: &FrameParts) {
+        self.sums.simulate += parts.simulate;
+        self.sums.pack += parts.pack;
+        self.sums.draw += parts.draw;
+        self.sums.frame += parts.frame;
+    }
+
+    fn report(&self, drawn: u32) {
+        let mean = |sum: Duration| sum.as_secs_f64() * 1e3 / f64::from(self.frames);
+        let FrameParts { simulate, pack, draw, frame, .. } = self.sums;
+        let [simulate, pack, draw, frame] = [simulate, pack, draw, frame].map(mean);
+        println!(
+            "{} frames: {frame:.2} ms each; simulate {simulate:.2}, pack {pack:.2}, draw {draw:.2}; {drawn} cars and signals",
+            self.frames
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! Everything that is drawn of the city. What never changes is worked out while the city loads ([`Scenery`]); what moves
+//! is packed for the GPU once a step, and only what is in view.
+
+mod course;
+mod density;
+mod detail;
+mod glyph;
+mod highlight;
+mod legend;
+mod minimap;
+mod pack;
+mod quads;
+mod ribbon;
+mod roads;
+mod scenery;
+mod tracks;
+mod traffic;
+
+use bevy::prelude::*;
+
+pub(super) use scenery::Scenery;
+
+/// Behind the roads: a dark map, on which cars and signals are the light.
+const GROUND: Color = Color::srgb(0.043, 0.055, 0.075);
+
+/// Layers, from the ground up.
+const MINOR_ROADS: f32 = 0.0;
+const MAJOR_ROADS: f32 = 1.0;
+const TRAFFIC: f32 = 2.0;
+
+pub(super) fn plugin(app: &mut App) {
+    app.insert_resource(ClearColor(GROUND));
+    quads::plugin(app);
+    detail::plugin(app);
+    density::plugin(app);
+    roads::plugin(app);
+    pack::plugin(app);
+    traffic::plugin(app);
+    highlight::plugin(app);
+    minimap::plugin(app);
+    legend::plugin(app);
+}
