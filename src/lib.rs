@@ -30,6 +30,8 @@
 mod compile_fail;
 mod context;
 mod diagnostics;
+#[cfg(feature = "overlay")]
+mod overlay;
 mod placement;
 mod plugin;
 #[expect(unsafe_code, reason = "jobs are shared without their lifetime: see `pool/README.md`")]
@@ -46,6 +48,8 @@ pub mod topology;
 pub use diagnostics::{
     AffinityDiagnostics, AffinityTimeline, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
 };
+#[cfg(feature = "overlay")]
+pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
 pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
@@ -55,6 +59,8 @@ pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 pub mod prelude {
+    #[cfg(feature = "overlay")]
+    pub use crate::{AffinityOverlayPlugin, OverlaySettings};
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool,
         AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport,

@@ -1,0 +1,20 @@
+//! The egui panel: modes, settings, the timeline of every core, frames, shares and systems. Reads the diagnostics and nothing else.
+
+mod ab;
+mod colours;
+mod controls;
+mod history;
+mod modes;
+mod panel;
+mod plugin;
+mod save;
+mod settings;
+mod shares;
+mod snapshot;
+mod systems_table;
+mod timeline;
+
+pub use panel::affinity_overlay_ui;
+use panel::{OverlayState, compare_modes, stop_unseen_recording};
+pub use plugin::AffinityOverlayPlugin;
+pub use settings::OverlaySettings;

@@ -1,0 +1,4 @@
+//! 'Save trace'.
+
+#[derive(Debug, Default)]
+pub(super) struct Saved;
