@@ -59,11 +59,11 @@ pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 pub mod prelude {
-    #[cfg(feature = "overlay")]
-    pub use crate::{AffinityOverlayPlugin, OverlaySettings};
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffinityDiagnostics, AffinityParallelPlugin, AffinityPool,
         AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, ScatterReport,
         SchedulerMode, Scope, Worker, WorkerCount,
     };
+    #[cfg(feature = "overlay")]
+    pub use crate::{AffinityOverlayPlugin, OverlaySettings};
 }

@@ -194,7 +194,15 @@ mod tests {
 
     #[test]
     fn single_slow_frames_do_not_count() {
-        let (_, verdict) = compare(|mode, index| if index % 7 == 0 { 50.0 } else if mode == MODES[0] { 4.0 } else { 2.0 });
+        let (_, verdict) = compare(|mode, index| {
+            if index % 7 == 0 {
+                50.0
+            } else if mode == MODES[0] {
+                4.0
+            } else {
+                2.0
+            }
+        });
         assert!((verdict.tagged.median - 2.0).abs() < 1e-9);
         assert!(verdict.tagged.lower_quartile <= verdict.tagged.median);
     }

@@ -52,7 +52,11 @@ fn show_grid(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
     let mut spin = micros(settings.spin);
     slider("spin", "how long workers stay awake after a round", Slider::new(&mut spin, 0..=1_000).suffix(" us"));
     let mut beat = micros(settings.heartbeat);
-    slider("heartbeat", "how often work is given away at most", Slider::new(&mut beat, 10..=2_000).logarithmic(true).suffix(" us"));
+    slider(
+        "heartbeat",
+        "how often work is given away at most",
+        Slider::new(&mut beat, 10..=2_000).logarithmic(true).suffix(" us"),
+    );
     for (setting, shown) in [(&mut settings.spin, spin), (&mut settings.heartbeat, beat)] {
         if micros(*setting) != shown {
             *setting = Duration::from_micros(shown);

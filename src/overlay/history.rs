@@ -4,29 +4,26 @@ use std::time::Duration;
 
 use bevy_egui::egui::{self, Color32, FontId, Mesh, Painter, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
-use super::{
-    colours,
-    snapshot::{FrameRow, Snapshot},
-    timeline::Nanoseconds,
-};
+use super::{colours, snapshot::FrameRow, timeline::Nanoseconds};
 
 const HEIGHT: f32 = 70.0;
 /// How many of the slowest frames have a button.
 const SLOWEST: usize = 5;
 
-/// Draws the frames; returns the number of the frame that was clicked.
-pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot, budget: Duration) -> Option<u64> {
+/// Draws the frames and lets the budget be changed; returns the number of the frame that was clicked.
+pub(super) fn show(ui: &mut Ui, frames: &[FrameRow], budget: &mut Duration) -> Option<u64> {
     let response = ui.allocate_response(vec2(ui.available_width(), HEIGHT), Sense::click());
-    let chart = Chart { area: response.rect, top: top(&snapshot.frames, budget), count: snapshot.frames.len() };
-    chart.paint(&ui.painter_at(response.rect), &snapshot.frames, budget);
-    let pointed = response.hover_pos().and_then(|pointer| snapshot.frames.get(chart.index(pointer.x)?));
+    let chart = Chart { area: response.rect, top: top(frames, *budget), count: frames.len() };
+    chart.paint(&ui.painter_at(response.rect), frames, *budget);
+    let pointed = response.hover_pos().and_then(|pointer| frames.get(chart.index(pointer.x)?));
     let mut clicked = pointed.filter(|_| response.clicked()).map(|frame| frame.number);
     if let Some(frame) = pointed {
         response.on_hover_ui_at_pointer(|ui| describe(ui, frame));
     }
     ui.horizontal_wrapped(|ui| {
-        ui.label("slowest");
-        for frame in slowest(&snapshot.frames) {
+        show_budget(ui, budget);
+        ui.weak("slowest");
+        for frame in slowest(frames) {
             let text = format!("{} in frame {}", Nanoseconds(frame.frame.as_nanos() as f64), frame.number);
             if ui.small_button(text).on_hover_text("show it in the timeline").clicked() {
                 clicked = Some(frame.number);
@@ -34,6 +31,15 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot, budget: Duration) -> Option
         }
     });
     clicked
+}
+
+fn show_budget(ui: &mut Ui, budget: &mut Duration) {
+    let mut milliseconds = budget.as_secs_f64() * 1e3;
+    ui.weak("budget");
+    let value = egui::DragValue::new(&mut milliseconds).range(1.0..=1_000.0).speed(0.1).max_decimals(1).suffix(" ms");
+    if ui.add(value).changed() {
+        *budget = Duration::from_secs_f64(milliseconds / 1e3);
+    }
 }
 
 /// Where frames are on the screen.
@@ -61,7 +67,13 @@ impl Chart {
         let y = self.y(time);
         painter.hline(self.area.x_range(), y, Stroke::new(1.0, colour));
         let text = Nanoseconds(time.as_nanos() as f64).to_string();
-        painter.text(pos2(self.area.left() + 3.0, y - 1.0), egui::Align2::LEFT_BOTTOM, text, FontId::proportional(10.0), colour);
+        painter.text(
+            pos2(self.area.left() + 3.0, y - 1.0),
+            egui::Align2::LEFT_BOTTOM,
+            text,
+            FontId::proportional(10.0),
+            colour,
+        );
     }
 
     fn y(&self, time: Duration) -> f32 {
@@ -124,7 +136,7 @@ mod tests {
     #[test]
     fn the_slowest_come_first() {
         let frames = frames(&[16, 17, 40, 16, 90, 18, 16]);
-        let numbers: Vec<_> = slowest(&frames).map(|frame| frame.number).collect();
+        let numbers: Vec<_> = slowest(frames).map(|frame| frame.number).collect();
         assert_eq!(numbers, [4, 2, 5, 1, 0]);
     }
 

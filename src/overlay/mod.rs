@@ -7,6 +7,7 @@ mod history;
 mod modes;
 mod panel;
 mod plugin;
+mod recorded;
 mod save;
 mod settings;
 mod shares;
@@ -15,6 +16,6 @@ mod systems_table;
 mod timeline;
 
 pub use panel::affinity_overlay_ui;
-use panel::{OverlayState, compare_modes, stop_unseen_recording};
+use panel::{OverlayState, compare_modes, record_while_seen};
 pub use plugin::AffinityOverlayPlugin;
 pub use settings::OverlaySettings;

@@ -49,7 +49,8 @@ impl Modes {
                     before
                 });
             }
-            let begun = ui.button("A/B").on_hover_text("both modes in turns for 5 s").clicked() && self.pair[0] != self.pair[1];
+            let begun =
+                ui.button("A/B").on_hover_text("both modes in turns for 5 s").clicked() && self.pair[0] != self.pair[1];
             for (name, choice) in ["A", "B"].into_iter().zip(&mut self.pair) {
                 choose_mode(ui, name, choice);
             }
@@ -92,29 +93,26 @@ fn choose_mode(ui: &mut Ui, name: &str, choice: &mut SchedulerMode) {
 
 /// A row for each mode that has been on, with its times as they were then.
 fn show_numbers(ui: &mut Ui, mode: SchedulerMode, rows: &[ModeRow]) {
-    let serial = rows.iter().find(|row| row.mode == SchedulerMode::Serial && row.frames > 0);
     egui::Grid::new("modes").num_columns(5).striped(true).spacing([18.0, 3.0]).show(ui, |ui| {
         for head in ["mode", "frame", "tagged", "speed-up over serial", "frames"] {
             ui.weak(head);
         }
         ui.end_row();
-        for row in rows.iter().filter(|row| row.frames > 0) {
-            show_mode(ui, row, row.mode == mode, serial);
+        for row in rows {
+            show_mode(ui, row, row.mode == mode);
         }
     });
 }
 
-fn show_mode(ui: &mut Ui, row: &ModeRow, active: bool, serial: Option<&ModeRow>) {
+fn show_mode(ui: &mut Ui, row: &ModeRow, active: bool) {
     let name = RichText::new(format!("{:?}", row.mode)).color(colours::mode(row.mode));
     ui.label(if active { name.strong().underline() } else { name });
     for time in [row.frame, row.tagged] {
         ui.monospace(Nanoseconds(time.as_nanos() as f64).to_string());
     }
-    match serial {
-        Some(serial) if !row.tagged.is_zero() => {
-            ui.monospace(format!("{:.2} x", serial.tagged.div_duration_f64(row.tagged)))
-        }
-        _ => ui.weak("try Serial"),
+    match row.speed_up {
+        Some(speed_up) => ui.monospace(format!("{speed_up:.2} x")),
+        None => ui.weak("once Serial was on"),
     };
     ui.monospace(row.frames.to_string());
     ui.end_row();

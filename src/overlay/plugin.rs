@@ -1,27 +1,21 @@
 //! [`AffinityOverlayPlugin`]: when the panel is on show, and what it needs from the app.
 
 use bevy::{
-    app::{App, Last, Plugin, PreUpdate},
+    app::{App, First, Plugin, PreUpdate},
     ecs::query::QueryState,
     image::ImagePlugin,
-    input::{
-        ButtonInput, InputPlugin, InputSystems,
-        keyboard::KeyCode,
-        mouse::AccumulatedMouseScroll,
-    },
+    input::{ButtonInput, InputPlugin, InputSystems, keyboard::KeyCode, mouse::AccumulatedMouseScroll},
     prelude::{IntoScheduleConfigs, Res, ResMut, With, World},
     render::{RenderApp, renderer::RenderDevice},
     time::TimePlugin,
     window::WindowPlugin,
 };
 use bevy_egui::{
-    EguiContext, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
-    EguiInputSet,
+    EguiContext, EguiInputSet, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
     input::{EguiWantsInput, absorb_bevy_input_system, egui_wants_any_pointer_input},
 };
 
-use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, stop_unseen_recording};
-use crate::diagnostics::pull_diagnostics;
+use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, record_while_seen};
 
 /// The panel that shows where the time of tagged systems goes, and that switches modes and settings while the app runs.
 ///
@@ -40,7 +34,7 @@ impl Plugin for AffinityOverlayPlugin {
         app.init_resource::<OverlaySettings>()
             .init_resource::<OverlayState>()
             .register_type::<OverlaySettings>()
-            .add_systems(Last, (compare_modes, stop_unseen_recording).chain().after(pull_diagnostics));
+            .add_systems(First, (compare_modes, record_while_seen));
     }
 
     fn finish(&self, app: &mut App) {
@@ -99,11 +93,7 @@ fn can_draw(app: &App) -> bool {
 }
 
 fn add_panel_systems(app: &mut App) {
-    let absorb = (
-        absorb_bevy_input_system,
-        absorb_scrolling.run_if(egui_wants_any_pointer_input),
-        absorb_space,
-    );
+    let absorb = (absorb_bevy_input_system, absorb_scrolling.run_if(egui_wants_any_pointer_input), absorb_space);
     app.add_systems(PreUpdate, toggle.after(InputSystems).before(EguiInputSet::InitReading))
         .add_systems(PreUpdate, absorb.chain().after(EguiInputSet::WriteEguiEvents).run_if(absorbs_input))
         .add_systems(EguiPrimaryContextPass, show_window.run_if(is_visible));

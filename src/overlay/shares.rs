@@ -1,6 +1,6 @@
 //! How the workers spend their time: shares of the last second as stacked bars, and what these say about the placement.
 
-use bevy_egui::egui::{Color32, Mesh, Rect, Sense, Shape, Ui, pos2, vec2};
+use bevy_egui::egui::{Align2, Color32, FontId, Mesh, Rect, Sense, Shape, Ui, pos2, vec2};
 
 use super::{
     colours,
@@ -9,7 +9,7 @@ use super::{
 
 const HEIGHT: f32 = 12.0;
 const NAME_WIDTH: f32 = 128.0;
-/// Room for `100% busy, 100% wait`.
+/// Room for `33% busy, 33% wait, 34% idle`.
 const NUMBERS_WIDTH: f32 = 190.0;
 
 pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
@@ -39,24 +39,26 @@ fn show_worker(ui: &mut Ui, worker: &WorkerRow) {
         let response = ui.allocate_response(vec2(NAME_WIDTH, HEIGHT), Sense::hover());
         ui.painter().text(
             response.rect.left_center(),
-            bevy_egui::egui::Align2::LEFT_CENTER,
-            &worker.name,
-            bevy_egui::egui::FontId::proportional(12.0),
+            Align2::LEFT_CENTER,
+            format!("worker {}", worker.index),
+            FontId::proportional(12.0),
             colours::LABEL,
         );
-        let (bar, _) = ui.allocate_exact_size(vec2((width - NAME_WIDTH - NUMBERS_WIDTH).max(60.0), HEIGHT), Sense::hover());
+        let (bar, _) =
+            ui.allocate_exact_size(vec2((width - NAME_WIDTH - NUMBERS_WIDTH).max(60.0), HEIGHT), Sense::hover());
         paint_stack(ui, bar, &[(worker.busy, colours::BUSY), (worker.wait, colours::WAIT)]);
-        ui.weak(format!("{:.0}% busy, {:.0}% wait", worker.busy * 100.0, worker.wait * 100.0));
+        let [busy, wait, idle] = [worker.busy, worker.wait, worker.idle].map(|share| share * 100.0);
+        ui.weak(format!("{busy:.0}% busy, {wait:.0}% wait, {idle:.0}% idle"));
     });
 }
 
 /// Draws shares one after another; what is left of the whole is idle.
-fn paint_stack(ui: &Ui, area: Rect, shares: &[(f32, Color32)]) {
+fn paint_stack(ui: &Ui, area: Rect, shares: &[(f64, Color32)]) {
     let mut mesh = Mesh::default();
     mesh.add_colored_rect(area, colours::IDLE);
     let mut left = area.left();
     for &(share, colour) in shares {
-        let right = (left + share * area.width()).min(area.right());
+        let right = (left + share as f32 * area.width()).min(area.right());
         mesh.add_colored_rect(Rect::from_min_max(pos2(left, area.top()), pos2(right, area.bottom())), colour);
         left = right;
     }

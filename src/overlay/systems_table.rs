@@ -65,7 +65,8 @@ impl SystemsTable {
     pub(super) fn arrange(&mut self, systems: &[SystemRow]) -> &[usize] {
         let wanted = self.filter.trim().to_lowercase();
         self.order.clear();
-        self.order.extend((0..systems.len()).filter(|&index| systems[index].full_name.to_lowercase().contains(&wanted)));
+        self.order
+            .extend((0..systems.len()).filter(|&index| systems[index].full_name.to_lowercase().contains(&wanted)));
         let (column, reversed) = (self.column, self.reversed);
         self.order.sort_by(|&a, &b| {
             let order = column.compare(&systems[a], &systems[b]);

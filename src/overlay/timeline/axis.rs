@@ -67,7 +67,11 @@ impl Axis {
 /// The next of 1, 2, 5, 10, 20, .. that is at least `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|digit| digit * power).find(|&step| step >= least * 0.999_999).unwrap_or(power * 10.0)
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|digit| digit * power)
+        .find(|&step| step >= least * 0.999_999)
+        .unwrap_or(power * 10.0)
 }
 
 /// Writes a duration with the unit that suits it, to three digits: `412 ns`, `3.07 us`, `16.7 ms`.
@@ -81,7 +85,13 @@ impl std::fmt::Display for Nanoseconds {
             999.5e3..999.5e6 => (self.0 / 1e6, "ms"),
             _ => (self.0 / 1e9, "s"),
         };
-        let digits = if value.abs() >= 99.95 { 0 } else if value.abs() >= 9.995 { 1 } else { 2 };
+        let digits = if value.abs() >= 99.95 {
+            0
+        } else if value.abs() >= 9.995 {
+            1
+        } else {
+            2
+        };
         write!(f, "{value:.digits$} {unit}")
     }
 }

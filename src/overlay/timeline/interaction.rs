@@ -3,7 +3,7 @@
 use bevy_egui::egui::{Key, Modifiers, Pos2, Response, Ui};
 
 use super::{Layout, Place, Timeline};
-use crate::overlay::snapshot::{Lane, Recorded};
+use crate::overlay::recorded::{Lane, Recorded};
 
 /// How far from a bar the pointer still means it, in points: bars can be narrower than a pixel.
 const REACH: f32 = 2.0;
@@ -46,8 +46,7 @@ impl Timeline {
     }
 
     fn pause(&mut self, ui: &Ui) {
-        if !ui.ctx().egui_wants_keyboard_input()
-            && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Space))
+        if !ui.ctx().egui_wants_keyboard_input() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Space))
         {
             self.freeze(!self.frozen);
         }
@@ -68,7 +67,7 @@ fn nearest(lane: &Lane, time: f64, reach: f64) -> Option<usize> {
         (bar.begin - time).max(time - bar.end).max(0.0)
     };
     let length = |index: usize| lane.bars[index].end - lane.bars[index].begin;
-    (0..lane.bars.len())
-        .filter(|&index| distance(index) <= reach)
-        .min_by(|&a, &b| (distance(a), length(a)).partial_cmp(&(distance(b), length(b))).unwrap_or(std::cmp::Ordering::Equal))
+    (0..lane.bars.len()).filter(|&index| distance(index) <= reach).min_by(|&a, &b| {
+        (distance(a), length(a)).partial_cmp(&(distance(b), length(b))).unwrap_or(std::cmp::Ordering::Equal)
+    })
 }

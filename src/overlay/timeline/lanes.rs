@@ -1,13 +1,12 @@
 //! Painting the lanes: one mesh for all bars, and text where there is room.
 
-use bevy_egui::egui::{
-    Align2, Color32, FontId, Mesh, Painter, Rect, Shape, Stroke, StrokeKind, pos2, vec2,
-};
+use bevy_egui::egui::{Align2, Color32, FontId, Mesh, Painter, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
 
 use super::{Layout, Place, Timeline, axis::Tick};
 use crate::overlay::{
     colours,
-    snapshot::{Bar, BarKind, Lane, Recorded},
+    recorded::{Bar, BarKind, Lane, Recorded},
+    snapshot::SystemRow,
 };
 
 /// Height of text in bars and on the axis, in points.
@@ -19,7 +18,13 @@ const TICKS: usize = 7;
 /// Bars of one lane, kind and colour that begin less than this many points after the last one ended are drawn as one with it.
 const FINEST: f32 = 0.5;
 
-pub(super) fn paint(painter: &Painter, layout: &Layout, timeline: &Timeline, recorded: &Recorded) {
+pub(super) fn paint(
+    painter: &Painter,
+    layout: &Layout,
+    timeline: &Timeline,
+    recorded: &Recorded,
+    systems: &[SystemRow],
+) {
     let mut mesh = Mesh::default();
     for index in 0..recorded.lanes.len() {
         mesh.add_colored_rect(layout.lane(index), colours::GROUND);
@@ -34,10 +39,10 @@ pub(super) fn paint(painter: &Painter, layout: &Layout, timeline: &Timeline, rec
     canvas.add(Shape::mesh(mesh));
     paint_axis(painter, &canvas, layout, timeline, recorded);
     for (index, lane) in recorded.lanes.iter().enumerate() {
-        paint_texts(&canvas, layout, timeline, layout.lane(index), lane, recorded);
+        paint_texts(&canvas, layout, timeline, layout.lane(index), lane, systems);
     }
-    if let Some(place) = timeline.selected {
-        paint_selection(&canvas, layout, timeline, place, recorded);
+    if let Some((place, bar)) = timeline.selected.and_then(|place| Some((place, place.find(recorded)?.1))) {
+        paint_selection(&canvas, layout, timeline, place, bar);
     }
 }
 
@@ -66,8 +71,11 @@ fn add_bars(mesh: &mut Mesh, layout: &Layout, timeline: &Timeline, row: Rect, la
         // Also what is shorter than a pixel is seen.
         let right = right.max(left + 1.0);
         mesh.add_colored_rect(part_of(row, kind, left, right), colour);
-        if bar.taken_over > 0 {
-            mesh.add_colored_rect(Rect::from_min_max(pos2(left, row.top()), pos2(right, row.top() + 3.0)), colours::HELP);
+        if bar.taken_from.is_some() {
+            mesh.add_colored_rect(
+                Rect::from_min_max(pos2(left, row.top()), pos2(right, row.top() + 3.0)),
+                colours::HELP,
+            );
         }
         last = Some((right, colour));
     }
@@ -83,7 +91,7 @@ fn visible(layout: &Layout, timeline: &Timeline, bar: &Bar) -> Option<(f32, f32)
 /// Work fills the lane; what is not work is as much lower as it is worth less.
 fn part_of(row: Rect, kind: BarKind, left: f32, right: f32) -> Rect {
     let height = match kind {
-        BarKind::System | BarKind::Work => row.height(),
+        BarKind::System | BarKind::Work | BarKind::Session => row.height(),
         BarKind::Wait => row.height() * 0.4,
         BarKind::Parked => 2.0,
     };
@@ -91,17 +99,18 @@ fn part_of(row: Rect, kind: BarKind, left: f32, right: f32) -> Rect {
 }
 
 fn colour(bar: &Bar) -> Color32 {
+    let system = bar.system.map_or(colours::LABEL, colours::system);
     match bar.kind {
-        BarKind::System => colours::system(bar.system).gamma_multiply(0.35),
-        BarKind::Work => colours::system(bar.system),
+        BarKind::System => system.gamma_multiply(0.35),
+        BarKind::Work | BarKind::Session => system,
         BarKind::Wait => colours::WAIT,
         BarKind::Parked => colours::IDLE,
     }
 }
 
 /// Names in the bars that have room for some letters.
-fn paint_texts(canvas: &Painter, layout: &Layout, timeline: &Timeline, row: Rect, lane: &Lane, recorded: &Recorded) {
-    for bar in lane.bars.iter().filter(|bar| bar.kind == BarKind::Work) {
+fn paint_texts(canvas: &Painter, layout: &Layout, timeline: &Timeline, row: Rect, lane: &Lane, systems: &[SystemRow]) {
+    for bar in lane.bars.iter().filter(|bar| matches!(bar.kind, BarKind::Work | BarKind::Session)) {
         let Some((left, right)) = visible(layout, timeline, bar) else { continue };
         let left = left.max(row.left());
         let within = Rect::from_min_max(pos2(left, row.top()), pos2(right, row.bottom())).shrink2(vec2(3.0, 0.0));
@@ -110,7 +119,7 @@ fn paint_texts(canvas: &Painter, layout: &Layout, timeline: &Timeline, row: Rect
             canvas.with_clip_rect(within.intersect(canvas.clip_rect())).text(
                 text,
                 Align2::LEFT_CENTER,
-                recorded.name(bar),
+                bar.name(systems),
                 FontId::proportional(TEXT_SIZE),
                 colours::on(colour(bar)),
             );
@@ -126,7 +135,13 @@ fn paint_axis(painter: &Painter, canvas: &Painter, layout: &Layout, timeline: &T
         let x = layout.x(timeline.axis.position(time));
         canvas.vline(x, area.y_range(), Stroke::new(1.0, Color32::from_white_alpha(20)));
         let text = Tick { time, step }.to_string();
-        painter.text(pos2(x, area.bottom() + 2.0), Align2::CENTER_TOP, text, FontId::proportional(TEXT_SIZE), colours::LABEL);
+        painter.text(
+            pos2(x, area.bottom() + 2.0),
+            Align2::CENTER_TOP,
+            text,
+            FontId::proportional(TEXT_SIZE),
+            colours::LABEL,
+        );
     }
     for &border in &recorded.borders {
         let position = timeline.axis.position(border);
@@ -136,9 +151,8 @@ fn paint_axis(painter: &Painter, canvas: &Painter, layout: &Layout, timeline: &T
     }
 }
 
-fn paint_selection(canvas: &Painter, layout: &Layout, timeline: &Timeline, place: Place, recorded: &Recorded) {
-    let bar = recorded.lanes.get(place.lane).and_then(|lane| lane.bars.get(place.bar));
-    if let Some((bar, (left, right))) = bar.and_then(|bar| Some((bar, visible(layout, timeline, bar)?))) {
+fn paint_selection(canvas: &Painter, layout: &Layout, timeline: &Timeline, place: Place, bar: &Bar) {
+    if let Some((left, right)) = visible(layout, timeline, bar) {
         let rect = part_of(layout.lane(place.lane), bar.kind, left, right.max(left + 1.0));
         canvas.rect_stroke(rect, 0.0, Stroke::new(1.5, Color32::WHITE), StrokeKind::Outside);
     }

@@ -8,10 +8,13 @@ use std::ops::Range;
 
 use bevy_egui::egui::{self, Rect, Sense, pos2, vec2};
 
-pub(super) use axis::Nanoseconds;
 use axis::Axis;
+pub(super) use axis::Nanoseconds;
 
-use super::snapshot::{Lane, Recorded};
+use super::{
+    recorded::{Bar, Lane, Recorded},
+    snapshot::SystemRow,
+};
 
 /// Height of a lane, of its name's column, and of the axis; in points.
 const LANE_HEIGHT: f32 = 22.0;
@@ -67,7 +70,7 @@ impl Timeline {
     /// To be called when other bars are there than before.
     pub(super) fn follow(&mut self, recorded: &Recorded) {
         self.selected = None;
-        let busy = recorded.busy_part();
+        let busy = recorded.tagged.clone();
         // Frames differ a little: an axis that followed each would flicker.
         let fits = busy.end <= self.axis.end && (busy.end - busy.start) * 3.0 > self.axis.span();
         if self.fitted && !fits {
@@ -77,35 +80,38 @@ impl Timeline {
 
     /// Shows the tagged systems of the frame, with a margin.
     pub(super) fn fit(&mut self, recorded: &Recorded) {
-        let Range { start, end } = recorded.busy_part();
+        let Range { start, end } = recorded.tagged.clone();
         let margin = (end - start) * 0.05;
         self.axis = Axis::over(start - margin..end + 3.0 * margin);
         self.fitted = true;
     }
 
-    /// Forgets that the last frame's panel was under the pointer.
-    pub(super) fn hide(&mut self) {
+    /// To be called when the timeline is not drawn: the pointer cannot be over it.
+    pub(super) fn leave(&mut self) {
         self.hovered = false;
     }
 
-    /// Draws the lanes and obeys the pointer.
-    pub(super) fn show(&mut self, ui: &mut egui::Ui, recorded: &Recorded) {
+    /// Draws the lanes and obeys the pointer. Says below what was clicked.
+    pub(super) fn show(&mut self, ui: &mut egui::Ui, recorded: &Recorded, systems: &[SystemRow]) {
         let height = recorded.lanes.len() as f32 * (LANE_HEIGHT + LANE_GAP) + AXIS_HEIGHT;
         let size = vec2(ui.available_width().max(NAMES_WIDTH + 100.0), height);
         let response = ui.allocate_response(size, Sense::click_and_drag());
         let layout = Layout { whole: response.rect };
         let pointed = self.interact(ui, &response, &layout, recorded);
-        lanes::paint(&ui.painter_at(response.rect), &layout, self, recorded);
-        if let Some(place) = pointed
-            && let Some(lane) = recorded.lanes.get(place.lane)
-        {
-            response.on_hover_ui_at_pointer(|ui| describe(ui, lane, place, recorded));
+        lanes::paint(&ui.painter_at(response.rect), &layout, self, recorded, systems);
+        if let Some((lane, bar)) = pointed.and_then(|place| place.find(recorded)) {
+            response.on_hover_ui_at_pointer(|ui| describe(ui, lane, bar, systems));
         }
-        if let Some(place) = self.selected
-            && let Some(lane) = recorded.lanes.get(place.lane)
-        {
-            describe_in_line(ui, lane, place, recorded);
+        if let Some((lane, bar)) = self.selected.and_then(|place| place.find(recorded)) {
+            describe_in_line(ui, lane, bar, systems);
         }
+    }
+}
+
+impl Place {
+    fn find(self, recorded: &Recorded) -> Option<(&Lane, &Bar)> {
+        let lane = recorded.lanes.get(self.lane)?;
+        Some((lane, lane.bars.get(self.bar)?))
     }
 }
 
@@ -117,7 +123,10 @@ struct Layout {
 impl Layout {
     /// The part with bars.
     fn canvas(&self) -> Rect {
-        Rect::from_min_max(pos2(self.whole.left() + NAMES_WIDTH, self.whole.top()), pos2(self.whole.right(), self.whole.bottom() - AXIS_HEIGHT))
+        Rect::from_min_max(
+            pos2(self.whole.left() + NAMES_WIDTH, self.whole.top()),
+            pos2(self.whole.right(), self.whole.bottom() - AXIS_HEIGHT),
+        )
     }
 
     fn lane(&self, index: usize) -> Rect {
@@ -139,37 +148,36 @@ impl Layout {
 }
 
 /// What a bar is: a row for each fact.
-fn describe(ui: &mut egui::Ui, lane: &Lane, place: Place, recorded: &Recorded) {
-    let Some(bar) = lane.bars.get(place.bar) else { return };
-    ui.strong(recorded.name(bar));
+fn describe(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
+    ui.strong(bar.name(systems));
     egui::Grid::new("bar").num_columns(2).spacing([12.0, 2.0]).show(ui, |ui| {
-        let mut fact = |name: &str, value: String| {
-            ui.weak(name);
-            ui.label(value);
-            ui.end_row();
+        let mut fact = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                ui.weak(name);
+                ui.label(value);
+                ui.end_row();
+            }
         };
-        fact("worker", lane.name.clone());
-        if let Some(core) = bar.core {
-            fact("core", core.to_string());
-        }
-        if bar.rows > 0 {
-            fact("rows", bar.rows.to_string());
-        }
-        if bar.taken_over > 0 {
-            fact("taken over", format!("{} late shares", bar.taken_over));
-        }
-        fact("from", Nanoseconds(bar.begin).to_string());
-        fact("lasts", Nanoseconds(bar.end - bar.begin).to_string());
+        let counted = |count: u64| (count > 0).then(|| count.to_string());
+        fact("worker", Some(lane.name.clone()));
+        fact("core", bar.core.map(|core| core.to_string()));
+        fact("rows", counted(bar.rows));
+        fact("taken over", bar.taken_from.map(|worker| format!("from worker {worker}, which was late")));
+        fact("joins published", counted(bar.joins));
+        fact("jobs promoted", counted(bar.promotions));
+        fact("helpers", counted(u64::from(bar.helpers)));
+        fact("without a job", (bar.idle > 0.0).then(|| Nanoseconds(bar.idle).to_string()));
+        fact("from", Some(Nanoseconds(bar.begin).to_string()));
+        fact("lasts", Some(Nanoseconds(bar.end - bar.begin).to_string()));
     });
 }
 
 /// The same in one line, for the bar that was clicked.
-fn describe_in_line(ui: &mut egui::Ui, lane: &Lane, place: Place, recorded: &Recorded) {
-    let Some(bar) = lane.bars.get(place.bar) else { return };
+fn describe_in_line(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
     let rows = if bar.rows > 0 { format!(", {} rows", bar.rows) } else { String::new() };
-    let lasts = Nanoseconds(bar.end - bar.begin);
+    let (from, lasts) = (Nanoseconds(bar.begin), Nanoseconds(bar.end - bar.begin));
     ui.horizontal_wrapped(|ui| {
-        ui.strong(recorded.name(bar));
-        ui.label(format!("on {}: {lasts}{rows}, from {} on", lane.name, Nanoseconds(bar.begin)));
+        ui.strong(bar.name(systems));
+        ui.label(format!("on {}: {lasts}{rows}, from {from} on", lane.name));
     });
 }
