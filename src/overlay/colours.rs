@@ -27,8 +27,6 @@ pub(super) const HELP: Color32 = Color32::WHITE;
 pub(super) const BUDGET: Color32 = Color32::from_rgb(0xFF, 0x6B, 0x5E);
 /// Names of lanes, numbers of the axis.
 pub(super) const LABEL: Color32 = Color32::from_rgb(0xA8, 0xAC, 0xB6);
-/// Lines of the grid.
-pub(super) const GRID: Color32 = Color32::from_rgb(0x30, 0x33, 0x3B);
 /// Behind lanes and bars.
 pub(super) const GROUND: Color32 = Color32::from_rgb(0x18, 0x1A, 0x20);
 
