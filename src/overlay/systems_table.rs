@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use bevy_egui::egui::{self, Align, Layout, RichText, Ui};
+use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
     colours,
@@ -120,12 +120,10 @@ fn show_row(ui: &mut Ui, system: &SystemRow) {
         ui.painter().rect_filled(spot, 2.0, colours::system(system.index));
         ui.label(&system.name).on_hover_text(&system.full_name);
     });
-    let number = |ui: &mut Ui, text: String| {
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.monospace(text));
-    };
-    number(ui, system.calls.to_string());
+    // Padded, so that the digits stand below each other.
+    ui.monospace(format!("{:>8}", system.calls));
     for time in [system.mean, system.p95, system.max] {
-        number(ui, Nanoseconds(time.as_nanos() as f64).to_string());
+        ui.monospace(format!("{:>8}", Nanoseconds(time.as_nanos() as f64).to_string()));
     }
     ui.end_row();
 }
