@@ -30,6 +30,8 @@
 mod compile_fail;
 mod context;
 mod diagnostics;
+#[cfg(feature = "overlay")]
+mod overlay;
 mod placement;
 mod plugin;
 #[expect(unsafe_code, reason = "jobs are shared without their lifetime: see `pool/README.md`")]
@@ -48,6 +50,8 @@ mod tree;
 pub use diagnostics::{
     AffinityDiagnostics, AffinityTimeline, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
 };
+#[cfg(feature = "overlay")]
+pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
 pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
@@ -63,4 +67,6 @@ pub mod prelude {
         AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning,
         ScatterReport, SchedulerMode, Scope, TreeReport, Worker, WorkerCount,
     };
+    #[cfg(feature = "overlay")]
+    pub use crate::{AffinityOverlayPlugin, OverlaySettings};
 }

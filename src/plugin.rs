@@ -45,6 +45,8 @@ impl Plugin for AffinityParallelPlugin {
             .insert_resource(context)
             .add_systems(First, (run_tagged_schedules_alone, follow_settings));
         diagnostics::plugin(app);
+        #[cfg(feature = "overlay")]
+        app.add_plugins(crate::overlay::AffinityOverlayPlugin);
     }
 }
 

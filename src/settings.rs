@@ -92,3 +92,22 @@ pub enum SchedulerMode {
     /// On the leader alone.
     Serial,
 }
+
+impl SchedulerMode {
+    /// Every mode: to let a user choose.
+    pub const ALL: &[Self] = &[Self::LockStep, Self::Heartbeat, Self::Bevy, Self::Serial];
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy::reflect::{TypeInfo, Typed};
+
+    use super::*;
+
+    #[test]
+    fn no_mode_is_missing_from_the_list() {
+        let TypeInfo::Enum(modes) = SchedulerMode::type_info() else { panic!("not an enum") };
+        let listed: Vec<_> = SchedulerMode::ALL.iter().map(|mode| format!("{mode:?}")).collect();
+        assert_eq!(listed, modes.variant_names());
+    }
+}

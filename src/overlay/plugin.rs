@@ -1,0 +1,139 @@
+//! [`AffinityOverlayPlugin`]: when the panel is on show, and what it needs from the app.
+
+use bevy::{
+    app::{App, First, Plugin, PreUpdate},
+    ecs::query::QueryState,
+    image::ImagePlugin,
+    input::{ButtonInput, InputPlugin, InputSystems, keyboard::KeyCode, mouse::AccumulatedMouseScroll},
+    prelude::{IntoScheduleConfigs, Res, ResMut, With, World},
+    render::{RenderApp, renderer::RenderDevice},
+    time::TimePlugin,
+    window::WindowPlugin,
+};
+use bevy_egui::{
+    EguiContext, EguiInputSet, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
+    input::{EguiWantsInput, absorb_bevy_input_system, egui_wants_any_pointer_input},
+};
+
+use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, record_while_seen};
+
+/// The panel that shows where the time of tagged systems goes, and that switches modes and settings while the app runs.
+///
+/// [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) brings it, and it brings [`EguiPlugin`] unless the app has it; neither minds the
+/// order of plugins. F3 shows and hides it: see [`OverlaySettings`]. Hidden it costs nothing: nothing is recorded, nothing is drawn. In an app without
+/// windows or without rendering it stays away; a panel of your own can still embed it with [`affinity_overlay_ui`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AffinityOverlayPlugin;
+
+impl Plugin for AffinityOverlayPlugin {
+    fn build(&self, app: &mut App) {
+        // Added by hand as well as by `AffinityParallelPlugin`.
+        if app.world().contains_resource::<OverlayState>() {
+            return;
+        }
+        app.init_resource::<OverlaySettings>()
+            .init_resource::<OverlayState>()
+            .register_type::<OverlaySettings>()
+            .add_systems(First, (compare_modes, record_while_seen));
+    }
+
+    fn finish(&self, app: &mut App) {
+        if app.world().contains_resource::<PanelSystems>() || !can_draw(app) {
+            return;
+        }
+        let brings_egui = !app.is_plugin_added::<EguiPlugin>();
+        if brings_egui {
+            app.add_plugins(EguiPlugin::default());
+        }
+        let brought = if !brings_egui {
+            PanelSystems::Ready
+        } else if app.world().contains_resource::<RenderDevice>() {
+            // Plugins that are added while others finish are not finished by the app.
+            EguiPlugin::default().finish(app);
+            PanelSystems::Ready
+        } else {
+            PanelSystems::EguiUnfinished
+        };
+        app.insert_resource(brought);
+        add_panel_systems(app);
+    }
+
+    /// If `RenderPlugin` comes after this one, egui can be finished only now. It is still early enough: pipelined rendering, which
+    /// moves the render app away in its `cleanup`, comes after `RenderPlugin`.
+    fn cleanup(&self, app: &mut App) {
+        if let Some(PanelSystems::EguiUnfinished) = app.world().get_resource() {
+            EguiPlugin::default().finish(app);
+            app.insert_resource(PanelSystems::Ready);
+        }
+    }
+
+    fn is_unique(&self) -> bool {
+        false
+    }
+}
+
+/// There once the app has the systems that draw.
+#[derive(bevy::prelude::Resource)]
+enum PanelSystems {
+    Ready,
+    EguiUnfinished,
+}
+
+/// Whether the app has what egui asks for.
+fn can_draw(app: &App) -> bool {
+    let draws = app.get_sub_app(RenderApp).is_some()
+        && app.is_plugin_added::<ImagePlugin>()
+        && app.is_plugin_added::<WindowPlugin>()
+        && app.is_plugin_added::<InputPlugin>()
+        && app.is_plugin_added::<TimePlugin>();
+    if !draws {
+        log::info!("no overlay: this app has no rendering, windows or input");
+    }
+    draws
+}
+
+fn add_panel_systems(app: &mut App) {
+    let absorb = (absorb_bevy_input_system, absorb_scrolling.run_if(egui_wants_any_pointer_input), absorb_space);
+    app.add_systems(PreUpdate, toggle.after(InputSystems).before(EguiInputSet::InitReading))
+        .add_systems(PreUpdate, absorb.chain().after(EguiInputSet::WriteEguiEvents).run_if(absorbs_input))
+        .add_systems(EguiPrimaryContextPass, show_window.run_if(is_visible));
+}
+
+fn is_visible(settings: Res<OverlaySettings>) -> bool {
+    settings.visible
+}
+
+fn absorbs_input(settings: Res<OverlaySettings>) -> bool {
+    settings.visible && settings.absorb_input
+}
+
+/// Shows or hides the panel when its key is pressed, and keeps the key from the game.
+fn toggle(mut settings: ResMut<OverlaySettings>, mut keys: ResMut<ButtonInput<KeyCode>>) {
+    if keys.just_pressed(settings.key) {
+        settings.visible = !settings.visible;
+        keys.reset(settings.key);
+    }
+}
+
+/// What [`absorb_bevy_input_system`] leaves: the scrolling that Bevy has already summed up.
+fn absorb_scrolling(mut scrolling: ResMut<AccumulatedMouseScroll>) {
+    scrolling.delta = Default::default();
+}
+
+/// Space pauses the timeline that the pointer is over, and then not the game.
+fn absorb_space(state: Res<OverlayState>, wants: Res<EguiWantsInput>, mut keys: ResMut<ButtonInput<KeyCode>>) {
+    if state.timeline.takes_keys() && wants.is_pointer_over_area() {
+        keys.reset(KeyCode::Space);
+    }
+}
+
+fn show_window(world: &mut World, contexts: &mut QueryState<&'static mut EguiContext, With<PrimaryEguiContext>>) {
+    // No camera yet.
+    let Ok(mut context) = contexts.single_mut(world) else { return };
+    let context = context.get_mut().clone();
+    egui::Window::new("Affinity")
+        .default_pos([12.0, 12.0])
+        .default_size([640.0, 660.0])
+        .vscroll(true)
+        .show(&context, |ui| affinity_overlay_ui(ui, world));
+}

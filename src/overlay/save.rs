@@ -1,0 +1,56 @@
+//! 'Save trace': what is recorded, as a file that Perfetto and `chrome://tracing` open.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use bevy_egui::egui::{RichText, Ui};
+
+use super::colours;
+use crate::diagnostics::{AffinityDiagnostics, AffinityTimeline};
+
+/// How the last saving went.
+#[derive(Debug, Default)]
+pub(super) struct Saved {
+    last: Option<Result<PathBuf, String>>,
+}
+
+impl Saved {
+    /// The button, and the name of the file or why there is none.
+    pub(super) fn show(
+        &mut self,
+        ui: &mut Ui,
+        folder: &Path,
+        timeline: &AffinityTimeline,
+        diagnostics: &AffinityDiagnostics,
+    ) {
+        if ui
+            .button("Save trace")
+            .on_hover_text("all that is recorded, for ui.perfetto.dev or chrome://tracing")
+            .clicked()
+        {
+            let file = folder.join(file_name());
+            let saved = save(&file, timeline, diagnostics);
+            self.last = Some(saved.map_err(|error| format!("{}: {error}", file.display())).map(|()| file));
+        }
+        match &self.last {
+            Some(Ok(file)) => ui.label(format!("saved as {}", file.display())),
+            Some(Err(error)) => ui.label(RichText::new(error).color(colours::BUDGET)),
+            None => return,
+        };
+    }
+}
+
+/// `affinity-1763708400.json`: files of one folder are in the order in which they were saved.
+fn file_name() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    format!("affinity-{seconds}.json")
+}
+
+fn save(file: &Path, timeline: &AffinityTimeline, diagnostics: &AffinityDiagnostics) -> io::Result<()> {
+    let everything = timeline.extent().ok_or_else(|| io::Error::other("nothing was recorded yet"))?;
+    timeline.write_trace(everything, diagnostics, File::create(file)?)
+}

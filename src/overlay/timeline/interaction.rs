@@ -1,0 +1,73 @@
+//! What the pointer does: click freezes, drag moves, ctrl and scroll zoom at the pointer, double-click shows the whole frame, Space pauses.
+
+use bevy_egui::egui::{Key, Modifiers, Pos2, Response, Ui};
+
+use super::{Layout, Place, Timeline};
+use crate::overlay::recorded::{Lane, Recorded};
+
+/// How far from a bar the pointer still means it, in points: bars can be narrower than a pixel.
+const REACH: f32 = 2.0;
+
+impl Timeline {
+    /// Obeys the pointer, and returns the bar under it.
+    pub(super) fn interact(
+        &mut self,
+        ui: &Ui,
+        response: &Response,
+        layout: &Layout,
+        recorded: &Recorded,
+    ) -> Option<Place> {
+        self.hovered = response.hovered();
+        let pointed = response.hover_pos().and_then(|pointer| self.pointed(layout, recorded, pointer));
+        if response.clicked() {
+            self.freeze(true);
+            self.selected = pointed;
+        }
+        if response.double_clicked() {
+            self.fit(recorded);
+        }
+        if response.dragged() {
+            self.axis.pan(f64::from(response.drag_delta().x / layout.canvas().width()));
+            self.fitted = false;
+        }
+        if let Some(pointer) = response.hover_pos() {
+            self.zoom(ui, layout, pointer);
+            self.pause(ui);
+        }
+        pointed
+    }
+
+    fn zoom(&mut self, ui: &Ui, layout: &Layout, pointer: Pos2) {
+        let factor = ui.input(|input| input.zoom_delta());
+        if factor != 1.0 {
+            self.axis.zoom(layout.position(pointer.x), f64::from(factor));
+            self.fitted = false;
+        }
+    }
+
+    fn pause(&mut self, ui: &Ui) {
+        if !ui.ctx().egui_wants_keyboard_input() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Space))
+        {
+            self.freeze(!self.frozen);
+        }
+    }
+
+    fn pointed(&self, layout: &Layout, recorded: &Recorded, pointer: Pos2) -> Option<Place> {
+        let lane = (0..recorded.lanes.len()).find(|&lane| layout.lane(lane).contains(pointer))?;
+        let time = self.axis.time(layout.position(pointer.x));
+        let reach = f64::from(REACH / layout.canvas().width()) * self.axis.span();
+        Some(Place { lane, bar: nearest(&recorded.lanes[lane], time, reach)? })
+    }
+}
+
+/// The narrowest bar of those at `time`; if there is none, the nearest within `reach`.
+fn nearest(lane: &Lane, time: f64, reach: f64) -> Option<usize> {
+    let distance = |index: usize| {
+        let bar = &lane.bars[index];
+        (bar.begin - time).max(time - bar.end).max(0.0)
+    };
+    let length = |index: usize| lane.bars[index].end - lane.bars[index].begin;
+    (0..lane.bars.len()).filter(|&index| distance(index) <= reach).min_by(|&a, &b| {
+        (distance(a), length(a)).partial_cmp(&(distance(b), length(b))).unwrap_or(std::cmp::Ordering::Equal)
+    })
+}

@@ -1,0 +1,183 @@
+//! The timeline: a lane for each worker, and on it what the worker did when.
+
+mod axis;
+mod interaction;
+mod lanes;
+
+use std::ops::Range;
+
+use bevy_egui::egui::{self, Rect, Sense, pos2, vec2};
+
+use axis::Axis;
+pub(super) use axis::Nanoseconds;
+
+use super::{
+    recorded::{Bar, Lane, Recorded},
+    snapshot::SystemRow,
+};
+
+/// Height of a lane, of its name's column, and of the axis; in points.
+const LANE_HEIGHT: f32 = 22.0;
+const LANE_GAP: f32 = 3.0;
+const NAMES_WIDTH: f32 = 128.0;
+const AXIS_HEIGHT: f32 = 18.0;
+
+/// What is on show of the recording.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    /// Nanoseconds since the begin of the frame on show: so the view stays when the next frame comes.
+    axis: Axis,
+    /// Whether the axis still follows the length of frames: until it is zoomed or dragged.
+    fitted: bool,
+    /// Whether the bars stay as they are.
+    frozen: bool,
+    hovered: bool,
+    /// The bar under the pointer, or the one that was clicked.
+    selected: Option<Place>,
+}
+
+/// A bar: the index of its lane, and its index there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    lane: usize,
+    bar: usize,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self { axis: Axis::over(0.0..1e6), fitted: true, frozen: false, hovered: false, selected: None }
+    }
+}
+
+impl Timeline {
+    pub(super) fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// Keeps the bars as they are, or lets them follow the newest frame again.
+    pub(super) fn freeze(&mut self, frozen: bool) {
+        self.frozen = frozen;
+        if !frozen {
+            self.selected = None;
+        }
+    }
+
+    /// Whether Space is meant for the timeline: the pointer was over it in the last frame.
+    pub(super) fn takes_keys(&self) -> bool {
+        self.hovered
+    }
+
+    /// To be called when other bars are there than before.
+    pub(super) fn follow(&mut self, recorded: &Recorded) {
+        self.selected = None;
+        let busy = recorded.tagged.clone();
+        // Frames differ a little: an axis that followed each would flicker.
+        let fits = busy.end <= self.axis.end && (busy.end - busy.start) * 3.0 > self.axis.span();
+        if self.fitted && !fits {
+            self.fit(recorded);
+        }
+    }
+
+    /// Shows the tagged systems of the frame, with a margin.
+    pub(super) fn fit(&mut self, recorded: &Recorded) {
+        let Range { start, end } = recorded.tagged.clone();
+        let margin = (end - start) * 0.05;
+        self.axis = Axis::over(start - margin..end + 3.0 * margin);
+        self.fitted = true;
+    }
+
+    /// To be called when the timeline is not drawn: the pointer cannot be over it.
+    pub(super) fn leave(&mut self) {
+        self.hovered = false;
+    }
+
+    /// Draws the lanes and obeys the pointer. Says below what was clicked.
+    pub(super) fn show(&mut self, ui: &mut egui::Ui, recorded: &Recorded, systems: &[SystemRow]) {
+        let height = recorded.lanes.len() as f32 * (LANE_HEIGHT + LANE_GAP) + AXIS_HEIGHT;
+        let size = vec2(ui.available_width().max(NAMES_WIDTH + 100.0), height);
+        let response = ui.allocate_response(size, Sense::click_and_drag());
+        let layout = Layout { whole: response.rect };
+        let pointed = self.interact(ui, &response, &layout, recorded);
+        lanes::paint(&ui.painter_at(response.rect), &layout, self, recorded, systems);
+        if let Some((lane, bar)) = pointed.and_then(|place| place.find(recorded)) {
+            response.on_hover_ui_at_pointer(|ui| describe(ui, lane, bar, systems));
+        }
+        if let Some((lane, bar)) = self.selected.and_then(|place| place.find(recorded)) {
+            describe_in_line(ui, lane, bar, systems);
+        }
+    }
+}
+
+impl Place {
+    fn find(self, recorded: &Recorded) -> Option<(&Lane, &Bar)> {
+        let lane = recorded.lanes.get(self.lane)?;
+        Some((lane, lane.bars.get(self.bar)?))
+    }
+}
+
+/// Where things are on the screen.
+struct Layout {
+    whole: Rect,
+}
+
+impl Layout {
+    /// The part with bars.
+    fn canvas(&self) -> Rect {
+        Rect::from_min_max(
+            pos2(self.whole.left() + NAMES_WIDTH, self.whole.top()),
+            pos2(self.whole.right(), self.whole.bottom() - AXIS_HEIGHT),
+        )
+    }
+
+    fn lane(&self, index: usize) -> Rect {
+        let canvas = self.canvas();
+        let top = canvas.top() + index as f32 * (LANE_HEIGHT + LANE_GAP);
+        Rect::from_min_max(pos2(canvas.left(), top), pos2(canvas.right(), top + LANE_HEIGHT))
+    }
+
+    /// Where `x` is in the canvas: 0 to 1.
+    fn position(&self, x: f32) -> f64 {
+        let canvas = self.canvas();
+        f64::from((x - canvas.left()) / canvas.width())
+    }
+
+    fn x(&self, position: f64) -> f32 {
+        let canvas = self.canvas();
+        canvas.left() + (position.clamp(-1.0, 2.0) as f32) * canvas.width()
+    }
+}
+
+/// What a bar is: a row for each fact.
+fn describe(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
+    ui.strong(bar.name(systems));
+    egui::Grid::new("bar").num_columns(2).spacing([12.0, 2.0]).show(ui, |ui| {
+        let mut fact = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                ui.weak(name);
+                ui.label(value);
+                ui.end_row();
+            }
+        };
+        let counted = |count: u64| (count > 0).then(|| count.to_string());
+        fact("worker", Some(lane.name.clone()));
+        fact("core", bar.core.map(|core| core.to_string()));
+        fact("rows", counted(bar.rows));
+        fact("taken over", bar.taken_from.map(|worker| format!("from worker {worker}, which was late")));
+        fact("joins published", counted(bar.joins));
+        fact("jobs promoted", counted(bar.promotions));
+        fact("helpers", counted(u64::from(bar.helpers)));
+        fact("without a job", (bar.idle > 0.0).then(|| Nanoseconds(bar.idle).to_string()));
+        fact("from", Some(Nanoseconds(bar.begin).to_string()));
+        fact("lasts", Some(Nanoseconds(bar.end - bar.begin).to_string()));
+    });
+}
+
+/// The same in one line, for the bar that was clicked.
+fn describe_in_line(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
+    let rows = if bar.rows > 0 { format!(", {} rows", bar.rows) } else { String::new() };
+    let (from, lasts) = (Nanoseconds(bar.begin), Nanoseconds(bar.end - bar.begin));
+    ui.horizontal_wrapped(|ui| {
+        ui.strong(bar.name(systems));
+        ui.label(format!("on {}: {lasts}{rows}, from {from} on", lane.name));
+    });
+}
