@@ -290,9 +290,8 @@ impl AffinityPool {
                 }
             }
             WorkerIndex(worker) => {
-                let core =
-                    recorded.and_then(|_| me.core.or_else(current_core)).map_or(0, |core| core.index() as u64 + 1);
-                self.seats[worker - 1].stint.set(Stint { began, ended, idle, core });
+                let stint = Stint { began, ended, idle, ..recorded.map_or_else(Stint::default, |_| self.look(me)) };
+                self.seats[worker - 1].stint.set(stint);
             }
         }
     }
@@ -312,7 +311,7 @@ impl AffinityPool {
             }
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round);
+            self.record_spans(kind, round, &self.seats);
         }
         if !complete && self.pinning == Pinning::Core {
             leave_workers_cores(self.workers());
@@ -346,7 +345,7 @@ impl AffinityPool {
             resume_unwind(payload);
         }
         if let Some(kind) = recorded {
-            self.record_own_span(kind);
+            self.record_spans(kind, self.counters[WorkerIndex::LEADER.0].led(), &[]);
         }
     }
 
