@@ -67,13 +67,11 @@ impl Chart {
         let y = self.y(time);
         painter.hline(self.area.x_range(), y, Stroke::new(1.0, colour));
         let text = Nanoseconds(time.as_nanos() as f64).to_string();
-        painter.text(
-            pos2(self.area.left() + 3.0, y - 1.0),
-            egui::Align2::LEFT_BOTTOM,
-            text,
-            FontId::proportional(10.0),
-            colour,
-        );
+        let text = painter.layout_no_wrap(text, FontId::proportional(10.0), colour);
+        let place = Rect::from_min_size(pos2(self.area.left() + 2.0, y - text.size().y - 1.0), text.size());
+        // Over the bars.
+        painter.rect_filled(place.expand(1.0), 2.0, colours::GROUND.gamma_multiply(0.8));
+        painter.galley(place.min, text, colour);
     }
 
     fn y(&self, time: Duration) -> f32 {

@@ -12,6 +12,7 @@ use axis::Axis;
 pub(super) use axis::Nanoseconds;
 
 use super::{
+    colours,
     recorded::{Bar, Lane, Recorded},
     snapshot::SystemRow,
 };
@@ -104,6 +105,7 @@ impl Timeline {
         if let Some((lane, bar)) = pointed.and_then(|place| place.find(recorded)) {
             response.on_hover_ui_at_pointer(|ui| describe(ui, lane, bar, systems));
         }
+        show_legend(ui);
         if let Some((lane, bar)) = self.selected.and_then(|place| place.find(recorded)) {
             describe_in_line(ui, lane, bar, systems);
         }
@@ -147,6 +149,22 @@ impl Layout {
         let canvas = self.canvas();
         canvas.left() + (position.clamp(-1.0, 2.0) as f32) * canvas.width()
     }
+}
+
+/// The colours that are no system's; systems have theirs in their table.
+fn show_legend(ui: &mut egui::Ui) {
+    ui.horizontal_wrapped(|ui| {
+        for (colour, meaning) in [
+            (colours::WAIT, "waits at the barrier"),
+            (colours::IDLE, "parked"),
+            (colours::HELP, "taken over from a late worker"),
+            (colours::BUDGET, "a frame begins"),
+        ] {
+            let (spot, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
+            ui.painter().rect_filled(spot, 2.0, colour);
+            ui.weak(meaning);
+        }
+    });
 }
 
 /// What a bar is: a row for each fact.
