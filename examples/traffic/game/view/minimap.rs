@@ -78,19 +78,22 @@ impl Minimap {
     }
 
     fn image(&self, densities: &Densities) -> egui::ColorImage {
-        let mut fullest = vec![0_u8; self.roads.len()];
+        // Of the links in each pixel: the sum of their densities, and their number.
+        let mut sums = vec![(0_u32, 0_u32); self.roads.len()];
         for (link, &cell) in (0..).zip(&self.cells) {
-            let cell = &mut fullest[cell as usize];
-            *cell = densities.get(link).max(*cell);
+            let (sum, links) = &mut sums[cell as usize];
+            *sum += u32::from(densities.get(link));
+            *links += 1;
         }
-        let pixels = self.roads.iter().zip(fullest).map(|(&road, fullest)| colour(road, fullest)).collect();
+        let pixels =
+            self.roads.iter().zip(sums).map(|(&road, (sum, links))| colour(road, sum / links.max(1))).collect();
         egui::ColorImage::new(self.size, pixels)
     }
 }
 
-/// Roads that are half full begin to glow.
-fn colour(road: f32, fullest: u8) -> egui::Color32 {
-    let jam = ((f32::from(fullest) / 255.0 - 0.4) * 2.0).clamp(0.0, 1.0);
+/// Where roads are a seventh full, in 255ths, a pixel begins to glow: half of the roads in it lead away from a jam.
+fn colour(road: f32, density: u32) -> egui::Color32 {
+    let jam = ((density as f32 / 255.0 - 0.15) * 2.5).clamp(0.0, 1.0);
     let mix = |from: f32, to: f32, share: f32| from + (to - from) * share;
     let channel = |number: usize| mix(GROUND[number], mix(ROAD[number], JAM[number], jam), road) as u8;
     egui::Color32::from_rgb(channel(0), channel(1), channel(2))

@@ -12,7 +12,7 @@ use bevy::shader::ShaderRef;
 use bevy::sprite_render::{AlphaMode2d, Material2d, Material2dPlugin, MeshMaterial2d};
 
 use super::density::{self, Densities};
-use super::detail::MOST_ROADS;
+use super::detail::MostRoads;
 use super::quads::{BATCH, Quads};
 use super::ribbon::{Class, Ribbon};
 use super::{MAJOR_ROADS, MINOR_ROADS, Scenery};
@@ -83,10 +83,10 @@ fn spawn(
 }
 
 /// Shows the districts in the window; of the minor roads none if there are too many.
-fn cull(view: Res<CameraView>, mut districts: Query<(&District, &mut Visibility)>) {
+fn cull(view: Res<CameraView>, most_roads: Res<MostRoads>, mut districts: Query<(&District, &mut Visibility)>) {
     let in_view = |district: &District| !district.bounds.intersect(view.visible).is_empty();
     let minor = districts.iter().filter(|(district, _)| district.is_minor && in_view(district));
-    let shows_minor = minor.map(|(district, _)| district.roads).sum::<usize>() <= MOST_ROADS;
+    let shows_minor = minor.map(|(district, _)| district.roads).sum::<usize>() <= most_roads.0;
     for (district, mut visibility) in &mut districts {
         let is_shown = in_view(district) && (shows_minor || !district.is_minor);
         visibility.set_if_neq(if is_shown { Visibility::Visible } else { Visibility::Hidden });
