@@ -34,7 +34,7 @@ pub struct Places {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(First, index.run_if(resource_added::<Scenery>))
+    app.add_systems(PreUpdate, index.run_if(resource_added::<Scenery>))
         .add_systems(Update, select.run_if(clicked).in_set(Frame::Input));
 }
 
