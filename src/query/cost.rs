@@ -11,9 +11,9 @@ const WORTH_A_ROUND: u64 = 5_000;
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from another core.
 const WORTH_A_RUN: u32 = 500;
 
-/// The shortest piece of a sweep by fork/join, in nanoseconds: a look at whether somebody wants rows (1 ns) and a row's place in the line (10 ns) are
-/// little against it, and waiting for one to end is little against a beat (100,000 ns).
-const WORTH_A_PIECE: u64 = 1_000;
+/// The shortest piece of a sweep by fork/join, in nanoseconds: what comes with each (a look at whether somebody wants rows, its place in the line,
+/// the copies that a loop begins with: 20 to 40 ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
+const WORTH_A_PIECE: u64 = 2_000;
 
 /// Sweeps of so many rows go parallel before anything is known: for the cheapest rows (0.14 ns) that wastes one round, for all others it gains.
 const UNKNOWN_ROWS: u64 = 4096;

@@ -11,6 +11,7 @@ use crate::{
     context::Context,
     placement::{Placement, Storage},
     pool::{Scope, running_on},
+    topology::CoreId,
 };
 
 /// All rows of a sweep in one line, one storage after another, to be cut between pieces of equal length.
@@ -87,6 +88,8 @@ struct Call<'a> {
     line: &'a Line,
     /// What is done with a stretch, whoever gets it.
     body: &'a Body<'a>,
+    /// Where the leader runs: asking the system takes longer than many a stretch.
+    led_on: Option<CoreId>,
 }
 
 /// Rows that one worker sweeps in order. Its end moves towards it when other workers take the far halves.
@@ -105,7 +108,7 @@ pub(super) fn on_heartbeat(context: &Context, placement: &mut Placement, line: &
     line.cover(placement);
     let led = || context.affinity[0].read().0;
     let before = led();
-    let call = Call { context, placement, line, body };
+    let call = Call { context, placement, line, body, led_on: running_on() };
     context.pool.heartbeat(|scope| call.start(scope, 0..line.rows));
     led() - before
 }
@@ -120,11 +123,11 @@ impl<'a> Call<'a> {
 impl<'a> Stretch<'a, '_> {
     /// Calls `visit` for the rows that are left to this worker, piece by piece, in order.
     pub(super) fn for_each_range(mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
-        let Call { context, placement, line, .. } = self.call;
+        let Call { context, placement, line, led_on, .. } = self.call;
         let worker = self.scope.worker();
         let start = self.rows.start;
         let end = self.sweep(visit);
-        let Some(core) = running_on() else { return };
+        let Some(core) = (if worker == 0 { led_on } else { running_on() }) else { return };
         let mut same_core = 0;
         line.for_each_range(start..end, |_, storage, rows| {
             same_core += u64::from(placement.footprints.leave(storage, rows, core));
