@@ -32,13 +32,12 @@ pub(super) const GROUND: Color32 = Color32::from_rgb(0x18, 0x1A, 0x20);
 
 /// The colour of the system with this index. The first seven differ in hue, the next ones are lighter or darker versions of them.
 pub(super) fn system(index: usize) -> Color32 {
-    let colour = Rgba::from(SYSTEMS[index % SYSTEMS.len()]);
-    let shifted = match index / SYSTEMS.len() % 3 {
+    let colour = SYSTEMS[index % SYSTEMS.len()];
+    match index / SYSTEMS.len() % 3 {
         0 => colour,
-        1 => colour * 0.45 + Rgba::from_rgb(0.55, 0.55, 0.55),
-        _ => Rgba::from_rgb(colour.r() * 0.35, colour.g() * 0.35, colour.b() * 0.35),
-    };
-    shifted.into()
+        1 => colour.lerp_to_gamma(Color32::WHITE, 0.5),
+        _ => colour.lerp_to_gamma(Color32::BLACK, 0.5),
+    }
 }
 
 /// Black or white, whichever is easier to read on `ground`.
@@ -66,7 +65,7 @@ mod tests {
         let mut colours: Vec<_> = (0..3 * SYSTEMS.len()).map(system).collect();
         colours.sort_by_key(|colour| colour.to_array());
         colours.dedup();
-        assert_eq!(colours.len(), 3 * SYSTEMS.len());
+        assert_eq!(colours.len(), 3 * SYSTEMS.len(), "{colours:?}");
         assert!(!colours.contains(&WAIT) && !colours.contains(&IDLE));
     }
 

@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn the_slowest_come_first() {
         let frames = frames(&[16, 17, 40, 16, 90, 18, 16]);
-        let numbers: Vec<_> = slowest(frames).map(|frame| frame.number).collect();
+        let numbers: Vec<_> = slowest(&frames).map(|frame| frame.number).collect();
         assert_eq!(numbers, [4, 2, 5, 1, 0]);
     }
 

@@ -19,3 +19,6 @@ pub use panel::affinity_overlay_ui;
 use panel::{OverlayState, compare_modes, record_while_seen};
 pub use plugin::AffinityOverlayPlugin;
 pub use settings::OverlaySettings;
+
+#[cfg(test)]
+mod tests;

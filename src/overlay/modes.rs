@@ -51,9 +51,9 @@ impl Modes {
             }
             let begun =
                 ui.button("A/B").on_hover_text("both modes in turns for 5 s").clicked() && self.pair[0] != self.pair[1];
-            for (name, choice) in ["A", "B"].into_iter().zip(&mut self.pair) {
-                choose_mode(ui, name, choice);
-            }
+            choose_mode(ui, "A", &mut self.pair[0]);
+            ui.weak("against");
+            choose_mode(ui, "B", &mut self.pair[1]);
             if let Some(verdict) = &self.verdict {
                 show_verdict(ui, verdict);
             }
@@ -84,7 +84,7 @@ fn show_buttons(ui: &mut Ui, mode: SchedulerMode) -> Option<SchedulerMode> {
 }
 
 fn choose_mode(ui: &mut Ui, name: &str, choice: &mut SchedulerMode) {
-    egui::ComboBox::new(name, name).selected_text(format!("{choice:?}")).width(84.0).show_ui(ui, |ui| {
+    egui::ComboBox::from_id_salt(name).selected_text(format!("{choice:?}")).width(84.0).show_ui(ui, |ui| {
         for &mode in SchedulerMode::ALL {
             ui.selectable_value(choice, mode, format!("{mode:?}"));
         }

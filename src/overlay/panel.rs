@@ -124,6 +124,12 @@ impl OverlayState {
         mem::take(&mut self.seen)
     }
 
+    /// Makes the next frame bring the numbers up to date.
+    #[cfg(test)]
+    pub(super) fn refresh_at_once(&mut self) {
+        self.refreshed = None;
+    }
+
     /// Brings the numbers up to date, if it is time, and the bars, unless they are frozen.
     fn refresh(&mut self, world: &World) {
         let now = Instant::now();

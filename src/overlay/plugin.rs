@@ -133,7 +133,7 @@ fn show_window(world: &mut World, contexts: &mut QueryState<&'static mut EguiCon
     let context = context.get_mut().clone();
     egui::Window::new("Affinity")
         .default_pos([12.0, 12.0])
-        .default_size([640.0, 660.0])
+        .default_size([640.0, 720.0])
         .vscroll(true)
         .show(&context, |ui| affinity_overlay_ui(ui, world));
 }

@@ -14,7 +14,8 @@ const FRAMES_AROUND: usize = 8;
 /// The most spans that are copied: with more the copy would take longer than drawing them. Frames of fast-forwarded games have thousands.
 const MOST_SPANS: usize = 8_192;
 
-/// The bars. Times are nanoseconds from the begin of the frame on show.
+/// The bars. Times are nanoseconds from the begin of the first tagged system of the frame on show: so bars stay where they are from frame to
+/// frame, whatever else the frame begins with.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// The number of the frame on show.
@@ -150,7 +151,7 @@ impl Recorded {
         frame: &FrameSpan,
     ) {
         self.clear();
-        let origin = frame.begin;
+        let origin = frame.tagged_begin;
         let since = |time: u64| time as f64 - origin as f64;
         self.frame = frame.number;
         self.tagged = since(frame.tagged_begin)..since(frame.tagged_end);

@@ -105,7 +105,12 @@ impl SystemsTable {
                 (true, false) => " \u{23f7}",
                 (true, true) => " \u{23f6}",
             };
-            let head = RichText::new(format!("{}{arrow}", column.title())).strong();
+            let title = format!("{}{arrow}", column.title());
+            let head = match column {
+                Column::Name => RichText::new(title),
+                _ => RichText::new(format!("{title:>8}")).monospace(),
+            };
+            let head = head.strong();
             if ui.add(egui::Button::new(head).frame(false)).clicked() {
                 self.click(column);
             }

@@ -1,1 +1,68 @@
+use super::*;
 
+fn span(worker: usize, times: Range<u64>, round: Range<u64>) -> Span {
+    let work = Span::on_leader(SpanKind::Share, Some(0), times);
+    Span { worker, share_of: worker, core: None, called: round.start, released: round.end, rows: 10, ..work }
+}
+
+fn lanes(workers: usize) -> Recorded {
+    let mut recorded = Recorded::default();
+    recorded.lanes.resize_with(workers + 1, Lane::default);
+    recorded
+}
+
+fn kinds(lane: &Lane) -> Vec<(BarKind, f64, f64)> {
+    lane.bars.iter().map(|bar| (bar.kind, bar.begin, bar.end)).collect()
+}
+
+#[test]
+fn a_share_has_its_waits_on_either_side() {
+    let mut recorded = lanes(2);
+    recorded.add(&span(1, 1_020..1_080, 1_000..1_100), 1_000);
+    recorded.finish_lanes(2, Duration::ZERO);
+    let expected = [(BarKind::Wait, 0.0, 20.0), (BarKind::Work, 20.0, 80.0), (BarKind::Wait, 80.0, 100.0)];
+    assert_eq!(kinds(&recorded.lanes[1]), expected);
+}
+
+#[test]
+fn workers_are_parked_once_they_have_spun_long_enough() {
+    let mut recorded = lanes(2);
+    for (worker, begin) in [(0, 1_000), (1, 1_000), (0, 1_050), (1, 1_050), (0, 2_000), (1, 2_000)] {
+        recorded.add(&span(worker, begin..begin + 20, begin..begin + 20), 1_000);
+    }
+    recorded.finish_lanes(2, Duration::from_nanos(100));
+    let parked: Vec<_> = kinds(&recorded.lanes[1]).into_iter().filter(|bar| bar.0 == BarKind::Parked).collect();
+    assert_eq!(parked, [(BarKind::Parked, 170.0, 1_000.0)]);
+    assert!(kinds(&recorded.lanes[0]).iter().all(|bar| bar.0 != BarKind::Parked), "the leader never parks");
+}
+
+#[test]
+fn what_the_leader_took_over_is_marked() {
+    let mut recorded = lanes(3);
+    recorded.add(&Span { share_of: 2, ..span(0, 0..50, 0..50) }, 0);
+    recorded.finish_lanes(3, Duration::ZERO);
+    assert_eq!(recorded.lanes[0].bars[0].taken_from, Some(2));
+}
+
+#[test]
+fn the_workers_of_a_session_are_summed_up_on_a_lane_of_its_own() {
+    let mut recorded = lanes(3);
+    for (worker, jobs_taken) in [(0, 0), (1, 4), (2, 3)] {
+        let part = span(worker, 10..90, 0..100);
+        recorded.add(&Span { kind: SpanKind::Session, jobs_taken, joins_published: 5, ..part }, 0);
+    }
+    recorded.finish_lanes(3, Duration::ZERO);
+    let [session] = recorded.lanes[3].bars[..] else { panic!("{:?}", recorded.lanes[3]) };
+    assert_eq!((session.promotions, session.joins, session.helpers), (7, 15, 2));
+    assert_eq!((session.kind, session.begin, session.end), (BarKind::Session, 0.0, 100.0));
+}
+
+#[test]
+fn without_sessions_there_is_no_lane_for_them_and_old_gangs_are_left_out() {
+    let mut recorded = lanes(1);
+    recorded.add(&span(0, 0..10, 0..10), 0);
+    recorded.add(&span(7, 0..10, 0..10), 0);
+    recorded.finish_lanes(1, Duration::ZERO);
+    assert_eq!(recorded.lanes.len(), 1);
+    assert_eq!(recorded.lanes[0].bars.len(), 1);
+}

@@ -127,7 +127,7 @@ fn paint_texts(canvas: &Painter, layout: &Layout, timeline: &Timeline, row: Rect
     }
 }
 
-/// Round times below the lanes, counted from the begin of the frame, and the borders of frames.
+/// Round times below the lanes, counted from the first tagged system, and the borders of frames.
 fn paint_axis(painter: &Painter, canvas: &Painter, layout: &Layout, timeline: &Timeline, recorded: &Recorded) {
     let area = layout.canvas();
     let step = timeline.axis.step(TICKS);

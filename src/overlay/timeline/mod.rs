@@ -25,7 +25,7 @@ const AXIS_HEIGHT: f32 = 18.0;
 /// What is on show of the recording.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    /// Nanoseconds since the begin of the frame on show: so the view stays when the next frame comes.
+    /// In times of [`Recorded`]: so the view stays when the next frame comes.
     axis: Axis,
     /// Whether the axis still follows the length of frames: until it is zoomed or dragged.
     fitted: bool,
@@ -72,7 +72,9 @@ impl Timeline {
         self.selected = None;
         let busy = recorded.tagged.clone();
         // Frames differ a little: an axis that followed each would flicker.
-        let fits = busy.end <= self.axis.end && (busy.end - busy.start) * 3.0 > self.axis.span();
+        let fits = self.axis.begin <= busy.start
+            && busy.end <= self.axis.end
+            && (busy.end - busy.start) * 3.0 > self.axis.span();
         if self.fitted && !fits {
             self.fit(recorded);
         }
@@ -181,3 +183,6 @@ fn describe_in_line(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[System
         ui.label(format!("on {}: {lasts}{rows}, from {from} on", lane.name));
     });
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Pointer and keys on the timeline.
+
+use bevy_egui::egui::{Key, vec2};
+
+use crate::overlay::tests::Screen;
+
+#[test]
+fn a_click_freezes_and_space_resumes() {
+    let mut screen = Screen::new();
+    assert!(!screen.timeline().is_frozen());
+    screen.click_at(screen.on_the_bars());
+    assert!(screen.timeline().is_frozen());
+    assert!(screen.shows("resume"));
+    screen.press(Key::Space);
+    assert!(!screen.timeline().is_frozen());
+    screen.press(Key::Space);
+    assert!(screen.timeline().is_frozen());
+}
+
+#[test]
+fn space_elsewhere_is_not_for_the_timeline() {
+    let mut screen = Screen::new();
+    screen.move_to(screen.on_the_bars() + vec2(0.0, 500.0));
+    assert!(!screen.timeline().takes_keys());
+    screen.press(Key::Space);
+    assert!(!screen.timeline().is_frozen());
+}
+
+#[test]
+fn ctrl_and_scroll_zoom_at_the_pointer() {
+    let mut screen = Screen::new();
+    let pointer = screen.on_the_bars();
+    screen.click_at(pointer);
+    let before = screen.timeline().axis;
+    screen.scroll_with_ctrl(3.0);
+    let after = screen.timeline().axis;
+    assert!(after.span() < before.span() * 0.9, "{before:?} became {after:?}");
+    assert!(after.begin > before.begin && after.end < before.end, "the pointer is inside");
+}
+
+#[test]
+fn dragging_moves_and_a_double_click_resets() {
+    let mut screen = Screen::new();
+    let bars = screen.on_the_bars();
+    screen.click_at(bars);
+    let before = screen.timeline().axis;
+    screen.drag(bars, bars + vec2(80.0, 0.0));
+    let dragged = screen.timeline().axis;
+    assert!(dragged.begin < before.begin && (dragged.span() - before.span()).abs() < 1e-3, "{before:?}, {dragged:?}");
+    screen.double_click_at(bars);
+    assert!(screen.timeline().fitted);
+    assert!(screen.timeline().axis.begin > dragged.begin);
+}
+
+#[test]
+fn pointing_at_a_bar_finds_it() {
+    let mut screen = Screen::new();
+    screen.click_at(screen.on_the_bars());
+    let place = screen.timeline().selected.expect("the leader was at work here");
+    assert_eq!(place.lane, 0);
+    assert!(screen.shows("work"), "the bar is described by its system's name");
+}
