@@ -52,8 +52,8 @@ pub struct Options {
     pub seed: u64,
 
     /// In a window: what to see at first, in metres east and north of the map's centre, and metres from side to side
-    #[arg(long, value_name = "EAST,NORTH,WIDTH", value_delimiter = ',', num_args = 3, allow_hyphen_values = true)]
-    pub view: Option<Vec<f32>>,
+    #[arg(long, value_name = "EAST,NORTH,WIDTH", value_parser = view, allow_hyphen_values = true)]
+    pub view: Option<[f32; 3]>,
 
     /// In a window: end the game after so many frames
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -145,6 +145,14 @@ impl Options {
     }
 }
 
+fn view(text: &str) -> Result<[f32; 3], String> {
+    let numbers = text.split(',').map(|number| number.trim().parse().ok().filter(|number: &f32| number.is_finite()));
+    let numbers = numbers.collect::<Option<Vec<_>>>().and_then(|numbers| <[f32; 3]>::try_from(numbers).ok());
+    numbers
+        .filter(|view| view[2] > 0.0)
+        .ok_or_else(|| "three numbers with commas between them, the last above 0".to_owned())
+}
+
 /// What is wrong and what would be right, without the tips and the usage that follow.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
@@ -170,6 +178,9 @@ mod tests {
             ("traffic --mode fast", "'fast' for '--mode <MODE>'"),
             ("traffic --map a.gr --city 9", "'--map <FILE>' cannot be used with '--city <N>'"),
             ("traffic --fast", "'--fast'"),
+            ("traffic --view 1,2", "'1,2' for '--view <EAST,NORTH,WIDTH>'"),
+            ("traffic --view 1,-2,0", "the last above 0"),
+            ("traffic --screenshot a.png", "--frames <N>"),
         ] {
             let error = read(line).unwrap_err();
             assert!(error.contains(named) && !error.contains('\n'), "{error}");

@@ -51,7 +51,7 @@ impl Loading {
 fn load(options: &Options, progress: &ProgressBar) -> Result<Loaded, String> {
     let city = crate::build(options, progress)?;
     progress.set_message("drawing the map");
-    let first_view = options.view.as_deref().map(|view| (Vec2::new(view[0], view[1]), view[2]));
+    let first_view = options.view.map(|[east, north, width]| (Vec2::new(east, north), width));
     let scenery = Scenery::new(&city.network, first_view);
     Ok((city, scenery))
 }

@@ -84,6 +84,7 @@ fn quietly<T>(build: impl FnOnce() -> T) -> Result<T, String> {
     built.map_err(|payload| {
         let message = payload.downcast_ref::<String>().cloned();
         let message = message.or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()));
-        message.unwrap_or_default().lines().next().unwrap_or("no reason given").to_owned()
+        let reason = message.unwrap_or_default();
+        format!("no window ({})", reason.lines().next().unwrap_or("no reason given"))
     })
 }

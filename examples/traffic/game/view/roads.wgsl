@@ -58,8 +58,8 @@ fn density(link: u32) -> f32 {
 }
 
 // From far away roads keep a width that can be seen, in pixels by class, and fade instead.
-fn least_width(class: u32) -> f32 {
-    return select(select(1.0, 1.5, class == 1u), 2.2, class == 2u);
+fn least_width(rank: u32) -> f32 {
+    return select(select(1.0, 1.5, rank == 1u), 2.2, rank == 2u);
 }
 
 @vertex
@@ -71,14 +71,14 @@ fn vertex(vertex: Vertex) -> Fragment {
     }
     let road = ribbons[number];
     let pixel = metres_per_pixel();
-    let class = road.look >> 16u & 0xFFu;
-    let width = max(road.width, least_width(class) * pixel);
+    let rank = road.look >> 16u & 0xFFu;
+    let width = max(road.width, least_width(rank) * pixel);
     let along = road.end - road.start;
-    let length = max(length(along), 0.001);
-    let direction = along / length;
+    let extent = max(length(along), 0.001);
+    let direction = along / extent;
     let left = vec2(-direction.y, direction.x);
-    out.half_size = vec2(length, width) / 2.0;
-    out.place = vertex.position.xy * (vec2(length, 0.0) / 2.0 + width / 2.0 + pixel);
+    out.half_size = vec2(extent, width) / 2.0;
+    out.place = vertex.position.xy * (vec2(extent, 0.0) / 2.0 + width / 2.0 + pixel);
     let world = (road.start + road.end) / 2.0 + direction * out.place.x + left * out.place.y;
     out.position = view.clip_from_world * vec4(world, 0.0, 1.0);
 
@@ -86,7 +86,7 @@ fn vertex(vertex: Vertex) -> Fragment {
     out.divide = select(width, (forward_lanes * LANE_WIDTH - road.width / 2.0) * width / road.width, road.backward != NONE);
     out.density = vec2(density(road.forward), density(road.backward));
     let visible = clamp(road.width / width, 0.35, 1.0);
-    out.shade = vec2(visible, 1.0 + 0.35 * f32(class));
+    out.shade = vec2(visible, 1.0 + 0.35 * f32(rank));
     return out;
 }
 
