@@ -41,7 +41,9 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Startup, spawn)
         .add_systems(
             Update,
-            (fit.run_if(resource_exists::<Scenery>.and_then(wants_fit)), point, zoom, drag, steer, follow, apply).chain().in_set(Frame::Input),
+            (fit.run_if(resource_exists::<Scenery>.and_then(wants_fit)), point, zoom, drag, steer, follow, apply)
+                .chain()
+                .in_set(Frame::Input),
         );
 }
 

@@ -1,7 +1,8 @@
-//! Loads the city on a thread of its own, behind a progress bar.
+//! Loads the city on a thread of its own, then lets its roads fill: behind a progress bar, in a window that answers.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
@@ -11,10 +12,13 @@ use super::shared::GameState;
 use super::view::Scenery;
 use crate::city::City;
 use crate::cli::Options;
-use crate::simulation::populate;
+use crate::simulation::{Step, populate};
 
 /// The exit code for a map that cannot be used.
 const BAD_INPUT: u8 = 2;
+
+/// How long a frame may step the city while it fills: the bar still moves smoothly.
+const FILLING_TIME: Duration = Duration::from_millis(15);
 
 type Loaded = (City, Scenery);
 
@@ -22,55 +26,96 @@ type Loaded = (City, Scenery);
 #[derive(Resource)]
 struct Loading {
     progress: ProgressBar,
-    /// Taken when it has ended.
-    thread: Option<JoinHandle<Result<Loaded, String>>>,
+    stage: Stage,
+    /// Steps before the game begins, so that it does not begin with empty roads.
+    warmup: u32,
+}
+
+enum Stage {
+    Reading(JoinHandle<Result<Loaded, String>>),
+    /// The city is there; the scenery follows when the game begins.
+    Filling(Scenery),
+    Ended,
 }
 
 pub(super) fn plugin(app: &mut App, options: &Options) {
     app.init_resource::<GameState>()
         .insert_resource(Loading::start(options.clone()))
-        .add_systems(First, take_city.run_if(resource_equals(GameState::Loading)))
-        .add_systems(EguiPrimaryContextPass, show_progress.run_if(resource_equals(GameState::Loading)));
+        .add_systems(First, advance.run_if(resource_equals(GameState::Loading)))
+        .add_systems(EguiPrimaryContextPass, show_progress.run_if(resource_exists::<Loading>));
 }
 
 impl Loading {
     fn start(options: Options) -> Self {
-        let progress = ProgressBar::hidden().with_message("reading the map");
+        let progress = ProgressBar::hidden().with_message("Reading the map");
         progress.set_length(0);
-        let shown = progress.clone();
+        let (shown, warmup) = (progress.clone(), options.warmup);
         let thread = thread::spawn(move || load(&options, &shown));
-        Self { progress, thread: Some(thread) }
-    }
-
-    fn take(&mut self) -> Option<Result<Loaded, String>> {
-        let thread = self.thread.take_if(|thread| thread.is_finished())?;
-        Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        Self { progress, stage: Stage::Reading(thread), warmup }
     }
 }
 
 fn load(options: &Options, progress: &ProgressBar) -> Result<Loaded, String> {
     let city = crate::build(options, progress)?;
-    progress.set_message("drawing the map");
+    progress.set_length(0);
+    progress.set_message("Drawing the map");
     let first_view = options.view.map(|[east, north, width]| (Vec2::new(east, north), width));
     let scenery = Scenery::new(&city.network, first_view);
     Ok((city, scenery))
 }
 
-/// Starts the game when the city is there; ends it with one line if there will be none.
-fn take_city(world: &mut World) {
-    match world.resource_mut::<Loading>().take() {
-        None => {}
-        Some(Ok((city, scenery))) => {
+/// One frame's work on the way to the game.
+fn advance(world: &mut World) {
+    world.resource_scope(|world, mut loading: Mut<Loading>| {
+        loading.stage = match std::mem::replace(&mut loading.stage, Stage::Ended) {
+            Stage::Reading(thread) if thread.is_finished() => receive(world, &loading, thread),
+            Stage::Filling(scenery) if loading.progress.position() >= loading.warmup.into() => begin(world, scenery),
+            Stage::Filling(scenery) => {
+                fill(world, &loading);
+                Stage::Filling(scenery)
+            }
+            other => other,
+        };
+    });
+    if *world.resource::<GameState>() == GameState::Playing {
+        world.remove_resource::<Loading>();
+    }
+}
+
+/// Brings the city to life, or ends the game with one line if there is none.
+fn receive(world: &mut World, loading: &Loading, thread: JoinHandle<Result<Loaded, String>>) -> Stage {
+    match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+        Ok((city, scenery)) => {
             populate(world, Arc::new(city));
-            world.insert_resource(scenery);
-            world.remove_resource::<Loading>();
-            world.insert_resource(GameState::Playing);
+            loading.progress.set_message("Letting the roads fill");
+            loading.progress.set_length(loading.warmup.into());
+            loading.progress.set_position(0);
+            Stage::Filling(scenery)
         }
-        Some(Err(message)) => {
+        Err(message) => {
             eprintln!("error: {message}");
             world.write_message(AppExit::from_code(BAD_INPUT));
+            Stage::Ended
         }
     }
+}
+
+/// At least one step, so that it ends on any machine.
+fn fill(world: &mut World, loading: &Loading) {
+    let start = Instant::now();
+    while loading.progress.position() < loading.warmup.into() {
+        world.run_schedule(Step);
+        loading.progress.inc(1);
+        if start.elapsed() >= FILLING_TIME {
+            return;
+        }
+    }
+}
+
+fn begin(world: &mut World, scenery: Scenery) -> Stage {
+    world.insert_resource(scenery);
+    world.insert_resource(GameState::Playing);
+    Stage::Ended
 }
 
 fn show_progress(mut contexts: EguiContexts, loading: Res<Loading>) -> Result {
@@ -83,6 +128,7 @@ fn show_progress(mut contexts: EguiContexts, loading: Res<Loading>) -> Result {
     Ok(())
 }
 
+/// A bar that only moves where nobody knows how long it takes.
 fn bar(progress: &ProgressBar) -> egui::ProgressBar {
     match progress.length() {
         Some(length) if length > 0 => {

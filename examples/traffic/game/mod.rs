@@ -85,6 +85,7 @@ fn quietly<T>(build: impl FnOnce() -> T) -> Result<T, String> {
         let message = payload.downcast_ref::<String>().cloned();
         let message = message.or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()));
         let reason = message.unwrap_or_default();
-        format!("no window ({})", reason.lines().next().unwrap_or("no reason given"))
+        // What follows the first clause is for developers.
+        format!("no window ({})", reason.split(['!', ':', '\n']).next().unwrap_or_default())
     })
 }

@@ -58,9 +58,10 @@ struct Memory(Tracks);
 struct Sighting(Option<(TrackedCar, Pose, Pose)>);
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Sighting>()
-        .add_systems(PreUpdate, start.run_if(resource_added::<Scenery>))
-        .add_systems(Update, (pack.affine().run_if(resource_exists::<Sheet>.and_then(is_stale)), track).chain().in_set(Frame::Pack));
+    app.init_resource::<Sighting>().add_systems(PreUpdate, start.run_if(resource_added::<Scenery>)).add_systems(
+        Update,
+        (pack.affine().run_if(resource_exists::<Sheet>.and_then(is_stale)), track).chain().in_set(Frame::Pack),
+    );
 }
 
 impl Sheet {

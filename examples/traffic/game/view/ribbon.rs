@@ -29,6 +29,8 @@ pub struct Ribbon {
     /// The link from end to start, if there is one.
     pub backward: Option<u32>,
     pub lanes: (u8, u8),
+    /// Metres at start and end that lie within a crossing.
+    pub insets: [f32; 2],
     pub class: Class,
 }
 
@@ -59,6 +61,7 @@ fn ribbon(network: &Network, number: u32) -> Option<Ribbon> {
         forward: number,
         backward,
         lanes: (link.lanes, back_lanes),
+        insets: [0.0; 2],
         class: Class::of(link),
     })
 }
@@ -97,8 +100,9 @@ impl Ribbon {
     pub fn encode(&self) -> [u8; SIZE] {
         let look = u32::from(self.lanes.0) | u32::from(self.lanes.1) << 8 | (self.class as u32) << 16;
         let [start, end] = [self.start, self.end].map(|point| point.to_array().map(f32::to_bits));
+        let insets = self.insets.map(|metres| (metres * 10.0).min(f32::from(u16::MAX)) as u32);
         let links = [self.forward, self.backward.unwrap_or(NONE)];
-        let words = [start[0], start[1], end[0], end[1], links[0], links[1], look, self.width().to_bits()];
+        let words = [start[0], start[1], end[0], end[1], links[0], links[1], look, insets[0] | insets[1] << 16];
         let mut bytes = [0; SIZE];
         for (bytes, word) in bytes.chunks_exact_mut(4).zip(words) {
             bytes.copy_from_slice(&word.to_le_bytes());

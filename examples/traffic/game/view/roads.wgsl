@@ -15,8 +15,8 @@ struct Ribbon {
     backward: u32,
     // Lanes forward and backward, and the class, a byte each.
     look: u32,
-    // Metres.
-    width: f32,
+    // Decimetres at start and end that lie within a crossing, two bytes each.
+    insets: u32,
 }
 
 @group(#{MATERIAL_BIND_GROUP}) @binding(0) var<storage, read> ribbons: array<Ribbon>;
@@ -44,6 +44,8 @@ struct Fragment {
     @location(3) @interpolate(flat) density: vec2<f32>,
     // How much of the colour shows, and the brightness of an empty road.
     @location(4) @interpolate(flat) shade: vec2<f32>,
+    // Between the crossings, in metres along the road.
+    @location(5) @interpolate(flat) open: vec2<f32>,
 }
 
 fn metres_per_pixel() -> f32 {
@@ -59,7 +61,7 @@ fn density(link: u32) -> f32 {
 
 // From far away roads keep a width that can be seen, in pixels by class, and fade instead.
 fn least_width(rank: u32) -> f32 {
-    return select(select(1.0, 1.5, rank == 1u), 2.2, rank == 2u);
+    return select(select(1.3, 2.0, rank == 1u), 2.8, rank == 2u);
 }
 
 @vertex
@@ -72,7 +74,9 @@ fn vertex(vertex: Vertex) -> Fragment {
     let road = ribbons[number];
     let pixel = metres_per_pixel();
     let rank = road.look >> 16u & 0xFFu;
-    let width = max(road.width, least_width(rank) * pixel);
+    let lanes = vec2(f32(road.look & 0xFFu), f32(road.look >> 8u & 0xFFu));
+    let paved = (lanes.x + lanes.y) * LANE_WIDTH;
+    let width = max(paved, least_width(rank) * pixel);
     let along = road.end - road.start;
     let extent = max(length(along), 0.001);
     let direction = along / extent;
@@ -82,10 +86,12 @@ fn vertex(vertex: Vertex) -> Fragment {
     let world = (road.start + road.end) / 2.0 + direction * out.place.x + left * out.place.y;
     out.position = view.clip_from_world * vec4(world, 0.0, 1.0);
 
-    let forward_lanes = f32(road.look & 0xFFu);
-    out.divide = select(width, (forward_lanes * LANE_WIDTH - road.width / 2.0) * width / road.width, road.backward != NONE);
+    let divide = (lanes.x - lanes.y) / 2.0 * LANE_WIDTH * width / paved;
+    out.divide = select(width, divide, road.backward != NONE);
+    let insets = vec2(f32(road.insets & 0xFFFFu), f32(road.insets >> 16u)) / 10.0;
+    out.open = vec2(insets.x - extent / 2.0, extent / 2.0 - insets.y);
     out.density = vec2(density(road.forward), density(road.backward));
-    let visible = clamp(road.width / width, 0.35, 1.0);
+    let visible = clamp(paved / width, 0.6, 1.0);
     out.shade = vec2(visible, 1.0 + 0.35 * f32(rank));
     return out;
 }
@@ -123,12 +129,13 @@ fn fragment(in: Fragment) -> @location(0) vec4<f32> {
     let alpha = clamp(0.5 - distance / pixel, 0.0, 1.0);
     // The forward direction is on the right.
     let density = select(in.density.y, in.density.x, in.place.y < in.divide);
-    let empty = EMPTY_ROAD * in.shade.y;
+    // From far away the lines are thin, and need more light.
+    let empty = EMPTY_ROAD * in.shade.y * (1.0 + smoothstep(2.0, 20.0, pixel));
     // In the street it is the cars that count.
-    let tint = 0.12 + 0.88 * smoothstep(0.3, 2.5, pixel);
+    let tint = 0.12 + 0.88 * smoothstep(0.7, 2.5, pixel);
     var colour = mix(empty, traffic_colour(density, empty), tint);
     let close = 1.0 - smoothstep(0.15, 0.4, pixel);
-    if close > 0.0 && beyond_end == 0.0 {
+    if close > 0.0 && in.place.x > in.open.x && in.place.x < in.open.y {
         colour = mix(colour, PAINT, close * paint(in.place, in.divide, in.half_size.y, pixel));
     }
     var out = vec4(colour, alpha * in.shade.x);

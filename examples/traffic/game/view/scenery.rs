@@ -34,8 +34,12 @@ pub struct Scenery {
 
 impl Scenery {
     pub fn new(network: &Network, first_view: Option<(Vec2, f32)>) -> Self {
-        let ribbons = ribbons(network);
+        let mut ribbons = ribbons(network);
         let insets = insets(network, &ribbons);
+        for ribbon in &mut ribbons {
+            let link = &network.links[ribbon.forward as usize];
+            ribbon.insets = [link.from, link.to].map(|node| insets[node as usize]);
+        }
         let links = (0..).zip(&network.links);
         Self {
             bounds: network.nodes.iter().map(point).fold(Rect::EMPTY, |bounds, point| bounds.union_point(point)),

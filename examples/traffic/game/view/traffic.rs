@@ -57,7 +57,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(PreUpdate, spawn.after(pack::start).run_if(resource_added::<Scenery>))
         .add_systems(
             Update,
-            (upload.run_if(resource_changed::<Sheet>), interpolate)
+            (upload.run_if(resource_exists_and_changed::<Sheet>), interpolate)
                 .chain()
                 .after(Frame::Pack)
                 .run_if(resource_exists::<Canvas>),
