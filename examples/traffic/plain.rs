@@ -6,13 +6,20 @@ use std::time::Duration;
 
 use crate::city::City;
 use crate::headless::Simulation;
-use crate::model::{Due, Intersection, LONGEST_PAUSE, Message, Road, SAMPLE_INTERVAL, Totals, Trips, first_sampled};
+use crate::model::{
+    Demand, Due, Intersection, LONGEST_PAUSE, Message, Road, SAMPLE_INTERVAL, Totals, Trips, first_sampled,
+};
 use crate::outcome::Workload;
+use crate::routes::Routes;
+#[cfg(test)]
+use crate::simulation::{Order, start_rush};
 use crate::state_hash::StateHash;
 
 /// A simulation of a city on the calling thread.
 pub struct Plain {
     city: Arc<City>,
+    routes: Arc<Routes>,
+    demand: Demand,
     now: u32,
     wake: Vec<u32>,
     intersections: Vec<Intersection>,
@@ -29,26 +36,86 @@ pub struct Plain {
     finishing: Vec<u32>,
 }
 
+/// A city at the start of a second.
+pub struct State {
+    pub now: u32,
+    pub routes: Arc<Routes>,
+    pub demand: Demand,
+    pub intersections: Vec<Intersection>,
+    pub roads: Vec<Road>,
+    pub due: Vec<Due>,
+    pub trips: Vec<Trips>,
+}
+
 impl Plain {
     pub fn new(city: Arc<City>) -> Self {
-        let intersections = city.intersections();
-        let mut plain = Self {
+        let state = State {
             now: 0,
-            wake: vec![0; intersections.len()],
-            intersections,
+            routes: Arc::clone(&city.routes),
+            demand: Demand::new(city.seed),
+            intersections: city.intersections(),
             roads: city.roads(),
             due: city.first_departures(),
             trips: city.first_trips(),
+        };
+        Self::resume(city, state)
+    }
+
+    /// Goes on from any state. Every intersection is looked at once, which changes nothing.
+    pub fn resume(city: Arc<City>, state: State) -> Self {
+        let mut plain = Self {
+            now: state.now,
+            routes: state.routes,
+            demand: state.demand,
+            wake: vec![0; state.intersections.len()],
+            intersections: state.intersections,
+            roads: state.roads,
+            due: state.due,
+            trips: state.trips,
             calendar: vec![Vec::new(); LONGEST_PAUSE as usize + 1],
             outbox: Vec::new(),
             freed: Vec::new(),
             finishing: Vec::new(),
             city,
         };
-        for (car, &due) in (0..).zip(&plain.due) {
-            rest(&mut plain.calendar, car, due);
-        }
+        plain.fill_calendar();
         plain
+    }
+
+    /// The second that is simulated next.
+    #[cfg(feature = "game")]
+    pub fn now(&self) -> u32 {
+        self.now
+    }
+
+    fn fill_calendar(&mut self) {
+        self.calendar.iter_mut().for_each(Vec::clear);
+        for (car, &due) in (0..).zip(&self.due).filter(|(_, due)| due.is_resting()) {
+            rest(&mut self.calendar, car, due);
+        }
+    }
+
+    /// Lets an order take effect, with the routes that follow from it.
+    #[cfg(test)]
+    pub fn obey(&mut self, order: Order, routes: Option<Routes>) {
+        let now = self.now;
+        match order {
+            Order::Signals { node, timing } => {
+                self.intersections[node as usize].set_timing(timing, now);
+                self.wake[node as usize] = now;
+            }
+            Order::Road { road, closed } => {
+                let (node, exit) = self.city.road_start(road);
+                self.intersections[node as usize].set_closed(exit, closed);
+                self.wake[node as usize] = now;
+            }
+            Order::RushHour { node } => {
+                start_rush(&mut self.demand, &self.city, node, now);
+                self.due.iter_mut().for_each(|due| due.hurry(now, &self.demand));
+                self.fill_calendar();
+            }
+        }
+        self.routes = routes.map_or(Arc::clone(&self.routes), Arc::new);
     }
 
     #[cfg(test)]
@@ -63,7 +130,7 @@ impl Plain {
         leaving.sort_unstable();
         for car in leaving.drain(..) {
             self.due[car as usize] = Due::ON_THE_WAY;
-            let (node, departure) = self.trips[car as usize].depart(car, self.city.seed, &self.city.routes);
+            let (node, departure) = self.trips[car as usize].depart(car, self.now, &self.demand, &self.routes);
             self.intersections[node as usize].depart(departure);
             self.wake[node as usize] = self.now;
         }
@@ -79,7 +146,7 @@ impl Plain {
             }
             let outbox = &mut self.outbox;
             let intersection = &mut self.intersections[node];
-            self.wake[node] = intersection.step(self.now, &self.city.routes, |to, message| outbox.push((to, message)));
+            self.wake[node] = intersection.step(self.now, &self.routes, |to, message| outbox.push((to, message)));
             if intersection.has_finished() {
                 self.finishing.push(node as u32);
             }
@@ -100,7 +167,7 @@ impl Plain {
         for node in finishing.drain(..) {
             for finish in self.intersections[node as usize].take_finished() {
                 let car = finish.car as usize;
-                self.due[car] = self.trips[car].finish(finish.car, finish.outcome, self.now, self.city.seed);
+                self.due[car] = self.trips[car].finish(finish.car, finish.outcome, self.now, &self.demand);
                 rest(&mut self.calendar, finish.car, self.due[car]);
             }
         }
@@ -155,6 +222,7 @@ impl Simulation for Plain {
             hash.add_car(car, due, trips);
         }
         self.roads.iter().enumerate().for_each(|(number, road)| hash.add_road(number, road));
+        hash.add_demand(&self.demand);
         hash.finish()
     }
 

@@ -1,7 +1,7 @@
 //! One number for the whole state of a simulation, the same however its rows are visited.
 
 use crate::hash::SequenceHash;
-use crate::model::{Due, Intersection, Road, Trips};
+use crate::model::{Demand, Due, Intersection, Road, Trips};
 
 /// What kind of row a hash is for, so that equal numbers in different tables do not cancel out.
 #[derive(Clone, Copy)]
@@ -9,6 +9,7 @@ enum Table {
     Intersections,
     Cars,
     Roads,
+    Demand,
 }
 
 /// Rows are hashed with their numbers and summed up: any order gives the same result.
@@ -34,6 +35,10 @@ impl StateHash {
 
     pub fn add_road(&mut self, number: usize, road: &Road) {
         self.add(Table::Roads, number, |row| row.write(u64::from(road.occupancy)));
+    }
+
+    pub fn add_demand(&mut self, demand: &Demand) {
+        self.add(Table::Demand, 0, |row| demand.write_state(row));
     }
 
     pub fn finish(&self) -> u64 {

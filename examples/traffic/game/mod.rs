@@ -1,11 +1,24 @@
 //! The game in a window: play a city.
 
 mod camera;
+mod car_panel;
+mod census;
 mod clock;
+mod closures;
 mod exhibit;
 mod frame_times;
+mod grid;
+mod help;
+mod hud;
+mod keys;
 mod loading;
+mod orders;
+mod score;
+mod select;
 mod shared;
+mod signal_panel;
+mod style;
+mod untouched;
 mod view;
 mod window;
 
@@ -41,11 +54,26 @@ fn build(options: &Options) -> App {
     frame(&mut app);
     loading::plugin(&mut app, options);
     clock::plugin(&mut app);
+    rules(&mut app);
     camera::plugin(&mut app);
     view::plugin(&mut app);
     frame_times::plugin(&mut app);
     exhibit::plugin(&mut app, options);
     app
+}
+
+/// What the player sees and does.
+fn rules(app: &mut App) {
+    keys::plugin(app);
+    select::plugin(app);
+    orders::plugin(app);
+    census::plugin(app);
+    score::plugin(app);
+    hud::plugin(app);
+    signal_panel::plugin(app);
+    closures::plugin(app);
+    car_panel::plugin(app);
+    help::plugin(app);
 }
 
 /// What every part of the game relies on.

@@ -29,7 +29,7 @@ pub struct Slot {
 }
 
 /// Where a link ends at an intersection.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Approach {
     queue: VecDeque<Slot>,
     /// No car can leave before this second, unless a blocked one hears of space: spares a look at the queue.
@@ -90,7 +90,7 @@ impl Approach {
     }
 
     /// The cars on the link, the one that leaves first at the front.
-    #[cfg(feature = "game")]
+    #[cfg(any(test, feature = "game"))]
     pub fn cars(&self) -> impl ExactSizeIterator<Item = &Slot> {
         self.queue.iter()
     }
@@ -131,6 +131,16 @@ impl Approach {
     /// A link ahead has space again.
     pub fn unblock(&mut self) {
         if self.blocked_since.is_some() {
+            self.wake = 0;
+        }
+    }
+
+    /// The signals change before second `now`: green so far has earned its credit, and whoever waits asks again.
+    #[cfg(any(test, feature = "game"))]
+    pub fn change_programme(&mut self, old: &Programme, new: &Programme, now: u32) {
+        self.credit = self.credit_after(old.greens_before(self.phase, now) - self.greens_counted);
+        self.greens_counted = new.greens_before(self.phase, now);
+        if !self.queue.is_empty() {
             self.wake = 0;
         }
     }

@@ -32,6 +32,7 @@ fn exit(network: &Network, incidence: &Incidence, road: u32) -> Exit {
         travel_time: travel_time(link),
         target: link.to,
         approach: (road - incidence.approaches(link.to).start) as u8,
+        closed: false,
     }
 }
 

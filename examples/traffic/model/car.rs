@@ -3,6 +3,7 @@
 use bevy::prelude::Component;
 
 use super::NEVER;
+use super::demand::Demand;
 use super::intersection::{Departure, Outcome};
 use crate::hash::{SequenceHash, below, hash};
 use crate::routes::Routes;
@@ -31,6 +32,14 @@ impl Due {
         Self(below(hash(&[seed, FIRST_DEPARTURE, u64::from(car)]), FIRST_DEPARTURES))
     }
 
+    /// A car that rests at the start of the rush hour sets out sooner.
+    #[cfg(any(test, feature = "game"))]
+    pub fn hurry(&mut self, now: u32, demand: &Demand) {
+        if self.is_resting() {
+            self.0 = now + demand.rest(self.0.saturating_sub(now), now);
+        }
+    }
+
     pub fn is_resting(self) -> bool {
         self != Self::ON_THE_WAY
     }
@@ -43,36 +52,45 @@ pub struct Trips {
     pub place: u32,
     pub arrived: u32,
     pub stuck: u32,
+    /// The second in which the car would arrive if nothing held it up; of the last trip while it rests.
+    pub expected: u32,
+    /// Seconds that the car has lost on trips that arrived.
+    pub delay: u32,
 }
 
 impl Trips {
     /// Spreads cars over places in proportion: those that are neighbours in memory start as neighbours in the city.
     pub fn first(car: u32, cars: u32, routes: &Routes) -> Self {
         let place = u64::from(car) * u64::from(routes.places()) / u64::from(cars.max(1));
-        Self { place: place as u32, arrived: 0, stuck: 0 }
+        Self { place: place as u32, arrived: 0, stuck: 0, expected: 0, delay: 0 }
     }
 
     /// Starts the next trip: returns the intersection to start from, and what to tell it.
-    pub fn depart(&mut self, car: u32, seed: u64, routes: &Routes) -> (u32, Departure) {
+    pub fn depart(&mut self, car: u32, now: u32, demand: &Demand, routes: &Routes) -> (u32, Departure) {
         let node = routes.node(self.place);
-        let choice = self.draw(car, seed, CHOICE_OF_ROUTE);
-        let route = routes.choose(self.place, choice);
+        let choice = self.draw(car, demand.seed, CHOICE_OF_ROUTE);
+        let route = demand.choose(self.place, choice, now, routes);
         self.place = route.destination;
+        self.expected = now + route.free_time;
         (node, Departure { car, cursor: route.cursor })
     }
 
     /// Ends a trip and returns when the next one starts. A stuck car goes on from where it was heading.
-    pub fn finish(&mut self, car: u32, outcome: Outcome, now: u32, seed: u64) -> Due {
+    pub fn finish(&mut self, car: u32, outcome: Outcome, now: u32, demand: &Demand) -> Due {
         match outcome {
-            Outcome::Arrived => self.arrived += 1,
+            Outcome::Arrived => {
+                self.arrived += 1;
+                self.delay += now.saturating_sub(self.expected);
+            }
             Outcome::Stuck => self.stuck += 1,
         }
-        let spread = below(self.draw(car, seed, LENGTH_OF_REST), LONGEST_REST - SHORTEST_REST + 1);
-        Due(now + SHORTEST_REST + spread)
+        let spread = below(self.draw(car, demand.seed, LENGTH_OF_REST), LONGEST_REST - SHORTEST_REST + 1);
+        Due(now + demand.rest(SHORTEST_REST + spread, now))
     }
 
     pub fn write_state(&self, due: Due, state: &mut SequenceHash) {
         state.write(u64::from(due.0) | u64::from(self.place) << 32);
+        state.write(u64::from(self.expected) | u64::from(self.delay) << 32);
         state.write(u64::from(self.arrived) | u64::from(self.stuck) << 32);
     }
 

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 const USUAL: usize = 4;
 
 /// A list that is made once. Up to four items lie in the row itself, one cache miss nearer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Few<T> {
     Here { items: [T; USUAL], length: u8 },
     Elsewhere(Box<[T]>),

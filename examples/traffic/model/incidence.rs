@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::map::Network;
-use crate::routes::ARRIVE;
+use crate::routes::DETOUR;
 
 /// The links into and out of every node. Links are sorted by the node they lead to, so those into a node are a range.
 pub struct Incidence {
@@ -29,7 +29,7 @@ impl fmt::Display for NetworkError {
         match self {
             Self::Empty { network } => write!(out, "{network}: no roads to drive on"),
             Self::TooManyRoads { network, node, roads } => {
-                write!(out, "{network}: {roads} roads at intersection {node}, at most {ARRIVE} each way are supported")
+                write!(out, "{network}: {roads} roads at intersection {node}, at most {DETOUR} each way are supported")
             }
         }
     }
@@ -48,7 +48,7 @@ impl Incidence {
         let first_out = ends(nodes, network.links.iter().map(|link| link.from));
         for (node, (into, out)) in first_in.windows(2).zip(first_out.windows(2)).enumerate() {
             let roads = (into[1] - into[0]).max(out[1] - out[0]);
-            if roads > u32::from(ARRIVE) {
+            if roads > u32::from(DETOUR) {
                 return Err(NetworkError::TooManyRoads { network: name(), node, roads });
             }
         }
@@ -117,11 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn as_many_roads_as_a_byte_can_tell_apart() {
-        let incidence = Incidence::new(&star(255)).unwrap();
-        assert_eq!(incidence.approaches(0), 0..255);
-        assert_eq!(incidence.exit_number(incidence.exits(0)[254]), 254);
-        let error = Incidence::new(&star(256)).err().unwrap();
-        assert_eq!(error.to_string(), "star: 256 roads at intersection 0, at most 255 each way are supported");
+    fn as_many_roads_as_a_hop_can_tell_apart() {
+        let incidence = Incidence::new(&star(254)).unwrap();
+        assert_eq!(incidence.approaches(0), 0..254);
+        assert_eq!(incidence.exit_number(incidence.exits(0)[253]), 253);
+        let error = Incidence::new(&star(255)).err().unwrap();
+        assert_eq!(error.to_string(), "star: 255 roads at intersection 0, at most 254 each way are supported");
     }
 }

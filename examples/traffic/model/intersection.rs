@@ -14,7 +14,7 @@ use crate::hash::SequenceHash;
 use crate::routes::{ARRIVE, Routes};
 
 /// The upstream end of a link.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Exit {
     /// Places left on the link, as far as this intersection knows: it takes one with each car that it sends, and the
     /// other end gives it back when the car has left.
@@ -25,6 +25,8 @@ pub struct Exit {
     pub target: u32,
     /// Which approach the link is there.
     pub approach: u8,
+    /// No car may enter the link.
+    pub closed: bool,
 }
 
 /// A car that wants to start its trip.
@@ -57,11 +59,11 @@ pub enum Message {
     Freed { exit: u8, count: u32 },
 }
 
-#[derive(Component, Debug)]
+#[derive(Component, Clone, Debug)]
 pub struct Intersection {
-    programme: Programme,
-    approaches: Few<Approach>,
-    exits: Few<Exit>,
+    pub(super) programme: Programme,
+    pub(super) approaches: Few<Approach>,
+    pub(super) exits: Few<Exit>,
     waiting: VecDeque<Departure>,
     finished: Vec<Finish>,
 }
@@ -75,15 +77,9 @@ impl Intersection {
         &self.approaches
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "game"))]
     pub fn exits(&self) -> &[Exit] {
         &self.exits
-    }
-
-    /// Whether its approaches take turns.
-    #[cfg(feature = "game")]
-    pub fn has_signals(&self) -> bool {
-        self.programme != Programme::ALWAYS_GREEN
     }
 
     /// Whether an approach may go in second `now`.
@@ -154,11 +150,12 @@ impl Intersection {
 
     /// Everything that the future depends on, as of the start of second `now`.
     pub fn write_state(&self, now: u32, state: &mut SequenceHash) {
+        self.programme.write_state(state);
         for approach in self.approaches.iter() {
             approach.write_state(&self.programme, now, state);
         }
         for exit in self.exits.iter() {
-            state.write(u64::from(exit.free));
+            state.write(u64::from(exit.free) | u64::from(exit.closed) << 32);
         }
         state.write(self.waiting.len() as u64);
         for departure in &self.waiting {
@@ -179,8 +176,8 @@ impl Intersection {
         }
     }
 
-    /// Takes a ready car out of its queue: onto its next link, or out of the traffic when its trip ends. Where the link
-    /// is full it stays, and the answer is false.
+    /// Takes a ready car out of its queue: onto its next link, or out of the traffic when its trip ends or there is no way
+    /// on. Where the link is full it stays, and the answer is false.
     fn release(
         &mut self,
         index: usize,
@@ -195,13 +192,13 @@ impl Intersection {
             self.finished.push(Finish { car: head.car, outcome: Outcome::Arrived });
             return true;
         }
-        let exit = &mut self.exits[usize::from(head.exit)];
-        if exit.free > 0 {
+        let (cursor, exit) = way_on(&mut self.exits, head.cursor, head.exit, routes);
+        if exit.free > 0 && !exit.closed {
             approach.cross();
-            exit.enter(head.car, head.cursor, now, routes, send);
+            exit.enter(head.car, cursor, now, routes, send);
             return true;
         }
-        let stuck = approach.block(now);
+        let stuck = exit.closed || approach.block(now);
         if stuck {
             approach.remove_head();
             self.finished.push(Finish { car: head.car, outcome: Outcome::Stuck });
@@ -212,22 +209,33 @@ impl Intersection {
     /// Puts waiting cars on their first link, in the order in which they came, after the cars that are on the road.
     fn start_trips(&mut self, now: u32, routes: &Routes, send: &mut impl FnMut(u32, Message)) {
         while let Some(&Departure { car, cursor }) = self.waiting.front() {
-            let exit = &mut self.exits[usize::from(routes.hop(cursor))];
-            if exit.free == 0 {
+            let (cursor, exit) = routes.next(cursor);
+            let exit = &mut self.exits[usize::from(exit)];
+            if exit.closed {
+                self.finished.push(Finish { car, outcome: Outcome::Stuck });
+            } else if exit.free > 0 {
+                exit.enter(car, cursor, now, routes, send);
+            } else {
                 return;
             }
-            exit.enter(car, cursor, now, routes, send);
             self.waiting.pop_front();
         }
     }
+}
+
+/// The exit that a car at the stop line takes: the one it came for or, since that was closed, the one its detour begins
+/// with. It is closed only where there is no detour.
+fn way_on<'a>(exits: &'a mut [Exit], cursor: u32, exit: u8, routes: &Routes) -> (u32, &'a mut Exit) {
+    let (cursor, exit) = if exits[usize::from(exit)].closed { routes.next(cursor) } else { (cursor, exit) };
+    (cursor, &mut exits[usize::from(exit)])
 }
 
 impl Exit {
     /// Sends a car onto the link, which must have room. `cursor` is the hop that led here.
     fn enter(&mut self, car: u32, cursor: u32, now: u32, routes: &Routes, send: &mut impl FnMut(u32, Message)) {
         self.free -= 1;
-        let (cursor, exit_time) = (cursor + 1, now + self.travel_time);
-        let exit = routes.hop(cursor);
+        let exit_time = now + self.travel_time;
+        let (cursor, exit) = routes.next(cursor + 1);
         send(self.target, Message::Enter { approach: self.approach, exit, car, exit_time, cursor });
     }
 }

@@ -4,6 +4,9 @@
 mod approach;
 mod build;
 mod car;
+#[cfg(any(test, feature = "game"))]
+mod change;
+mod demand;
 mod few;
 mod incidence;
 mod intersection;
@@ -18,9 +21,12 @@ pub use approach::LANE_FLOW;
 pub use approach::{Approach, Slot};
 pub use build::intersections;
 pub use car::{Due, LONGEST_PAUSE, Trips};
+pub use demand::Demand;
 pub use incidence::{Incidence, NetworkError};
 pub use intersection::{Intersection, Message};
 pub use road::{Road, SAMPLE_INTERVAL, first_sampled, storage, travel_time};
+#[cfg(any(test, feature = "game"))]
+pub use signal::Timing;
 pub use totals::Totals;
 
 /// A second that is never reached.

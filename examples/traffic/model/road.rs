@@ -33,11 +33,13 @@ pub struct Road {
     pub storage: u32,
     /// Cars on it when it was last sampled.
     pub occupancy: u32,
+    /// No car may enter it.
+    pub closed: bool,
 }
 
 impl Road {
     pub fn new(link: &Link) -> Self {
-        Self { storage: storage(link), occupancy: 0 }
+        Self { storage: storage(link), occupancy: 0, closed: false }
     }
 
     /// At least seven tenths full: beyond that a road is mostly standing traffic.

@@ -1,8 +1,11 @@
 //! Fixed-time signals with two phases: the main road and its opposite side, then everything that crosses it.
 
-use crate::hash::{below, hash};
+use std::fmt;
+use std::ops::RangeInclusive;
 
-/// Two greens of 27 s, each followed by 3 s in which everybody has red so that the crossing empties.
+use crate::hash::{SequenceHash, below, hash};
+
+/// Two greens of 27 s, each followed by [`Timing::CLEARANCE`].
 const CYCLE: u16 = 60;
 const GREEN: u16 = 27;
 
@@ -28,12 +31,26 @@ impl Programme {
     pub const ALWAYS_GREEN: Self = Self { cycle: 1, offset: 0, greens: [Window { start: 0, length: 1 }; 2] };
 
     pub const fn two_phases(offset: u16) -> Self {
-        let second = CYCLE / 2;
-        Self {
-            cycle: CYCLE,
-            offset,
-            greens: [Window { start: 0, length: GREEN }, Window { start: second, length: GREEN }],
-        }
+        Self::timed(Timing { cycle: CYCLE, main_green: GREEN, offset })
+    }
+
+    pub const fn timed(timing: Timing) -> Self {
+        let Timing { cycle, main_green, offset } = timing;
+        let main = Window { start: 0, length: main_green };
+        let crossing = Window { start: main_green + Timing::CLEARANCE, length: timing.crossing_green() };
+        Self { cycle, offset, greens: [main, crossing] }
+    }
+
+    /// What [`timed`](Self::timed) was given.
+    #[cfg(any(test, feature = "game"))]
+    pub fn timing(&self) -> Timing {
+        Timing { cycle: self.cycle, main_green: self.greens[0].length, offset: self.offset }
+    }
+
+    pub fn write_state(&self, state: &mut SequenceHash) {
+        let [main, crossing] = self.greens.map(|window| u64::from(window.start) | u64::from(window.length) << 16);
+        state.write(u64::from(self.cycle) | u64::from(self.offset) << 16 | main << 32);
+        state.write(crossing);
     }
 
     /// Offsets are spread by hash, so that neighbours do not all turn green in the same second.
@@ -75,6 +92,63 @@ impl Programme {
     }
 }
 
+/// What can be set at an intersection with signals, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    pub cycle: u16,
+    /// Green of the main road; what crosses it has the rest of the cycle.
+    pub main_green: u16,
+    /// How far the cycle is ahead of one that began in second 0.
+    pub offset: u16,
+}
+
+/// A timing that no signals can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimingError(Timing);
+
+impl Timing {
+    /// Seconds after each green in which everybody has red, so that the crossing empties.
+    pub const CLEARANCE: u16 = 3;
+
+    /// A shorter cycle is mostly clearance, a longer one tries every driver's patience.
+    pub const CYCLES: RangeInclusive<u16> = 20..=180;
+
+    /// Green that each of the two phases must have, so that a few cars can pass.
+    pub const SHORTEST_GREEN: u16 = 5;
+
+    /// How long the main road may have green in a cycle.
+    pub fn greens(cycle: u16) -> RangeInclusive<u16> {
+        Self::SHORTEST_GREEN..=cycle.saturating_sub(Self::SHORTEST_GREEN + 2 * Self::CLEARANCE)
+    }
+
+    pub fn check(self) -> Result<(), TimingError> {
+        let possible = Self::CYCLES.contains(&self.cycle)
+            && Self::greens(self.cycle).contains(&self.main_green)
+            && self.offset < self.cycle;
+        if possible { Ok(()) } else { Err(TimingError(self)) }
+    }
+
+    pub const fn crossing_green(self) -> u16 {
+        self.cycle - self.main_green - 2 * Self::CLEARANCE
+    }
+}
+
+impl fmt::Display for TimingError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Timing { cycle, main_green, offset } = self.0;
+        let (cycles, least) = (Timing::CYCLES, Timing::SHORTEST_GREEN);
+        write!(
+            out,
+            "a cycle of {cycle} s with {main_green} s of main green at offset {offset} s: the cycle may be {} to {} s, each \
+             green at least {least} s, and the offset less than the cycle",
+            cycles.start(),
+            cycles.end(),
+        )
+    }
+}
+
+impl std::error::Error for TimingError {}
+
 /// An approach as the grouping sees it: the direction it comes from, in decimetres, and how important its road is.
 #[derive(Clone, Copy, Debug)]
 pub struct Arm {
@@ -102,7 +176,8 @@ mod tests {
 
     #[test]
     fn closed_forms_agree_with_counting() {
-        for programme in [Programme::ALWAYS_GREEN, Programme::two_phases(0), Programme::two_phases(47)] {
+        let uneven = Programme::timed(Timing { cycle: 90, main_green: 60, offset: 13 });
+        for programme in [Programme::ALWAYS_GREEN, Programme::two_phases(0), Programme::two_phases(47), uneven] {
             for phase in 0..2 {
                 let start = programme.greens_before(phase, 0);
                 let mut count = 0;
@@ -120,6 +195,22 @@ mod tests {
     fn phases_never_overlap() {
         let programme = Programme::for_node(3);
         assert!((0..120).all(|second| !(programme.is_green(0, second) && programme.is_green(1, second))));
+    }
+
+    #[test]
+    fn impossible_timings_are_told_the_limits() {
+        let timing = |cycle, main_green, offset| Timing { cycle, main_green, offset };
+        for possible in [timing(20, 5, 0), timing(20, 9, 19), timing(180, 169, 179), Programme::for_node(5).timing()] {
+            assert_eq!(possible.check(), Ok(()));
+            assert!(possible.crossing_green() >= Timing::SHORTEST_GREEN);
+            assert_eq!(Programme::timed(possible).timing(), possible);
+        }
+        for impossible in
+            [timing(19, 5, 0), timing(181, 90, 0), timing(60, 4, 0), timing(60, 50, 0), timing(60, 27, 60)]
+        {
+            let message = impossible.check().unwrap_err().to_string();
+            assert!(message.contains("20 to 180 s") && !message.contains('\n'), "{message}");
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ pub struct Totals {
     pub resting: u64,
     pub trips_arrived: u64,
     pub trips_stuck: u64,
+    /// Seconds lost on trips that arrived, against free flow.
+    pub delay: u64,
     pub congested_roads: u64,
     /// Number and occupancy of the road with the most cars.
     pub busiest_road: (u64, u32),
@@ -25,6 +27,7 @@ impl Totals {
         self.resting += u64::from(due.is_resting());
         self.trips_arrived += u64::from(trips.arrived);
         self.trips_stuck += u64::from(trips.stuck);
+        self.delay += u64::from(trips.delay);
     }
 
     pub fn add_road(&mut self, number: usize, road: &Road) {
@@ -32,6 +35,39 @@ impl Totals {
         if road.occupancy > self.busiest_road.1 {
             self.busiest_road = (number as u64, road.occupancy);
         }
+    }
+
+    /// The counts of two parts of a city. Of two roads that are as busy, the first one's counts.
+    #[cfg(feature = "game")]
+    pub fn merge(self, other: Self) -> Self {
+        Self {
+            on_road: self.on_road + other.on_road,
+            waiting: self.waiting + other.waiting,
+            resting: self.resting + other.resting,
+            trips_arrived: self.trips_arrived + other.trips_arrived,
+            trips_stuck: self.trips_stuck + other.trips_stuck,
+            delay: self.delay + other.delay,
+            congested_roads: self.congested_roads + other.congested_roads,
+            busiest_road: if self.busiest_road.1 >= other.busiest_road.1 {
+                self.busiest_road
+            } else {
+                other.busiest_road
+            },
+        }
+    }
+
+    #[cfg(feature = "game")]
+    pub fn of_intersection(intersection: &Intersection) -> Self {
+        let mut totals = Self::default();
+        totals.add_intersection(intersection);
+        totals
+    }
+
+    #[cfg(feature = "game")]
+    pub fn of_car(due: Due, trips: &Trips) -> Self {
+        let mut totals = Self::default();
+        totals.add_car(due, trips);
+        totals
     }
 
     /// Every car is in exactly one place: this is their number, at any time.

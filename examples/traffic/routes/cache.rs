@@ -10,7 +10,7 @@ use crate::hash::SequenceHash;
 use crate::map::Network;
 
 /// Goes up when the format or the search changes.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The first bytes of every file.
 const MAGIC: &[u8; 8] = b"TRROUTES";
@@ -67,8 +67,8 @@ fn encode(key: u64, routes: &Routes) -> Vec<u8> {
     bytes.extend(key.to_le_bytes());
     let counts = [routes.nodes.len(), routes.routes.len(), routes.hops.len()];
     counts.iter().for_each(|&count| bytes.extend((count as u32).to_le_bytes()));
-    let pairs = routes.routes.iter().flat_map(|route| [route.destination, route.cursor]);
-    for number in routes.nodes.iter().chain(&routes.first).copied().chain(pairs) {
+    let triples = routes.routes.iter().flat_map(|route| [route.destination, route.cursor, route.free_time]);
+    for number in routes.nodes.iter().chain(&routes.first).copied().chain(triples) {
         bytes.extend(number.to_le_bytes());
     }
     bytes.extend(&routes.hops);
@@ -87,10 +87,10 @@ fn decode(bytes: &[u8], key: u64) -> Option<Routes> {
     let [places, count, hops] = numbers(&mut rest, 3)?[..] else { return None };
     let nodes = numbers(&mut rest, places as usize)?;
     let first = numbers(&mut rest, places as usize + 1)?;
-    let pairs = numbers(&mut rest, (count as usize).checked_mul(2)?)?;
-    let route = |pair: &[u32]| Route { destination: pair[0], cursor: pair[1] };
-    let routes = pairs.chunks_exact(2).map(route).collect();
-    (rest.len() == hops as usize).then(|| Routes { nodes, first, routes, hops: rest.to_vec() })
+    let triples = numbers(&mut rest, (count as usize).checked_mul(3)?)?;
+    let route = |triple: &[u32]| Route { destination: triple[0], cursor: triple[1], free_time: triple[2] };
+    let routes = triples.chunks_exact(3).map(route).collect();
+    (rest.len() == hops as usize).then(|| Routes { nodes, first, routes, hops: rest.to_vec(), ..Routes::default() })
 }
 
 fn numbers(rest: &mut &[u8], count: usize) -> Option<Vec<u32>> {
@@ -115,12 +115,13 @@ mod tests {
     use super::*;
 
     fn sample() -> Routes {
-        let route = |destination, cursor| Route { destination, cursor };
+        let route = |destination, cursor| Route { destination, cursor, free_time: 60 };
         Routes {
             nodes: vec![4, 9],
             first: vec![0, 1, 2],
             routes: vec![route(1, 0), route(0, 3)],
             hops: vec![0, 2, 255, 1, 255],
+            ..Routes::default()
         }
     }
 

@@ -27,6 +27,7 @@ pub struct Edge {
     pub target: u32,
     /// Time to the far end and past its signals, as loaded as the road is.
     pub cost: u32,
+    pub closed: bool,
     free_cost: u64,
     /// Vehicles an hour.
     capacity: u64,
@@ -64,10 +65,25 @@ impl Graph {
     pub fn load(&mut self, start: u32, path: &[u8]) {
         let mut node = start;
         for &exit in path {
-            let edge = &mut self.edges[self.first[node as usize] as usize + usize::from(exit)];
+            let edge = self.edge_mut(node, exit);
             edge.routes += 1;
             node = edge.target;
         }
+    }
+
+    #[cfg(any(test, feature = "game"))]
+    pub fn edge(&self, node: u32, exit: u8) -> &Edge {
+        &self.edges[self.first[node as usize] as usize + usize::from(exit)]
+    }
+
+    /// No search takes a closed road.
+    #[cfg(any(test, feature = "game"))]
+    pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) {
+        self.edge_mut(node, exit).closed = closed;
+    }
+
+    fn edge_mut(&mut self, node: u32, exit: u8) -> &mut Edge {
+        &mut self.edges[self.first[node as usize] as usize + usize::from(exit)]
     }
 
     /// Lets the costs follow the load.
@@ -83,7 +99,7 @@ impl Edge {
         let (wait, percent) = if signal { (SIGNAL_WAIT, SIGNAL_PERCENT) } else { (0, 100) };
         let free_cost = u64::from(travel_time(link)) * PER_SECOND + wait;
         let capacity = u64::from(LANE_FLOW) * u64::from(link.lanes) * percent / 100;
-        let mut edge = Self { target: link.to, cost: 0, free_cost, capacity, routes: 0 };
+        let mut edge = Self { target: link.to, cost: 0, closed: false, free_cost, capacity, routes: 0 };
         edge.update_cost();
         edge
     }
@@ -104,7 +120,7 @@ mod tests {
     #[test]
     fn costs_follow_the_load() {
         let edge = |routes| {
-            let mut edge = Edge { target: 0, cost: 0, free_cost: 1_000, capacity: 460, routes };
+            let mut edge = Edge { target: 0, cost: 0, closed: false, free_cost: 1_000, capacity: 460, routes };
             edge.update_cost();
             edge.cost
         };

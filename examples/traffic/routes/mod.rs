@@ -7,8 +7,11 @@
 mod cache;
 mod graph;
 mod places;
+#[cfg(any(test, feature = "game"))]
+mod reroute;
 mod search;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use indicatif::ProgressBar;
@@ -16,14 +19,19 @@ use rayon::prelude::*;
 
 use crate::hash::below;
 use crate::map::Network;
-use crate::model::Incidence;
+use crate::model::{Incidence, travel_time};
 pub use cache::folder as cache_folder;
 use graph::Graph;
 use places::Places;
+#[cfg(any(test, feature = "game"))]
+pub use reroute::Rerouter;
 use search::Search;
 
 /// In the place of the next exit: the car has arrived.
 pub const ARRIVE: u8 = u8::MAX;
+
+/// In the place of an exit to a closed road: the way goes on elsewhere in the hops.
+pub const DETOUR: u8 = u8::MAX - 1;
 
 /// Rounds of searching and loading: each adds a tenth of the traffic.
 const BATCHES: usize = 10;
@@ -38,10 +46,12 @@ pub struct Route {
     pub destination: u32,
     /// Where it begins in the hops of all routes.
     pub cursor: u32,
+    /// Seconds that it takes when nothing holds the car up.
+    pub free_time: u32,
 }
 
 /// Shortest routes from place to place. Every place is the start of at least one.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
     /// The intersection of each place.
     nodes: Vec<u32>,
@@ -51,6 +61,8 @@ pub struct Routes {
     /// For each route the number of the exit to take at each of its intersections, then [`ARRIVE`]. One byte a hop: all
     /// routes of a large city stay in a core's cache.
     hops: Vec<u8>,
+    /// Where the way goes on for each [`DETOUR`] among the hops.
+    detours: HashMap<u32, u32>,
 }
 
 impl Routes {
@@ -81,20 +93,28 @@ impl Routes {
             }
             graph.update_costs();
         }
-        Self::collect(places.into_nodes(), by_place)
+        Self::collect(network, incidence, places.into_nodes(), by_place)
     }
 
-    fn collect(nodes: Vec<u32>, by_place: Vec<Vec<Found>>) -> Self {
+    fn collect(network: &Network, incidence: &Incidence, nodes: Vec<u32>, by_place: Vec<Vec<Found>>) -> Self {
         let mut routes = Self { nodes, first: vec![0], ..Self::default() };
-        for found in by_place {
+        for (place, found) in by_place.into_iter().enumerate() {
             for (destination, path) in found {
-                routes.routes.push(Route { destination, cursor: routes.hops.len() as u32 });
-                routes.hops.extend(path);
-                routes.hops.push(ARRIVE);
+                let free_time = free_time(network, incidence, routes.nodes[place], &path);
+                let cursor = routes.append(&path);
+                routes.routes.push(Route { destination, cursor, free_time });
             }
             routes.first.push(routes.routes.len() as u32);
         }
         routes
+    }
+
+    /// Adds the hops of a way and returns where they begin.
+    fn append(&mut self, path: &[u8]) -> u32 {
+        let cursor = self.hops.len() as u32;
+        self.hops.extend(path);
+        self.hops.push(ARRIVE);
+        cursor
     }
 
     pub fn places(&self) -> u32 {
@@ -122,9 +142,16 @@ impl Routes {
         &self.routes[self.first[place] as usize..self.first[place + 1] as usize]
     }
 
-    /// The exit to take, or [`ARRIVE`].
-    pub fn hop(&self, cursor: u32) -> u8 {
-        self.hops[cursor as usize]
+    /// The exit to take, or [`ARRIVE`], and where that stands: not at `cursor` if the way was closed there. Detours may be
+    /// closed too, each by a later closure than the last.
+    #[inline]
+    pub fn next(&self, mut cursor: u32) -> (u32, u8) {
+        loop {
+            match self.hops[cursor as usize] {
+                DETOUR => cursor = self.detours[&cursor],
+                exit => return (cursor, exit),
+            }
+        }
     }
 }
 
@@ -136,10 +163,22 @@ fn search_batch(graph: &Graph, places: &Places, batch: usize, progress: &Progres
         let goals: Vec<u32> = destinations.iter().map(|&destination| places.node(destination)).collect();
         let paths = search.run(graph, places.node(place), &goals);
         progress.inc(1);
-        (place, destinations.into_iter().zip(paths).collect())
+        let found = destinations.into_iter().zip(paths);
+        (place, found.filter_map(|(destination, path)| Some((destination, path?))).collect())
     };
     let batch = (batch..places.len()).into_par_iter().step_by(BATCHES);
     batch.map_init(|| Search::new(graph), from_place).collect()
+}
+
+/// Seconds along a path on empty roads.
+fn free_time(network: &Network, incidence: &Incidence, start: u32, path: &[u8]) -> u32 {
+    let mut node = start;
+    let seconds = path.iter().map(|&exit| {
+        let link = &network.links[incidence.exits(node)[usize::from(exit)] as usize];
+        node = link.to;
+        travel_time(link)
+    });
+    seconds.fold(0, u32::saturating_add)
 }
 
 #[cfg(test)]
@@ -157,11 +196,14 @@ mod tests {
         for place in 0..routes.places() {
             assert!(!routes.from(place).is_empty());
             for route in routes.from(place) {
-                let (mut node, mut cursor) = (routes.node(place), route.cursor);
-                while routes.hop(cursor) != ARRIVE {
-                    node = intersections[node as usize].exits()[usize::from(routes.hop(cursor))].target;
-                    cursor += 1;
+                let (mut node, mut cursor, mut time) = (routes.node(place), route.cursor, 0);
+                while let (_, hop) = routes.next(cursor)
+                    && hop != ARRIVE
+                {
+                    let exit = &intersections[node as usize].exits()[usize::from(hop)];
+                    (node, cursor, time) = (exit.target, cursor + 1, time + exit.travel_time);
                 }
+                assert_eq!(time, route.free_time);
                 assert_eq!(node, routes.node(route.destination));
                 assert_ne!(route.destination, place);
             }

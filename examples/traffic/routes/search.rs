@@ -31,8 +31,8 @@ impl Search {
         Self { labels: vec![BLANK; graph.nodes()], touched: Vec::new(), queue: BinaryHeap::new() }
     }
 
-    /// The numbers of the exits to take from `start` to each goal. All goals must be reachable.
-    pub fn run(&mut self, graph: &Graph, start: u32, goals: &[u32]) -> Vec<Vec<u8>> {
+    /// The numbers of the exits to take from `start` to each goal, none where no open road leads there.
+    pub fn run(&mut self, graph: &Graph, start: u32, goals: &[u32]) -> Vec<Option<Vec<u8>>> {
         self.relax(start, Label { time: 0, ..BLANK });
         let mut missing = goals.len();
         while missing > 0
@@ -44,7 +44,7 @@ impl Search {
             }
             label.settled = true;
             missing -= usize::from(goals.contains(&node));
-            for (exit, edge) in graph.exits(node) {
+            for (exit, edge) in graph.exits(node).filter(|(_, edge)| !edge.closed) {
                 let time = time + edge.cost;
                 self.relax(edge.target, Label { time, parent: node, exit, settled: false });
             }
@@ -65,16 +65,19 @@ impl Search {
         }
     }
 
-    fn path(&self, start: u32, goal: u32) -> Vec<u8> {
+    fn path(&self, start: u32, goal: u32) -> Option<Vec<u8>> {
         let mut path = Vec::new();
         let mut node = goal;
         while node != start {
             let label = self.labels[node as usize];
+            if label.time == UNREACHED {
+                return None;
+            }
             path.push(label.exit);
             node = label.parent;
         }
         path.reverse();
-        path
+        Some(path)
     }
 
     fn forget(&mut self) {
@@ -105,7 +108,18 @@ mod tests {
         let graph = Graph::new(&network, &Incidence::new(&network).unwrap());
         let mut search = Search::new(&graph);
         for _ in 0..2 {
-            assert_eq!(search.run(&graph, 1, &[0, 2]), [vec![1, 0], vec![1]]);
+            assert_eq!(search.run(&graph, 1, &[0, 2]), [Some(vec![1, 0]), Some(vec![1])]);
         }
+    }
+
+    #[test]
+    fn closed_roads_are_not_taken() {
+        let network = ring();
+        let mut graph = Graph::new(&network, &Incidence::new(&network).unwrap());
+        let mut search = Search::new(&graph);
+        graph.set_closed(1, 1, true);
+        assert_eq!(search.run(&graph, 1, &[0, 2]), [Some(vec![0]), None]);
+        graph.set_closed(1, 1, false);
+        assert_eq!(search.run(&graph, 1, &[0, 2]), [Some(vec![1, 0]), Some(vec![1])]);
     }
 }

@@ -13,7 +13,7 @@ use super::{Now, Step, TrafficPlugin, populate};
 use crate::city::City;
 use crate::districts::{Districts, Square, Traffic};
 use crate::headless::Simulation;
-use crate::model::{Due, Intersection, Road, Totals, Trips};
+use crate::model::{Demand, Due, Intersection, Road, Totals, Trips};
 use crate::outcome::Workload;
 use crate::state_hash::StateHash;
 
@@ -47,6 +47,11 @@ impl CityApp {
         let mut city = Self { app, gauge };
         city.begin_measuring();
         city
+    }
+
+    #[cfg(test)]
+    pub fn world(&mut self) -> &mut bevy::prelude::World {
+        self.app.world_mut()
     }
 
     /// A frame without a step: lets the plugins look at schedules, and brings diagnostics and districts up to date.
@@ -105,6 +110,7 @@ impl Simulation for CityApp {
         for (number, road) in world.query::<(&Number, &Road)>().iter(world) {
             hash.add_road(number.0 as usize, road);
         }
+        hash.add_demand(world.resource::<Demand>());
         hash.finish()
     }
 

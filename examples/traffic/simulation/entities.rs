@@ -8,10 +8,15 @@ use bevy::prelude::{Component, Deref, Entity, Resource, World};
 
 use crate::city::City;
 use crate::model::NEVER;
+use crate::routes::Routes;
 
 /// What stays the same while the city lives.
 #[derive(Resource, Deref)]
 pub struct Plan(pub Arc<City>);
+
+/// The routes with the roads closed that are closed now.
+#[derive(Resource, Deref)]
+pub struct CurrentRoutes(pub Arc<Routes>);
 
 /// The number of an intersection in the network, of a road among its links, or of a car.
 #[derive(Component, Clone, Copy)]

@@ -3,7 +3,13 @@
 
 mod app;
 mod entities;
+#[cfg(feature = "game")]
+mod fork;
 mod gauge;
+#[cfg(any(test, feature = "game"))]
+mod orders;
+#[cfg(any(test, feature = "game"))]
+mod router;
 mod systems;
 mod threads;
 
@@ -18,10 +24,21 @@ use bevy_affinity::prelude::*;
 
 use crate::city::City;
 use crate::districts::{self, Districts};
-#[cfg(feature = "game")]
-pub use entities::Number;
+use crate::model::Demand;
+#[cfg(not(feature = "game"))]
+use entities::CurrentRoutes;
 use entities::spawn;
+#[cfg(feature = "game")]
+pub use entities::{CurrentRoutes, Number};
 pub use entities::{Directory, Plan};
+#[cfg(feature = "game")]
+pub use fork::fork;
+#[cfg(any(test, feature = "game"))]
+pub use orders::{Order, give, step};
+#[cfg(feature = "game")]
+pub use orders::{Orders, is_ready};
+#[cfg(test)]
+pub use orders::{ROUTING_TIME, start_rush};
 use systems::{arrive, cross, depart, sample, tick};
 
 /// Runs once for every second of the city's time.
@@ -53,6 +70,8 @@ impl Plugin for TrafficPlugin {
 pub fn populate(world: &mut World, city: Arc<City>) {
     let directory = spawn(world, &city);
     world.insert_resource(directory);
+    world.insert_resource(CurrentRoutes(Arc::clone(&city.routes)));
+    world.insert_resource(Demand::new(city.seed));
     world.insert_resource(Districts::new(&city.network));
     world.insert_resource(Plan(city));
     world.insert_resource(Now(0));

@@ -6,13 +6,15 @@ use bevy::prelude::{Res, ResMut};
 use bevy_affinity::prelude::*;
 
 use super::Now;
-use super::entities::{Directory, HasFinished, Number, Plan, Wake};
-use crate::model::{Due, Intersection, Road, SAMPLE_INTERVAL, Trips};
+use super::entities::{CurrentRoutes, Directory, HasFinished, Number, Plan, Wake};
+use crate::model::{Demand, Due, Intersection, Road, SAMPLE_INTERVAL, Trips};
 
 /// What every row may look at.
 #[derive(SystemParam)]
 pub struct Scene<'w> {
     plan: Res<'w, Plan>,
+    routes: Res<'w, CurrentRoutes>,
+    demand: Res<'w, Demand>,
     directory: Res<'w, Directory>,
     now: Res<'w, Now>,
 }
@@ -29,7 +31,7 @@ pub fn depart(
         |outbox, (number, mut due, mut trips)| {
             if due.0 <= now {
                 *due = Due::ON_THE_WAY;
-                let (start, departure) = trips.depart(number.0, scene.plan.seed, &scene.plan.routes);
+                let (start, departure) = trips.depart(number.0, now, &scene.demand, &scene.routes);
                 outbox.send(scene.directory.intersection(start), departure);
             }
         },
@@ -47,7 +49,7 @@ pub fn cross(mut intersections: AffineQuery<(&mut Wake, &mut HasFinished, &mut I
         |outbox, (mut wake, mut has_finished, mut intersection)| {
             if wake.0 <= now {
                 let send = |neighbour, message| outbox.send(scene.directory.intersection(neighbour), message);
-                wake.0 = intersection.step(now, &scene.plan.routes, send);
+                wake.0 = intersection.step(now, &scene.routes, send);
                 if intersection.has_finished() {
                     has_finished.0 = true;
                 }
@@ -79,7 +81,7 @@ pub fn arrive(
                 }
             }
         },
-        |(number, mut due, mut trips), outcome| *due = trips.finish(number.0, outcome, now, scene.plan.seed),
+        |(number, mut due, mut trips), outcome| *due = trips.finish(number.0, outcome, now, &scene.demand),
     );
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::city::City;
-use crate::model::{Due, Intersection, Message, Road, SAMPLE_INTERVAL, Trips};
+use crate::model::{Demand, Due, Intersection, Message, Road, SAMPLE_INTERVAL, Trips};
 use crate::state_hash::StateHash;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,7 @@ pub enum Order {
 
 pub struct Deferred {
     city: Arc<City>,
+    demand: Demand,
     order: Order,
     now: u32,
     rows: Vec<(u32, Intersection)>,
@@ -27,7 +28,7 @@ impl Deferred {
     pub fn new(city: &Arc<City>, order: Order) -> Self {
         let rows = city.intersections().into_iter().map(|intersection| (0, intersection)).collect();
         let cars = city.first_departures().into_iter().zip(city.first_trips()).collect();
-        Self { city: Arc::clone(city), order, now: 0, rows, cars, roads: city.roads() }
+        Self { city: Arc::clone(city), demand: Demand::new(city.seed), order, now: 0, rows, cars, roads: city.roads() }
     }
 
     pub fn step(&mut self) {
@@ -43,6 +44,7 @@ impl Deferred {
         self.rows.iter().enumerate().for_each(|(node, row)| hash.add_intersection(node, &row.1));
         self.cars.iter().enumerate().for_each(|(car, (due, trips))| hash.add_car(car, *due, trips));
         self.roads.iter().enumerate().for_each(|(number, road)| hash.add_road(number, road));
+        hash.add_demand(&self.demand);
         hash.finish()
     }
 
@@ -50,7 +52,7 @@ impl Deferred {
         for (car, (due, trips)) in (0..).zip(&mut self.cars) {
             if due.0 <= self.now {
                 *due = Due::ON_THE_WAY;
-                let (node, departure) = trips.depart(car, self.city.seed, &self.city.routes);
+                let (node, departure) = trips.depart(car, self.now, &self.demand, &self.city.routes);
                 let (wake, intersection) = &mut self.rows[node as usize];
                 intersection.depart(departure);
                 *wake = self.now;
@@ -79,7 +81,7 @@ impl Deferred {
         for (_, intersection) in self.rows.iter_mut().rev() {
             for finish in intersection.take_finished() {
                 let (due, trips) = &mut self.cars[finish.car as usize];
-                *due = trips.finish(finish.car, finish.outcome, self.now, self.city.seed);
+                *due = trips.finish(finish.car, finish.outcome, self.now, &self.demand);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod deferred;
 mod modes;
+mod orders;
 mod whole_city;
 
 use indicatif::ProgressBar;

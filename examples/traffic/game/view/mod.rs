@@ -18,6 +18,7 @@ mod traffic;
 
 use bevy::prelude::*;
 
+pub(super) use course::Course;
 pub(super) use scenery::Scenery;
 
 /// Behind the roads: a dark map, on which cars and signals are the light.

@@ -72,7 +72,7 @@ fn jam() -> (Intersection, Routes) {
     let mut approach = Approach::new(4, 2, 0, 1, &programme);
     approach.push(slot(7, 0), &programme);
     approach.push(slot(8, 0), &programme);
-    let exit = Exit { free: 0, travel_time: 5, target: 9, approach: 3 };
+    let exit = Exit { free: 0, travel_time: 5, target: 9, approach: 3, closed: false };
     let routes = Routes::from_hops(vec![0, 0]);
     (Intersection::new(programme, [approach].into_iter().collect(), [exit].into_iter().collect()), routes)
 }

@@ -1,0 +1,161 @@
+//! What is selected is an intersection: its signals, to see and to change, and its queues.
+
+use bevy::ecs::system::SystemParam;
+use bevy::prelude::*;
+use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
+
+use super::orders::Wishes;
+use super::shared::{GameState, Selection};
+use super::style::{self, GREEN, QUIET, RED};
+use super::view::Scenery;
+use crate::model::{Intersection, Timing};
+use crate::simulation::{Directory, Now, Order, Plan};
+
+/// Pixels of a phase's line in the picture of the cycle.
+const LINE: f32 = 9.0;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_systems(EguiPrimaryContextPass, show.run_if(resource_equals(GameState::Playing)));
+}
+
+/// What the sliders stand at.
+struct Edit {
+    node: u32,
+    timing: Timing,
+    /// What the city was told last.
+    sent: Timing,
+}
+
+#[derive(SystemParam)]
+struct City<'w, 's> {
+    plan: Res<'w, Plan>,
+    directory: Res<'w, Directory>,
+    scenery: Res<'w, Scenery>,
+    now: Res<'w, Now>,
+    intersections: Query<'w, 's, &'static Intersection>,
+}
+
+fn show(
+    mut contexts: EguiContexts,
+    selection: Res<Selection>,
+    city: City,
+    mut wishes: ResMut<Wishes>,
+    mut edit: Local<Option<Edit>>,
+) -> Result {
+    let Selection::Intersection(node) = *selection else {
+        *edit = None;
+        return Ok(());
+    };
+    let intersection = city.intersections.get(city.directory.intersection(node))?;
+    style::inspector(format!("Intersection {node}")).show(contexts.ctx_mut()?, |ui| {
+        ui.set_width(290.0);
+        if intersection.has_signals() {
+            let timing = intersection.timing();
+            let edit = current(&mut edit, node, timing);
+            picture(ui, timing, city.now.0);
+            sliders(ui, &mut edit.timing);
+            let is_settled = !ui.input(|input| input.pointer.any_down());
+            if is_settled && edit.timing != edit.sent {
+                edit.sent = edit.timing;
+                wishes.0.push(Order::Signals { node, timing: edit.timing });
+            }
+        } else {
+            ui.label("no signals: whoever comes first goes first");
+        }
+        ui.separator();
+        queues(ui, node, intersection, &city);
+    });
+    Ok(())
+}
+
+/// The edit of this intersection; a new one starts with what its signals do.
+fn current(edit: &mut Option<Edit>, node: u32, timing: Timing) -> &mut Edit {
+    if edit.as_ref().is_some_and(|edit| edit.node != node) {
+        *edit = None;
+    }
+    edit.get_or_insert(Edit { node, timing, sent: timing })
+}
+
+/// Sliders that only reach what is possible.
+fn sliders(ui: &mut egui::Ui, timing: &mut Timing) {
+    ui.spacing_mut().slider_width = 130.0;
+    ui.add(egui::Slider::new(&mut timing.cycle, Timing::CYCLES).text("s cycle"));
+    let greens = Timing::greens(timing.cycle);
+    timing.main_green = timing.main_green.clamp(*greens.start(), *greens.end());
+    ui.add(egui::Slider::new(&mut timing.main_green, greens).text("s main green"));
+    timing.offset = timing.offset.min(timing.cycle - 1);
+    ui.add(egui::Slider::new(&mut timing.offset, 0..=timing.cycle - 1).text("s offset"));
+    ui.label(egui::RichText::new(format!("{} s of green for what crosses", timing.crossing_green())).color(QUIET));
+}
+
+/// One line for each phase, green where it is, and where the cycle stands now.
+fn picture(ui: &mut egui::Ui, timing: Timing, now: u32) {
+    let size = egui::vec2(ui.available_width(), 2.0 * LINE + 4.0);
+    let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
+    let at = |second: u16| rect.left() + rect.width() * f32::from(second) / f32::from(timing.cycle);
+    let crossing = timing.cycle - timing.crossing_green() - Timing::CLEARANCE;
+    for (line, start, green) in [(0.0, 0, timing.main_green), (1.0, crossing, timing.crossing_green())] {
+        let top = rect.top() + line * (LINE + 4.0);
+        let bar = |from, to| egui::Rect::from_min_max(egui::pos2(from, top), egui::pos2(to, top + LINE));
+        ui.painter().rect_filled(bar(rect.left(), rect.right()), 2.0, RED.gamma_multiply(0.45));
+        ui.painter().rect_filled(bar(at(start), at(start + green)), 2.0, GREEN);
+    }
+    let position = (now + u32::from(timing.offset)) % u32::from(timing.cycle);
+    let stroke = egui::Stroke::new(2.0, egui::Color32::WHITE);
+    ui.painter().vline(at(position as u16), rect.y_range().expand(2.0), stroke);
+}
+
+fn queues(ui: &mut egui::Ui, node: u32, intersection: &Intersection, city: &City) {
+    let now = city.now.0.saturating_sub(1);
+    egui::Grid::new("queues").num_columns(4).spacing([14.0, 4.0]).show(ui, |ui| {
+        for (road, approach) in (city.plan.first_road(node)..).zip(intersection.approaches()) {
+            let (colour, phase) = match (intersection.has_signals(), approach.phase) {
+                (false, _) => (QUIET, ""),
+                (true, 0) => (light(intersection.is_green(approach, now)), "main"),
+                (true, _) => (light(intersection.is_green(approach, now)), "crossing"),
+            };
+            ui.label(egui::RichText::new("●").color(colour));
+            ui.label(format!("from {}", compass(-city.scenery.courses[road as usize].direction)));
+            ui.label(egui::RichText::new(phase).color(QUIET));
+            let queued = approach.cars().filter(|slot| slot.exit_time <= now).count();
+            ui.label(format!("{queued} queued of {}", approach.occupancy()));
+            ui.end_row();
+        }
+    });
+    ui.label(format!("{} wait to set out here", intersection.waiting()));
+}
+
+fn light(is_green: bool) -> egui::Color32 {
+    if is_green { GREEN } else { RED }
+}
+
+/// The point of the compass that a direction leads to.
+pub fn compass(direction: Vec2) -> &'static str {
+    const POINTS: [&str; 8] =
+        ["east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east"];
+    let eighth = (direction.to_angle() / std::f32::consts::FRAC_PI_4).round().rem_euclid(8.0);
+    POINTS[eighth as usize % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_have_names() {
+        for (x, y, name) in
+            [(1.0, 0.1, "east"), (0.0, 1.0, "north"), (-1.0, -1.0, "south-west"), (1.0, -0.9, "south-east")]
+        {
+            assert_eq!(compass(Vec2::new(x, y)), name);
+        }
+    }
+
+    #[test]
+    fn another_intersection_starts_with_its_own_timing() {
+        let timing = |offset| Timing { cycle: 60, main_green: 27, offset };
+        let mut edit = None;
+        current(&mut edit, 4, timing(1)).timing.cycle = 90;
+        assert_eq!(current(&mut edit, 4, timing(1)).timing.cycle, 90, "edits stay");
+        assert_eq!(current(&mut edit, 5, timing(2)).timing, timing(2));
+    }
+}

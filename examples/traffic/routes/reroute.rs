@@ -1,0 +1,167 @@
+//! Ways around closed roads.
+//!
+//! A car under way learns of a closure where the closed road begins, and takes a detour from there; who sets out later
+//! knows of it and takes another route from the start. So the hops that lead onto a closed road become detours, the
+//! routes that meet one are replaced, and everything else stays as it is: nothing has to look at the cars.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::graph::Graph;
+use super::search::Search;
+use super::{ARRIVE, DETOUR, Route, Routes};
+use crate::map::Network;
+use crate::model::Incidence;
+
+/// An intersection and one of its exits: a road by where it begins.
+type Road = (u32, u8);
+
+/// One hop of a way.
+#[derive(Clone, Copy)]
+struct Hop {
+    cursor: u32,
+    road: Road,
+}
+
+/// The routes, as they are with some roads closed.
+pub struct Rerouter {
+    /// As they are with all roads open.
+    original: Arc<Routes>,
+    routes: Routes,
+    graph: Graph,
+    search: Search,
+    /// The node and the cursor at which each way in the hops begins.
+    ways: Vec<(u32, u32)>,
+    /// The road that each detour goes around.
+    avoided: BTreeMap<u32, Road>,
+}
+
+impl Rerouter {
+    pub fn new(network: &Network, incidence: &Incidence, routes: &Arc<Routes>) -> Self {
+        let graph = Graph::new(network, incidence);
+        let search = Search::new(&graph);
+        let from = |place| routes.from(place).iter().map(move |route| (routes.node(place), route.cursor));
+        let ways = (0..routes.places()).flat_map(from).collect();
+        let (original, routes) = (Arc::clone(routes), Routes::clone(routes));
+        let mut rerouter = Self { original, routes, graph, search, ways, avoided: BTreeMap::new() };
+        rerouter.load();
+        rerouter
+    }
+
+    /// Closes or reopens a road and returns the routes from then on.
+    pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) -> Routes {
+        self.graph.set_closed(node, exit, closed);
+        self.lift_detours();
+        self.add_detours();
+        self.replace_routes();
+        self.routes.clone()
+    }
+
+    /// Roads cost what they cost with the usual traffic on them.
+    fn load(&mut self) {
+        for &(node, cursor) in &self.ways {
+            let path = &self.routes.hops[cursor as usize..];
+            let length = path.iter().position(|&hop| hop == ARRIVE).unwrap_or(path.len());
+            self.graph.load(node, &path[..length]);
+        }
+        self.graph.update_costs();
+    }
+
+    /// Detours around roads that are open again end.
+    fn lift_detours(&mut self) {
+        let Self { avoided, graph, routes, .. } = self;
+        avoided.retain(|&cursor, &mut (node, exit)| {
+            let closed = graph.edge(node, exit).closed;
+            if !closed {
+                routes.hops[cursor as usize] = exit;
+                routes.detours.remove(&cursor);
+            }
+            closed
+        });
+    }
+
+    /// Every hop onto a closed road becomes a detour to the same destination, where there is one.
+    fn add_detours(&mut self) {
+        let mut by_start: BTreeMap<u32, BTreeMap<u32, Vec<Hop>>> = BTreeMap::new();
+        for &way in &self.ways {
+            let blocked = self.hops(way).filter(|hop| self.is_closed(hop) && !self.avoided.contains_key(&hop.cursor));
+            for hop in blocked {
+                by_start.entry(hop.road.0).or_default().entry(self.end(way)).or_default().push(hop);
+            }
+        }
+        for (node, by_destination) in by_start {
+            let destinations: Vec<u32> = by_destination.keys().copied().collect();
+            let paths = self.search.run(&self.graph, node, &destinations);
+            for (path, hops) in paths.into_iter().zip(by_destination.into_values()) {
+                if let Some(path) = path {
+                    self.detour(node, &path, &hops);
+                }
+            }
+        }
+    }
+
+    fn detour(&mut self, node: u32, path: &[u8], hops: &[Hop]) {
+        let cursor = self.add_way(node, path);
+        for hop in hops {
+            self.routes.hops[hop.cursor as usize] = DETOUR;
+            self.routes.detours.insert(hop.cursor, cursor);
+            self.avoided.insert(hop.cursor, hop.road);
+        }
+    }
+
+    /// New trips do not begin with a way that is closed somewhere, if there is another.
+    fn replace_routes(&mut self) {
+        for place in 0..self.routes.places() {
+            for number in self.routes.first[place as usize]..self.routes.first[place as usize + 1] {
+                let number = number as usize;
+                let node = self.routes.node(place);
+                let original = self.original.routes[number];
+                if self.is_open(node, original.cursor) {
+                    self.routes.routes[number] = original;
+                } else if !self.is_open(node, self.routes.routes[number].cursor)
+                    && let Some(cursor) = self.find(node, self.routes.node(original.destination))
+                {
+                    self.routes.routes[number] = Route { cursor, ..original };
+                }
+            }
+        }
+    }
+
+    fn find(&mut self, start: u32, goal: u32) -> Option<u32> {
+        let path = self.search.run(&self.graph, start, &[goal]).pop()??;
+        Some(self.add_way(start, &path))
+    }
+
+    fn add_way(&mut self, node: u32, path: &[u8]) -> u32 {
+        let cursor = self.routes.append(path);
+        self.ways.push((node, cursor));
+        cursor
+    }
+
+    fn is_open(&self, node: u32, cursor: u32) -> bool {
+        !self.hops((node, cursor)).any(|hop| self.is_closed(&hop))
+    }
+
+    fn is_closed(&self, hop: &Hop) -> bool {
+        self.graph.edge(hop.road.0, hop.road.1).closed
+    }
+
+    /// The node at which a way ends.
+    fn end(&self, way: (u32, u32)) -> u32 {
+        self.hops(way).last().map_or(way.0, |hop| self.graph.edge(hop.road.0, hop.road.1).target)
+    }
+
+    /// The hops of a way as they were before any closure.
+    fn hops(&self, (mut node, mut cursor): (u32, u32)) -> impl Iterator<Item = Hop> {
+        std::iter::from_fn(move || {
+            let exit = match self.routes.hops[cursor as usize] {
+                ARRIVE => return None,
+                DETOUR => self.avoided[&cursor].1,
+                exit => exit,
+            };
+            let hop = Hop { cursor, road: (node, exit) };
+            (node, cursor) = (self.graph.edge(node, exit).target, cursor + 1);
+            Some(hop)
+        })
+    }
+}

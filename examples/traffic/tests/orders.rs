@@ -1,0 +1,203 @@
+//! Orders change the city, yet no rule of the model; and the same orders lead to the same city, whatever runs it.
+
+use std::sync::Arc;
+
+use bevy_affinity::prelude::*;
+use proptest::prelude::*;
+
+use super::crowded;
+use crate::city::City;
+use crate::headless::Simulation;
+use crate::model::Timing;
+use crate::plain::Plain;
+use crate::routes::Rerouter;
+use crate::simulation::{self, CityApp, Order};
+
+const STEPS: u32 = 240;
+
+/// The second in which each order is given.
+type Script = Vec<(u32, Order)>;
+
+fn order() -> impl Strategy<Value = Order> {
+    let timing = (20_u16..=180).prop_flat_map(|cycle| {
+        (Timing::greens(cycle), 0..cycle).prop_map(move |(main_green, offset)| Timing { cycle, main_green, offset })
+    });
+    prop_oneof![
+        2 => (0_u32..256, timing).prop_map(|(node, timing)| Order::Signals { node, timing }),
+        4 => (0_u32..960, any::<bool>()).prop_map(|(road, keep_open)| Order::Road { road, closed: !keep_open }),
+        1 => (0_u32..256).prop_map(|node| Order::RushHour { node }),
+    ]
+}
+
+fn script() -> impl Strategy<Value = Script> {
+    prop::collection::vec((0..STEPS, order()), 1..24).prop_map(|mut script| {
+        script.sort_by_key(|&(second, _)| second);
+        script
+    })
+}
+
+/// Runs a script on arrays and one thread; `look` sees the city after every second.
+fn follow_plainly(city: &Arc<City>, script: &Script, mut look: impl FnMut(&mut Plain)) -> Plain {
+    let (mut plain, mut rerouter) = (Plain::new(Arc::clone(city)), city.rerouter());
+    let delay = |order: &Order| if matches!(order, Order::Road { .. }) { simulation::ROUTING_TIME } else { 0 };
+    let mut effects: Script = script.iter().map(|&(second, order)| (second + delay(&order), order)).collect();
+    effects.sort_by_key(|&(second, _)| second);
+    for now in 0..STEPS {
+        for &(_, order) in effects.iter().filter(|&&(second, _)| second == now) {
+            plain.obey(order, reroute(&mut rerouter, city, order));
+        }
+        plain.step();
+        look(&mut plain);
+    }
+    plain
+}
+
+fn reroute(rerouter: &mut Rerouter, city: &City, order: Order) -> Option<crate::routes::Routes> {
+    let Order::Road { road, closed } = order else { return None };
+    let (node, exit) = city.road_start(road);
+    Some(rerouter.set_closed(node, exit, closed))
+}
+
+/// Runs a script in Bevy, with a frame after so many steps.
+fn follow(mut app: CityApp, script: &Script, steps_per_frame: u32) -> u64 {
+    for now in 0..STEPS {
+        for &(_, order) in script.iter().filter(|&&(second, _)| second == now) {
+            simulation::give(app.world(), order).unwrap();
+        }
+        simulation::step(app.world());
+        if now % steps_per_frame == 0 {
+            app.frame();
+        }
+    }
+    app.state_hash()
+}
+
+fn gang(city: &Arc<City>, mode: SchedulerMode, workers: usize) -> CityApp {
+    let settings =
+        AffinitySettings { workers: WorkerCount::Exactly(workers), chunk_rows: 16, ..AffinitySettings::default() };
+    CityApp::on_gang(Arc::clone(city), mode, settings)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn the_same_orders_lead_to_the_same_city(script in script()) {
+        let city = Arc::new(crowded());
+        let expected = follow_plainly(&city, &script, |_| ()).state_hash();
+        for (mode, workers, steps_per_frame) in [
+            (SchedulerMode::LockStep, 1, 1),
+            (SchedulerMode::LockStep, 3, 256),
+            (SchedulerMode::Bevy, 2, 7),
+            (SchedulerMode::Serial, 1, 60),
+        ] {
+            let hash = follow(gang(&city, mode, workers), &script, steps_per_frame);
+            prop_assert_eq!(hash, expected, "{:?}, {} workers", mode, workers);
+        }
+    }
+
+    #[test]
+    fn no_order_breaks_a_rule(script in script()) {
+        let city = Arc::new(crowded());
+        let storage: Vec<u32> = city.roads().iter().map(|road| road.storage).collect();
+        let mut before: Vec<Vec<u32>> = Vec::new();
+        follow_plainly(&city, &script, |plain| {
+            assert_eq!(plain.totals().cars(), u64::from(city.cars), "no car is lost");
+            let queues = queues(plain);
+            for (road, queue) in queues.iter().enumerate() {
+                assert!(queue.len() as u32 <= storage[road], "road {road} holds {} cars", queue.len());
+                assert!(before.get(road).is_none_or(|before| in_order(before, queue)), "first in, first out");
+            }
+            before = queues;
+        });
+    }
+}
+
+/// The cars on every road, in the order of the queue.
+fn queues(plain: &Plain) -> Vec<Vec<u32>> {
+    let approaches = plain.intersections().iter().flat_map(|intersection| intersection.approaches());
+    approaches.map(|approach| approach.cars().map(|slot| slot.car).collect()).collect()
+}
+
+/// Whether cars have left at the front only, and entered at the back.
+fn in_order(before: &[u32], after: &[u32]) -> bool {
+    (0..=before.len()).any(|left| after.starts_with(&before[left..]))
+}
+
+fn occupancy(plain: &Plain, road: u32) -> usize {
+    queues(plain)[road as usize].len()
+}
+
+/// The road with the most cars after as many steps as a script has.
+fn busiest(city: &Arc<City>) -> u32 {
+    let plain = follow_plainly(city, &Vec::new(), |_| ());
+    let queues = queues(&plain);
+    (0..queues.len() as u32).max_by_key(|&road| queues[road as usize].len()).unwrap()
+}
+
+#[test]
+fn a_closed_road_empties_and_a_reopened_one_fills() {
+    let city = Arc::new(crowded());
+    let road = busiest(&city);
+    let script = vec![(60, Order::Road { road, closed: true }), (200, Order::Road { road, closed: false })];
+    let mut now = 0;
+    let mut last = usize::MAX;
+    let mut reopened = 0;
+    let mut plain = follow_plainly(&city, &script, |plain| {
+        let count = occupancy(plain, road);
+        if (70..210).contains(&now) {
+            assert!(count <= last, "a car entered in second {now}");
+        }
+        if now == 209 {
+            assert_eq!(count, 0, "all have left");
+        }
+        reopened = if now >= 210 { reopened.max(count) } else { 0 };
+        (last, now) = (count, now + 1);
+    });
+    assert!(reopened > 0, "cars use it again");
+    assert_eq!(plain.totals().trips_stuck, 0, "there was a way around");
+}
+
+#[test]
+fn trips_without_a_way_end_stuck() {
+    let city = Arc::new(crowded());
+    let place = 0;
+    let node = city.routes.node(place);
+    let first = city.first_road(node);
+    let roads = first..city.first_road(node + 1);
+    let script = roads.map(|road| (0, Order::Road { road, closed: true })).collect();
+    let mut plain = follow_plainly(&city, &script, |_| ());
+    let totals = plain.totals();
+    assert!(totals.trips_stuck > 0 && totals.trips_arrived > 0, "{totals:?}");
+    let approaches = plain.intersections()[node as usize].approaches();
+    assert!(approaches.iter().all(|approach| approach.occupancy() == 0), "nobody gets there");
+}
+
+#[test]
+fn the_rush_hour_brings_more_trips() {
+    let city = Arc::new(crowded());
+    let trips = |script: Script| {
+        let mut plain = follow_plainly(&city, &script, |_| ());
+        let totals = plain.totals();
+        totals.trips_arrived + totals.on_road + totals.waiting
+    };
+    let (quiet, rush) = (trips(Vec::new()), trips(vec![(30, Order::RushHour { node: 100 })]));
+    assert!(rush > quiet, "{rush} trips begun instead of {quiet}");
+}
+
+#[test]
+fn impossible_orders_are_refused_with_a_reason() {
+    let mut city = crowded();
+    city.network.nodes[7].signal = false;
+    let mut app = gang(&Arc::new(city), SchedulerMode::Serial, 1);
+    let timing = Timing { cycle: 60, main_green: 27, offset: 0 };
+    for (order, reason) in [
+        (Order::Road { road: 960, closed: true }, "there is no road 960: the last is 959"),
+        (Order::RushHour { node: 256 }, "there is no intersection 256: the last is 255"),
+        (Order::Signals { node: 7, timing }, "intersection 7 has no signals"),
+        (Order::Signals { node: 8, timing: Timing { cycle: 300, ..timing } }, "20 to 180 s"),
+    ] {
+        let refusal = simulation::give(app.world(), order).unwrap_err().to_string();
+        assert!(refusal.contains(reason), "{refusal}");
+    }
+}
