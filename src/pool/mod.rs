@@ -312,7 +312,7 @@ impl AffinityPool {
             }
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round);
+            self.record_spans(kind, round, &self.seats);
         }
         if !complete && self.pinning == Pinning::Core {
             leave_workers_cores(self.workers());
@@ -346,7 +346,7 @@ impl AffinityPool {
             resume_unwind(payload);
         }
         if let Some(kind) = recorded {
-            self.record_own_span(kind);
+            self.record_spans(kind, self.counters[WorkerIndex::LEADER.0].led(), &[]);
         }
     }
 

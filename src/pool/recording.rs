@@ -5,6 +5,7 @@ use std::{ops::Range, sync::atomic::Ordering};
 use super::{
     AffinityPool, WorkerIndex,
     counters::{Done, WorkerCounters},
+    gang::SharedSeat,
     round::Stint,
 };
 use crate::{
@@ -29,11 +30,11 @@ impl AffinityPool {
         Some(kind)
     }
 
-    /// Records what each worker did in `round`, which just ended.
+    /// Records what the leader, and the workers on `seats`, did in `round`, which just ended.
     #[cold]
-    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>) {
+    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, seats: &[SharedSeat]) {
         let own = self.own_span(kind);
-        let stints = || (1..).zip(&*self.seats).filter_map(|(worker, seat)| Some((worker, seat.stint.get()?)));
+        let stints = || (1..).zip(seats).filter_map(|(worker, seat)| Some((worker, seat.stint.get()?)));
         // A worker may begin before the leader does: the call goes out first.
         let called = stints().fold(round.start, |called, (_, stint)| called.min(stint.began));
         let own = Span { called, released: round.end, ..own };
@@ -47,13 +48,6 @@ impl AffinityPool {
                 spans.push(self.with_stint(Span { worker, share_of: worker, core, ..own }, stint));
             }
         });
-    }
-
-    /// Records that the leader alone ran all indices: the others have been recorded as taken over.
-    #[cold]
-    pub(super) fn record_own_span(&self, kind: SpanKind) {
-        let own = self.own_span(kind);
-        self.recorder.write(|spans| spans.push(own));
     }
 
     /// Leaves out what was done in a round that panicked: its stints are not whole.

@@ -1,6 +1,9 @@
 //! The timeline: complete, in order, bounded, and empty while nobody records.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use super::*;
 
@@ -58,6 +61,7 @@ fn lock_step_leaves_a_span_for_each_worker_and_round() {
         let app = recorded(scheduling);
         assert_complete(&app, SpanKind::Share, scheduling.workers);
         assert_nested(&app);
+        assert!(timeline(&app).spans().map(|span| span.released).is_sorted());
         assert!(spans_of(&app, SpanKind::Sweep).is_empty());
     }
 }
@@ -160,6 +164,31 @@ fn rounds_outside_of_tagged_systems_have_no_system() {
     let spans = spans_of(&app, SpanKind::Share);
     assert_eq!(spans.len(), 2);
     assert!(spans.iter().all(|span| span.system.is_none()));
+}
+
+#[test]
+fn a_leader_without_its_gang_has_all_spans() {
+    let (busy, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let pool = AffinityPool::new(&Scheduling::lock_step(2).settings());
+            // If a test beside this one has the gang, that does as well.
+            pool.run(|_| {
+                busy.store(true, Ordering::Relaxed);
+                while !done.load(Ordering::Relaxed) {
+                    std::thread::sleep(std::time::Duration::from_micros(100));
+                }
+            });
+        });
+        while !busy.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let app = recorded(Scheduling::lock_step(3));
+        done.store(true, Ordering::Relaxed);
+        assert_complete(&app, SpanKind::Share, 3);
+        assert_nested(&app);
+        assert!(timeline(&app).spans().map(|span| span.released).is_sorted());
+    });
 }
 
 #[test]
