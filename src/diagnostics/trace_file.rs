@@ -34,7 +34,7 @@ impl AffinityTimeline {
     ///     timeline.write_trace(everything, &diagnostics, std::fs::File::create("frames.json")?)?;
     ///     Ok(())
     /// }
-    /// # bevy::ecs::system::assert_is_system(save);
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, save).update();
     /// ```
     ///
     /// # Errors
