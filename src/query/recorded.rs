@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::sweep::Rows;
 use crate::{
-    context::with_entered,
+    context::{BevysBatch, with_entered},
     pool::{in_round, now},
     record::{Recorder, Span, SpanKind, running_index},
 };
@@ -25,8 +25,8 @@ impl SweepSpan {
             let recorder = entered.map(|entered| &entered.context.recorder);
             recorder.filter(|recorder| recorder.recording().is_on()).cloned()
         });
-        // Inside a round it is a part of somebody's share.
-        let recorder = recorder.filter(|_| !in_round());
+        // Inside another parallel call it is a part of somebody's share.
+        let recorder = recorder.filter(|_| !in_round() && !BevysBatch::is_open());
         Self(recorder.map(|recorder| Recorded { recorder, began: now(), rows: rows.total() }))
     }
 }
