@@ -17,7 +17,7 @@ pub use timeline::AffinityTimeline;
 
 use std::time::Duration;
 
-use bevy::prelude::{App, First, IntoScheduleConfigs, Last, Res, ResMut, Resource};
+use bevy::prelude::{App, First, Last, Res, ResMut, Resource};
 
 use crate::{
     context::{Context, WorldContext},
@@ -28,6 +28,7 @@ use crate::{
 };
 use modes::observe_mode;
 use shares::Window;
+use store::Mirror;
 
 /// Where the time of tagged systems goes, brought up to date at the end of each frame. Frames, modes and systems count from the app's start,
 /// workers and migrations from the last change of [`AffinitySettings`](crate::AffinitySettings); take differences for a stretch of time.
@@ -181,7 +182,7 @@ pub(crate) fn plugin(app: &mut App) {
     app.init_resource::<AffinityDiagnostics>()
         .insert_resource(AffinityTimeline::new(recorder))
         .add_systems(First, begin_frame)
-        .add_systems(Last, (end_frame, store::mirror).chain());
+        .add_systems(Last, end_frame);
 }
 
 fn begin_frame(mut diagnostics: ResMut<AffinityDiagnostics>) {
@@ -193,6 +194,7 @@ fn end_frame(
     mut timeline: ResMut<AffinityTimeline>,
     world_context: Res<WorldContext>,
     mode: Res<SchedulerMode>,
+    mut mirror: Mirror,
 ) {
     let context = world_context.current();
     diagnostics.frames += 1;
@@ -200,4 +202,5 @@ fn end_frame(
     let frame = diagnostics.end_frame(context.systems.take_extent(), *mode);
     observe_mode(&mut diagnostics.modes, &frame);
     timeline.take(&context.recorder, frame);
+    mirror.update(&diagnostics);
 }

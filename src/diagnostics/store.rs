@@ -2,8 +2,9 @@
 
 use bevy::{
     diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore},
+    ecs::system::SystemParam,
     platform::time::Instant,
-    prelude::{Local, Res, ResMut},
+    prelude::{Local, ResMut},
 };
 
 use super::AffinityDiagnostics;
@@ -76,34 +77,39 @@ impl Paths {
     }
 }
 
-/// Copies the numbers to the store, if there is one.
-pub(super) fn mirror(
-    diagnostics: Res<AffinityDiagnostics>,
-    store: Option<ResMut<DiagnosticsStore>>,
-    mut paths: Local<Paths>,
-) {
-    let Some(mut store) = store else { return };
-    paths.cover(&diagnostics);
-    let mut mirror = Mirror { store: &mut store, time: Instant::now() };
-    mirror.add_totals(&diagnostics);
-    for (worker, paths) in diagnostics.workers.iter().zip(&paths.workers) {
-        let recent = worker.recent;
-        for (path, share) in paths.iter().zip([recent.busy, recent.wait, recent.idle]) {
-            mirror.add(path, "%", share * 100.0);
+/// The store, if the app has one. Not a system of its own: another one in each frame would cost more than what it does.
+#[derive(SystemParam)]
+pub(super) struct Mirror<'w, 's> {
+    store: Option<ResMut<'w, DiagnosticsStore>>,
+    paths: Local<'s, Paths>,
+}
+
+impl Mirror<'_, '_> {
+    /// Copies the numbers to the store.
+    pub(super) fn update(&mut self, diagnostics: &AffinityDiagnostics) {
+        let Some(store) = &mut self.store else { return };
+        self.paths.cover(diagnostics);
+        let mut measurements = Measurements { store, time: Instant::now() };
+        measurements.add_totals(diagnostics);
+        for (worker, paths) in diagnostics.workers.iter().zip(&self.paths.workers) {
+            let recent = worker.recent;
+            for (path, share) in paths.iter().zip([recent.busy, recent.wait, recent.idle]) {
+                measurements.add(path, "%", share * 100.0);
+            }
         }
-    }
-    for (system, path) in diagnostics.systems.iter().zip(&paths.systems) {
-        mirror.add(path, "ms", system.recent_mean.as_secs_f64() * 1e3);
+        for (system, path) in diagnostics.systems.iter().zip(&self.paths.systems) {
+            measurements.add(path, "ms", system.recent_mean.as_secs_f64() * 1e3);
+        }
     }
 }
 
-/// The store and the time of the measurements that are added to it.
-struct Mirror<'a> {
+/// The store, and the time of what is added to it.
+struct Measurements<'a> {
     store: &'a mut DiagnosticsStore,
     time: Instant,
 }
 
-impl Mirror<'_> {
+impl Measurements<'_> {
     fn add_totals(&mut self, diagnostics: &AffinityDiagnostics) {
         if let Some(frame) = diagnostics.history().next_back() {
             self.add(&paths::FRAME, "ms", frame.delta().as_secs_f64() * 1e3);

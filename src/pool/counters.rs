@@ -144,7 +144,7 @@ impl WorkerCounters {
     pub(super) fn led_own(&self) -> Stint {
         let [began, busy, idle] =
             [&self.began, &self.last_own, &self.last_idle].map(|value| value.load(Ordering::Relaxed));
-        Stint { began, ended: began + busy + idle, idle, core: 0 }
+        Stint { began, ended: began + busy + idle, idle, ..Stint::default() }
     }
 
     /// How long the last call for its own index kept it busy, in nanoseconds.

@@ -290,9 +290,8 @@ impl AffinityPool {
                 }
             }
             WorkerIndex(worker) => {
-                let core =
-                    recorded.and_then(|_| me.core.or_else(current_core)).map_or(0, |core| core.index() as u64 + 1);
-                self.seats[worker - 1].stint.set(Stint { began, ended, idle, core });
+                let stint = Stint { began, ended, idle, ..recorded.map_or_else(Stint::default, |_| self.look(me)) };
+                self.seats[worker - 1].stint.set(stint);
             }
         }
     }

@@ -5,12 +5,12 @@ use std::{ops::Range, sync::atomic::Ordering};
 use super::{
     AffinityPool, WorkerIndex,
     counters::{Done, WorkerCounters},
-    gang::SharedSeat,
+    gang::{Identity, SharedSeat},
     round::Stint,
 };
 use crate::{
     record::{Span, SpanKind, running_index},
-    topology::CoreId,
+    topology::{CoreId, current_core},
 };
 
 impl AffinityPool {
@@ -25,9 +25,15 @@ impl AffinityPool {
         if recorded_in.load(Ordering::Relaxed) != recording.number() {
             recorded_in.store(recording.number(), Ordering::Relaxed);
             // What was done before this recording belongs to no span of it.
-            (0..self.workers()).for_each(|worker| _ = self.newly_done(worker));
+            (0..self.workers()).for_each(|worker| _ = self.newly_done(worker, self.swept_by(worker)));
         }
         Some(kind)
+    }
+
+    /// What a worker adds to its stint while somebody records: reading its counters from another core would take longer.
+    pub(super) fn look(&self, me: Identity) -> Stint {
+        let core = me.core.or_else(current_core).map_or(0, |core| core.index() as u64 + 1);
+        Stint { core, rows: self.swept_by(me.index.0), ..Stint::default() }
     }
 
     /// Records what the leader, and the workers on `seats`, did in `round`, which just ended.
@@ -61,28 +67,31 @@ impl AffinityPool {
     pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>) {
         let called = self.leader_counters().led().start;
         let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_index(), time) };
-        let Done { rows, .. } = self.newly_done(index.0);
+        let Done { rows, .. } = self.newly_done(index.0, self.swept_by(index.0));
         self.recorder.write(|spans| spans.push(Span { rows, ..span }));
     }
 
     /// The leader's span for its own index.
     fn own_span(&self, kind: SpanKind) -> Span {
-        let stint = self.leader_counters().led_own();
+        let stint = Stint { rows: self.swept_by(0), ..self.leader_counters().led_own() };
         self.with_stint(Span::on_leader(kind, running_index(), stint.began..stint.ended), stint)
     }
 
     /// `span` with what its worker did in `stint`.
     fn with_stint(&self, span: Span, stint: Stint) -> Span {
-        let Done { rows, jobs_taken, joins_published } = self.newly_done(span.worker);
+        let Done { rows, jobs_taken, joins_published } = self.newly_done(span.worker, stint.rows);
         Span { begin: stint.began, end: stint.ended, idle: stint.idle, rows, jobs_taken, joins_published, ..span }
     }
 
-    /// What `worker` has done since it was last asked.
-    fn newly_done(&self, worker: usize) -> Done {
+    /// What `worker`, which has swept `rows` rows so far, has done since this was last asked.
+    fn newly_done(&self, worker: usize, rows: u64) -> Done {
         let desk = &self.desks[worker];
-        let (rows, _) = self.swept[worker].read();
         let done = Done { rows, jobs_taken: desk.jobs_taken(), joins_published: desk.joins_published() };
         self.counters[worker].recorded.advance(done)
+    }
+
+    fn swept_by(&self, worker: usize) -> u64 {
+        self.swept[worker].read().0
     }
 
     fn leader_counters(&self) -> &WorkerCounters {

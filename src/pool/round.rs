@@ -82,6 +82,8 @@ pub(crate) struct Stint {
     pub(crate) idle: u64,
     /// The core it ran on, plus one; 0 if it did not look.
     pub(crate) core: u64,
+    /// The rows that it has swept so far; 0 if it did not look.
+    pub(crate) rows: u64,
 }
 
 /// A worker's stint in the last round; nothing if the leader ran its index. Relaxed: ordered by the arrival that follows.
@@ -90,12 +92,13 @@ pub(crate) struct LastStint {
     ended: AtomicU64,
     idle: AtomicU64,
     core: AtomicU64,
+    rows: AtomicU64,
 }
 
 impl LastStint {
     fn new() -> Self {
-        let [began, ended, idle, core] = [0; 4].map(AtomicU64::new);
-        Self { began, ended, idle, core }
+        let [began, ended, idle, core, rows] = [0; 5].map(AtomicU64::new);
+        Self { began, ended, idle, core, rows }
     }
 
     pub(super) fn set(&self, stint: Stint) {
@@ -103,6 +106,7 @@ impl LastStint {
         self.ended.store(stint.ended, Ordering::Relaxed);
         self.idle.store(stint.idle, Ordering::Relaxed);
         self.core.store(stint.core, Ordering::Relaxed);
+        self.rows.store(stint.rows, Ordering::Relaxed);
     }
 
     fn clear(&self) {
@@ -111,8 +115,8 @@ impl LastStint {
 
     pub(super) fn get(&self) -> Option<Stint> {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        let ended = read(&self.ended);
-        (ended > 0).then(|| Stint { began: read(&self.began), ended, idle: read(&self.idle), core: read(&self.core) })
+        let [began, ended, idle, core, rows] = [&self.began, &self.ended, &self.idle, &self.core, &self.rows].map(read);
+        (ended > 0).then_some(Stint { began, ended, idle, core, rows })
     }
 }
 
