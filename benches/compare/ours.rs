@@ -12,6 +12,13 @@ pub fn pool(workers: usize) -> AffinityPool {
     AffinityPool::new(&settings(workers))
 }
 
+/// A pool whose rounds are recorded in the timeline of an app.
+pub fn recorded_pool(workers: usize) -> AffinityPool {
+    let mut app = app(workers);
+    app.world_mut().resource_mut::<AffinityTimeline>().record(true);
+    app.world().resource::<AffinityPool>().clone()
+}
+
 /// An app in which tagged systems run on a gang of so many workers.
 pub fn app(workers: usize) -> App {
     let mut app = App::new();

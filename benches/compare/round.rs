@@ -29,6 +29,10 @@ fn race<'a>(setup: &'a Setup, rayon: &'a ThreadPool) -> Race<'a, ()> {
     race.enter("`AffinityPool::run`", move |(), turn| {
         turn.repeat(|| pool.run(|worker| empty(worker.index())));
     });
+    let recorded = ours::recorded_pool(workers);
+    race.enter("`AffinityPool::run`, recorded", move |(), turn| {
+        turn.repeat(|| recorded.run(|worker| empty(worker.index())));
+    });
     #[cfg(feature = "rivals")]
     race.enter("fork_union `for_threads`", move |(), turn| {
         rivals::with_fork_union(workers, |pool| {
