@@ -66,7 +66,7 @@ fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
             thread::spawn(move || session.follow(index))
         })
         .collect();
-    let result = session.lead(root);
+    let (result, _idle) = session.lead(root);
     for helper in helpers {
         helper.join().expect("helpers do not panic");
     }
