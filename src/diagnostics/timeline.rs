@@ -41,6 +41,9 @@ pub struct AffinityTimeline {
     recorder: Arc<Recorder>,
     spans: Ring<Span>,
     frames: Ring<FrameSpan>,
+    /// Whether [`record`](Self::record) asked for a recording, and whether the overlay shows one.
+    asked: bool,
+    watched: bool,
 }
 
 /// Spans that are kept: three seconds of eight workers and twenty systems at 60 frames a second. 7 MiB.
@@ -51,7 +54,7 @@ const FRAMES: usize = 1 << 10;
 
 impl AffinityTimeline {
     pub(super) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, spans: Ring::default(), frames: Ring::default() }
+        Self { recorder, spans: Ring::default(), frames: Ring::default(), asked: false, watched: false }
     }
 
     /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the process started.
@@ -59,9 +62,23 @@ impl AffinityTimeline {
         now()
     }
 
-    /// Starts or stops recording. What was recorded is kept.
+    /// Starts or stops recording. What was recorded is kept. While the overlay is open it records in any case.
     pub fn record(&mut self, on: bool) {
-        if on {
+        self.asked = on;
+        self.start_or_stop();
+    }
+
+    /// Records for as long as the overlay is open, whoever else asked for it or did not.
+    #[cfg(feature = "overlay")]
+    pub(crate) fn watch(&mut self, on: bool) {
+        if self.watched != on {
+            self.watched = on;
+            self.start_or_stop();
+        }
+    }
+
+    fn start_or_stop(&mut self) {
+        if self.asked || self.watched {
             self.spans.reserve(SPANS);
             self.frames.reserve(FRAMES);
             self.recorder.start();

@@ -96,7 +96,9 @@ enum Args {
 impl<'a> Trace<'a> {
     /// The names of the lanes, and their order.
     fn lanes(&self) -> impl Iterator<Item = Event<'a>> {
-        let workers = self.spans_in().map(|span| span.worker + 1).max().unwrap_or(0);
+        // There may have been more workers when the spans were recorded.
+        let seen = self.spans_in().map(|span| span.worker + 1).max().unwrap_or(0);
+        let workers = seen.max(self.diagnostics.workers.len());
         let names = (0..workers).map(|worker| self.lane_name(worker)).collect::<Vec<_>>();
         let names = std::iter::once("frames".to_owned()).chain(names);
         names.enumerate().flat_map(|(lane, name)| {
@@ -107,7 +109,8 @@ impl<'a> Trace<'a> {
 
     fn lane_name(&self, worker: usize) -> String {
         let role = if worker == 0 { "leader".to_owned() } else { format!("worker {worker}") };
-        let core = self.spans_in().filter(|span| span.worker == worker).find_map(|span| span.core);
+        let ran_on = self.spans_in().filter(|span| span.worker == worker).find_map(|span| span.core);
+        let core = ran_on.or_else(|| self.diagnostics.workers.get(worker)?.core);
         match core.and_then(|core| Topology::get().find(core)) {
             Some(core) => format!("{role}, core {}, cache domain {}", core.id, core.cache_domain),
             None => role,

@@ -89,10 +89,7 @@ pub fn affinity_overlay_ui(ui: &mut Ui, world: &mut World) {
 
 /// Records while somebody looks: from the first frame in which the panel is drawn to the first in which it is not.
 pub(super) fn record_while_seen(mut state: ResMut<OverlayState>, mut timeline: ResMut<AffinityTimeline>) {
-    let seen = state.end_frame();
-    if timeline.is_recording() != seen {
-        timeline.record(seen);
-    }
+    timeline.watch(state.end_frame());
 }
 
 /// Shows the last frame to the comparison of two modes, if one is on.
