@@ -36,8 +36,8 @@ pub(super) fn propagate_parent_transforms(
 ) {
     let skip_unmarked = optimizations.is_enabled();
     let roots = roots.iter().filter(|(_, tree)| !skip_unmarked || tree.is_changed());
-    let roots = roots.map(|(root, _)| (root, None));
-    nodes.propagate(roots, |parent: &Option<Place>, entity, (transform, global, tree, child_of)| {
+    let roots = roots.map(|(root, _)| root).collect();
+    nodes.propagate_from_tops(roots, None, |parent: &Option<Place>, entity, (transform, global, tree, child_of)| {
         let place = match (parent, child_of) {
             (Some(parent), Some(child_of)) => {
                 if skip_unmarked && !tree.is_changed() && !parent.changed {
