@@ -16,16 +16,14 @@ use bevy::{
 
 use crate::query::AffineQuery;
 
+type Node = (Entity, Option<&'static ChildOf>, Option<&'static mut TransformTreeChanged>);
 type IsDirty = Or<(Changed<Transform>, Changed<ChildOf>, Added<GlobalTransform>)>;
 
 /// Marks each entity whose place may have changed, and all its ancestors.
 ///
 /// A worker marks the rows that it sweeps on the spot, and notes the ancestors: other workers could be at those.
 pub(super) fn mark_dirty_trees(
-    mut nodes: ParamSet<(
-        AffineQuery<(Entity, Option<&'static ChildOf>, Option<&'static mut TransformTreeChanged>), IsDirty>,
-        Query<&mut TransformTreeChanged>,
-    )>,
+    mut nodes: ParamSet<(AffineQuery<Node, IsDirty>, Query<&mut TransformTreeChanged>)>,
     parents: Query<&ChildOf>,
     entities: &Entities,
     mut orphans: RemovedComponents<ChildOf>,

@@ -78,14 +78,12 @@ fn place_child(parent: &Place, entity: Entity, transform: &Transform, mut global
 }
 
 type IsAlone = (Without<ChildOf>, Without<Children>);
+type IsAloneAndMoved = (Or<(Changed<Transform>, Added<GlobalTransform>)>, IsAlone);
 
 /// Places the entities that are in no tree.
 pub(super) fn sync_simple_transforms(
     mut nodes: ParamSet<(
-        AffineQuery<
-            (&'static Transform, &'static mut GlobalTransform),
-            (Or<(Changed<Transform>, Added<GlobalTransform>)>, IsAlone),
-        >,
+        AffineQuery<(&'static Transform, &'static mut GlobalTransform), IsAloneAndMoved>,
         Query<(Ref<Transform>, &mut GlobalTransform), IsAlone>,
     )>,
     mut orphans: RemovedComponents<ChildOf>,
