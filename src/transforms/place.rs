@@ -77,15 +77,14 @@ fn place_child(parent: &Place, entity: Entity, transform: &Transform, mut global
     Place { entity, global: *global, changed: global.is_changed() }
 }
 
+type Lone = (&'static Transform, &'static mut GlobalTransform);
+type LoneOrphan<'w> = (Ref<'w, Transform>, &'static mut GlobalTransform);
 type IsAlone = (Without<ChildOf>, Without<Children>);
 type IsAloneAndMoved = (Or<(Changed<Transform>, Added<GlobalTransform>)>, IsAlone);
 
 /// Places the entities that are in no tree.
 pub(super) fn sync_simple_transforms(
-    mut nodes: ParamSet<(
-        AffineQuery<(&'static Transform, &'static mut GlobalTransform), IsAloneAndMoved>,
-        Query<(Ref<Transform>, &mut GlobalTransform), IsAlone>,
-    )>,
+    mut nodes: ParamSet<(AffineQuery<Lone, IsAloneAndMoved>, Query<LoneOrphan, IsAlone>)>,
     mut orphans: RemovedComponents<ChildOf>,
 ) {
     let place = |(transform, mut global): (&Transform, Mut<GlobalTransform>)| {

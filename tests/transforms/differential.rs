@@ -126,7 +126,9 @@ struct Seen(Vec<(Number, [u32; 12], bool, Option<bool>)>);
 
 type Node<'a> = (&'a Number, Ref<'a, GlobalTransform>, Option<Ref<'a, TransformTreeChanged>>);
 
-fn see(nodes: Query<Node, Or<(With<Disabled>, Without<Disabled>)>>, mut seen: ResMut<Seen>) {
+type DisabledOrNot = Or<(With<Disabled>, Without<Disabled>)>;
+
+fn see(nodes: Query<Node, DisabledOrNot>, mut seen: ResMut<Seen>) {
     let row = |(number, global, tree): (&_, Ref<GlobalTransform>, Option<Ref<TransformTreeChanged>>)| {
         let bits = global.affine().to_cols_array().map(f32::to_bits);
         (*number, bits, global.is_changed(), tree.map(|tree| tree.is_changed()))

@@ -120,11 +120,11 @@ fn an_index_that_is_used_again_at_once() {
 fn a_deep_chain() {
     for mut app in apps() {
         let mut last = app.world_mut().spawn(Transform::from_xyz(1.0, 0.0, 0.0)).id();
-        for _ in 1..50_000 {
+        for _ in 1..10_000 {
             last = app.world_mut().spawn((Transform::from_xyz(1.0, 0.0, 0.0), ChildOf(last))).id();
         }
         app.update();
-        assert_eq!(global(&app, last).translation(), Vec3::new(50_000.0, 0.0, 0.0));
+        assert_eq!(global(&app, last).translation(), Vec3::new(10_000.0, 0.0, 0.0));
     }
 }
 
