@@ -44,6 +44,7 @@ mod schedule;
 mod settings;
 mod sync;
 pub mod topology;
+mod transforms;
 #[expect(unsafe_code, reason = "the contract with the ECS: nodes are visited by who claims them")]
 mod tree;
 
@@ -58,14 +59,15 @@ pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, S
 pub use record::{FrameSpan, Span, SpanKind};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
+pub use transforms::AffineTransformPlugin;
 pub use tree::{AffineTree, TreeFold, TreeReport};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 pub mod prelude {
     pub use crate::{
-        AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin,
-        AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning,
-        ScatterReport, SchedulerMode, Scope, TreeReport, Worker, WorkerCount,
+        AffineCommands, AffineQuery, AffineSystems, AffineTransformPlugin, AffineTree, AffinityDiagnostics,
+        AffinityParallelPlugin, AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox,
+        PerWorker, Pinning, ScatterReport, SchedulerMode, Scope, TreeReport, Worker, WorkerCount,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

@@ -2,7 +2,7 @@
 //! Prints the tables of `BENCHMARKS.md`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [uneven] [tree] [joins] [same-core] [--quick] [--workers N] [--rounds N]
+//! cargo bench --bench compare -- [round] [sweep] [uneven] [tree] [joins] [same-core] [transforms] [--quick] [--workers N] [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
@@ -21,6 +21,7 @@ mod setup;
 mod spin_pool;
 mod statistics;
 mod sweep;
+mod transforms;
 mod tree;
 
 use std::process::ExitCode;
@@ -60,6 +61,9 @@ fn run(setup: &Setup) -> Result<(), String> {
     }
     if setup.runs(Group::SameCore) {
         same_core::run(setup)?;
+    }
+    if setup.runs(Group::Transforms) {
+        transforms::run(setup)?;
     }
     Ok(())
 }

@@ -29,6 +29,8 @@ pub enum Group {
     Joins,
     /// How many rows are swept on the core that swept them the frame before.
     SameCore,
+    /// Transform propagation, against Bevy's systems.
+    Transforms,
 }
 
 /// Compares the pool and the queries of this crate with their rivals, taking turns in one process.

@@ -48,7 +48,7 @@ impl Claims {
         is_first
     }
 
-    /// Claims an entity that was reserved.
+    /// Claims a root. It need not have been reserved if nobody else can come by it.
     pub(super) fn claim_root(&self, index: u32, threads: Threads) -> bool {
         self.claim(index, threads, |word| word <= self.reserved())
     }

@@ -32,7 +32,7 @@ use crate::{
 };
 use claims::Claims;
 use fold::{Fold, Sums};
-use propagate::{Branches, Propagate};
+use propagate::{Branches, Propagate, Roots, Values};
 use visits::{Node, Walk};
 
 /// Recursive queries over the trees of a relationship `R`, by default Bevy's [`Children`](bevy::prelude::Children).
@@ -176,8 +176,28 @@ where
     ) -> TreeReport {
         let mut report = TreeReport::default();
         let roots = self.reserve_roots(roots, |(root, _)| *root, &mut report);
-        let call = Propagate { walk: self.walk(), roots: &roots, visit };
-        report + share::walk(&call, Branches::roots(0..roots.len()), pool().as_ref()).report
+        let (entities, values) = roots.into_iter().unzip();
+        report + self.propagate_from(&Roots { entities, values: Values::Each(values) }, visit)
+    }
+
+    /// [`propagate`](Self::propagate) from roots that are all different and below no other, with the same value for all.
+    pub(crate) fn propagate_from_tops<T: Clone + Send + Sync>(
+        &mut self,
+        roots: Vec<Entity>,
+        value: T,
+        visit: impl for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T> + Send + Sync,
+    ) -> TreeReport {
+        self.claims.begin(self.nodes.sweep::<Node<D, R>>().rows.world.entities().len());
+        self.propagate_from(&Roots { entities: roots, values: Values::Same(value) }, visit)
+    }
+
+    fn propagate_from<T: Clone + Send + Sync>(
+        &mut self,
+        roots: &Roots<T>,
+        visit: impl for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T> + Send + Sync,
+    ) -> TreeReport {
+        let call = Propagate { walk: self.walk(), roots, visit };
+        share::walk(&call, Branches::roots(0..roots.entities.len()), pool().as_ref()).report
     }
 
     /// Visits the trees from the leaves to the roots. `visit` gets what it returned for the node's children, in the order of the relationship;

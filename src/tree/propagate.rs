@@ -17,10 +17,33 @@ use super::{
     visits::{Visits, Walk, children_of},
 };
 
+/// The roots of a call, and what each gets in place of its parent's value.
+pub(super) struct Roots<T> {
+    pub(super) entities: Vec<Entity>,
+    pub(super) values: Values<T>,
+}
+
+pub(super) enum Values<T> {
+    /// In the order of the entities.
+    Each(Vec<T>),
+    /// The same for all.
+    Same(T),
+}
+
+impl<T> Roots<T> {
+    fn get(&self, index: usize) -> (Entity, &T) {
+        let value = match &self.values {
+            Values::Each(values) => &values[index],
+            Values::Same(value) => value,
+        };
+        (self.entities[index], value)
+    }
+}
+
 /// One call of `propagate`.
 pub(super) struct Propagate<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship, T, G> {
     pub(super) walk: Walk<'w, 's, 'c, D, F, R>,
-    pub(super) roots: &'c [(Entity, T)],
+    pub(super) roots: &'c Roots<T>,
     pub(super) visit: G,
 }
 
@@ -124,7 +147,7 @@ where
 
 /// One walker of a `propagate`.
 pub(super) struct Propagator<'a, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship, T, G> {
-    roots: &'a [(Entity, T)],
+    roots: &'a Roots<T>,
     visit: &'a G,
     visits: Visits<'a, 's, 'a, D, F, R>,
     left: Branches<T>,
@@ -156,8 +179,8 @@ where
     }
 
     fn visit_root(&mut self, index: usize) {
-        let (entity, value) = &self.roots[index];
-        let node = self.visits.root(*entity, |item, _| (self.visit)(value, *entity, item));
+        let (entity, value) = self.roots.get(index);
+        let node = self.visits.root(entity, |item, _| (self.visit)(value, entity, item));
         if let Some((Some(value), children, _)) = node {
             self.left.descend(value, children_of::<R>(children));
         }

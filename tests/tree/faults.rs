@@ -41,7 +41,7 @@ fn walk_into_panics(
         });
     }));
     messages.0.push(message(|| {
-        nodes.fold(&roots, |entity, (bad, mut count), below: &[Vec<Entity>]| {
+        nodes.fold(roots, |entity, (bad, mut count), below: &[Vec<Entity>]| {
             visit(entity, bad, &mut count);
             below.iter().flatten().copied().chain([entity]).collect()
         });

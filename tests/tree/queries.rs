@@ -95,10 +95,8 @@ fn one_to_one() {
 
 #[test]
 fn filters_and_optional_data() {
-    fn pass_on(
-        mut nodes: AffineTree<(Option<&Load>, &mut Sum, Has<Children>), (Without<Off>, Changed<Load>)>,
-        root: Res<Root>,
-    ) {
+    type IsNew = (Without<Off>, Changed<Load>);
+    fn pass_on(mut nodes: AffineTree<(Option<&Load>, &mut Sum, Has<Children>), IsNew>, root: Res<Root>) {
         nodes.propagate([(root.0, 1)], |above, _, (load, mut sum, is_inner)| {
             sum.0 += above + mix_slowly(load.map_or(0, |load| load.0)) % 7;
             is_inner.then_some(sum.0)
@@ -130,7 +128,7 @@ fn data_that_another_parameter_writes() {
 #[test]
 fn an_untagged_system_walks_serially() {
     fn count(mut nodes: AffineTree<&mut Sum>, roots: Query<Entity, Without<ChildOf>>) {
-        nodes.fold(&roots, |_, mut sum, below: &[u64]| {
+        nodes.fold(roots, |_, mut sum, below: &[u64]| {
             sum.0 = 1 + below.iter().sum::<u64>();
             sum.0
         });

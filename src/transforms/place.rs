@@ -1,0 +1,101 @@
+//! Placing entities: those in a tree by their parents, the others by themselves.
+
+use bevy::{
+    ecs::change_detection::{DetectChanges, DetectChangesMut},
+    prelude::{
+        Added, Changed, ChildOf, Children, Entity, GlobalTransform, Mut, Or, ParamSet, Query, Ref, RemovedComponents,
+        Res, StaticTransformOptimizations, Transform, TransformTreeChanged, With, Without,
+    },
+};
+
+use crate::{query::AffineQuery, tree::AffineTree};
+
+/// Where an entity is, as its children see it.
+#[derive(Clone)]
+struct Place {
+    entity: Entity,
+    global: GlobalTransform,
+    /// Whether children have to be placed anew that are not marked themselves.
+    changed: bool,
+}
+
+type Node = (
+    Ref<'static, Transform>,
+    &'static mut GlobalTransform,
+    Ref<'static, TransformTreeChanged>,
+    Option<&'static ChildOf>,
+);
+
+type IsRoot = (Without<ChildOf>, With<Children>, With<Transform>, With<GlobalTransform>);
+
+/// Places the trees that were marked, from their roots down.
+pub(super) fn propagate_parent_transforms(
+    mut nodes: AffineTree<Node>,
+    roots: Query<(Entity, Ref<TransformTreeChanged>), IsRoot>,
+    optimizations: Res<StaticTransformOptimizations>,
+) {
+    let skip_unmarked = optimizations.is_enabled();
+    let roots = roots.iter().filter(|(_, tree)| !skip_unmarked || tree.is_changed());
+    let roots = roots.map(|(root, _)| root).collect();
+    nodes.propagate_from_tops(roots, None, |parent: &Option<Place>, entity, (transform, global, tree, child_of)| {
+        let place = match (parent, child_of) {
+            (Some(parent), Some(child_of)) => {
+                if skip_unmarked && !tree.is_changed() && !parent.changed {
+                    return None;
+                }
+                parent.check(child_of);
+                place_child(parent, entity, &transform, global)
+            }
+            (None, _) => place_root(entity, &transform, global),
+            // No other entity says that it is a child.
+            (Some(_), None) => return None,
+        };
+        Some(Some(place))
+    });
+}
+
+impl Place {
+    #[inline]
+    fn check(&self, child_of: &ChildOf) {
+        assert_eq!(
+            child_of.parent(),
+            self.entity,
+            "a child of {} names another parent: a relationship was edited by hand, or makes a cycle",
+            self.entity
+        );
+    }
+}
+
+fn place_root(entity: Entity, transform: &Transform, mut global: Mut<GlobalTransform>) -> Place {
+    *global = GlobalTransform::from(*transform);
+    Place { entity, global: *global, changed: true }
+}
+
+#[inline]
+fn place_child(parent: &Place, entity: Entity, transform: &Transform, mut global: Mut<GlobalTransform>) -> Place {
+    global.set_if_neq(parent.global.mul_transform(*transform));
+    Place { entity, global: *global, changed: global.is_changed() }
+}
+
+type Lone = (&'static Transform, &'static mut GlobalTransform);
+type LoneOrphan<'w> = (Ref<'w, Transform>, &'static mut GlobalTransform);
+type IsAlone = (Without<ChildOf>, Without<Children>);
+type IsAloneAndMoved = (Or<(Changed<Transform>, Added<GlobalTransform>)>, IsAlone);
+
+/// Places the entities that are in no tree.
+pub(super) fn sync_simple_transforms(
+    mut nodes: ParamSet<(AffineQuery<Lone, IsAloneAndMoved>, Query<LoneOrphan, IsAlone>)>,
+    mut orphans: RemovedComponents<ChildOf>,
+) {
+    let place = |(transform, mut global): (&Transform, Mut<GlobalTransform>)| {
+        *global = GlobalTransform::from(*transform);
+    };
+    nodes.p0().par_iter_mut().for_each(place);
+    let mut nodes = nodes.p1();
+    let mut orphans = nodes.iter_many_mut(orphans.read());
+    while let Some((transform, mut global)) = orphans.fetch_next() {
+        if !transform.is_changed() && !global.is_added() {
+            *global = GlobalTransform::from(*transform);
+        }
+    }
+}

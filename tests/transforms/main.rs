@@ -1,0 +1,7 @@
+//! `AffineTransformPlugin` against Bevy's own systems.
+
+#[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "these tests do not ask who swept which rows")]
+mod common;
+mod differential;
+mod scenarios;
