@@ -154,3 +154,22 @@ impl std::fmt::Debug for AffinityTimeline {
             .finish()
     }
 }
+
+#[cfg(all(test, feature = "overlay"))]
+mod tests {
+    use super::AffinityTimeline;
+    use std::sync::Arc;
+
+    #[test]
+    fn who_asked_and_who_watches_do_not_end_each_others_recording() {
+        let mut timeline = AffinityTimeline::new(Arc::default());
+        timeline.record(true);
+        timeline.watch(false);
+        assert!(timeline.is_recording());
+        timeline.watch(true);
+        timeline.record(false);
+        assert!(timeline.is_recording());
+        timeline.watch(false);
+        assert!(!timeline.is_recording());
+    }
+}
