@@ -54,6 +54,8 @@ struct Motion {
     /// What stays where it is while zooming, in pixels from the window's middle.
     anchor: Vec2,
     drag: Drag,
+    /// Where the mouse was in the last frame.
+    pointer: Option<Vec2>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -66,7 +68,7 @@ enum Drag {
 
 impl Default for Motion {
     fn default() -> Self {
-        Self { metres_per_pixel: 1.0, anchor: Vec2::ZERO, drag: Drag::No }
+        Self { metres_per_pixel: 1.0, anchor: Vec2::ZERO, drag: Drag::No, pointer: None }
     }
 }
 
@@ -147,16 +149,15 @@ fn drag(
     mut motion: ResMut<Motion>,
     mut view: ResMut<CameraView>,
     mut follow: ResMut<Follow>,
-    mut last: Local<Option<Vec2>>,
     window: Single<&Window, With<PrimaryWindow>>,
 ) {
     let pixel = window.cursor_position();
     // Where the window system tells no position, outside the window, the mouse's own motion will do.
-    let moved = match (*last, pixel) {
+    let moved = match (motion.pointer, pixel) {
         (Some(before), Some(now)) => now - before,
         _ => mouse.delta,
     };
-    *last = pixel;
+    motion.pointer = pixel;
     motion.drag = match motion.drag {
         _ if !buttons.any_pressed([MouseButton::Left, MouseButton::Middle]) => Drag::No,
         Drag::No if just_pressed(&buttons) && !egui.wants_any_pointer_input() => Drag::Undecided(0.0),

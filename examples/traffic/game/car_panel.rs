@@ -105,11 +105,11 @@ impl City<'_, '_> {
 }
 
 fn draw(context: &egui::Context, view: &CameraView, points: &[Vec2]) {
-    let to_window = |&point: &Vec2| {
-        let pixel = view.to_window(point);
+    let window_position = |&point: &Vec2| {
+        let pixel = view.window_position(point);
         egui::pos2(pixel.x, pixel.y)
     };
-    let line: Vec<egui::Pos2> = points.iter().map(to_window).collect();
+    let line: Vec<egui::Pos2> = points.iter().map(window_position).collect();
     let painter = context.layer_painter(egui::LayerId::background());
     if let Some(&goal) = line.last() {
         painter.circle_filled(goal, 5.0, PLAYED);

@@ -74,7 +74,7 @@ pub struct CameraView {
 
 impl CameraView {
     /// Logical pixels from the window's upper left corner.
-    pub fn to_window(&self, place: Vec2) -> Vec2 {
+    pub fn window_position(&self, place: Vec2) -> Vec2 {
         let corner = Vec2::new(self.visible.min.x, self.visible.max.y);
         (place - corner) * Vec2::new(1.0, -1.0) / self.metres_per_pixel
     }

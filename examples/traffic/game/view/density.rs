@@ -11,7 +11,7 @@ use bevy_affinity::prelude::*;
 
 use super::Scenery;
 use crate::game::shared::Frame;
-use crate::model::Intersection;
+use crate::model::{Intersection, Road};
 use crate::simulation::{Number, Plan};
 
 /// Often enough to see a jam grow, rarely enough that a million roads cost nothing.
@@ -20,7 +20,13 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// A road takes this part of the way to a new value each time, so that colours follow traffic and not the signals.
 const SMOOTHING: i32 = 4;
 
-/// For each link the share of its places that are taken, in 255ths, smoothed.
+/// What a full road shows; above it there is [`CLOSED`].
+const FULL: u32 = 254;
+
+/// The shader knows the same number.
+const CLOSED: u8 = 255;
+
+/// For each link the share of its places that are taken, smoothed, up to [`FULL`].
 #[derive(Resource)]
 pub struct Densities {
     links: Vec<AtomicU8>,
@@ -28,8 +34,10 @@ pub struct Densities {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(PreUpdate, start.run_if(resource_added::<Scenery>))
-        .add_systems(Update, (measure.affine(), upload).chain().in_set(Frame::Pack).run_if(on_real_timer(INTERVAL)));
+    app.add_systems(PreUpdate, start.run_if(resource_added::<Scenery>)).add_systems(
+        Update,
+        ((measure, close).affine().chain(), upload).chain().in_set(Frame::Pack).run_if(on_real_timer(INTERVAL)),
+    );
 }
 
 impl Densities {
@@ -40,7 +48,7 @@ impl Densities {
     /// Each link is written by the worker of the intersection where it ends.
     fn note(&self, link: u32, cars: u32, storage: u32) {
         let density = &self.links[link as usize];
-        let target = (cars * 255 / storage.max(1)).min(255) as u8;
+        let target = (cars * FULL / storage.max(1)).min(FULL) as u8;
         density.store(approach(density.load(Ordering::Relaxed), target), Ordering::Relaxed);
     }
 
@@ -75,6 +83,15 @@ fn measure(
     intersections.par_iter().for_each(|(number, intersection)| {
         for (link, approach) in (plan.first_road(number.0)..).zip(intersection.approaches()) {
             densities.note(link, approach.occupancy(), scenery.storage[link as usize]);
+        }
+    });
+}
+
+/// Closed roads stand out, however empty they are.
+fn close(roads: AffineQuery<(&Number, &Road)>, densities: Res<Densities>) {
+    roads.par_iter().for_each(|(number, road)| {
+        if road.closed {
+            densities.links[number.0 as usize].store(CLOSED, Ordering::Relaxed);
         }
     });
 }

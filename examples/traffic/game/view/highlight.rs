@@ -57,6 +57,6 @@ fn outline(painter: &egui::Painter, view: &CameraView, scenery: &Scenery, road: 
 }
 
 fn screen(view: &CameraView, place: Vec2) -> egui::Pos2 {
-    let pixel = view.to_window(place);
+    let pixel = view.window_position(place);
     egui::pos2(pixel.x, pixel.y)
 }

@@ -100,12 +100,19 @@ const EMPTY_ROAD = vec3<f32>(0.024, 0.033, 0.048);
 const FREE = vec3<f32>(0.012, 0.180, 0.150);
 const BUSY = vec3<f32>(0.900, 0.430, 0.030);
 const FULL = vec3<f32>(0.850, 0.032, 0.045);
+const CLOSED = vec3<f32>(0.800, 0.050, 0.250);
 const PAINT = vec3<f32>(0.160, 0.190, 0.230);
 
 fn traffic_colour(density: f32, empty: vec3<f32>) -> vec3<f32> {
     let free = mix(empty, FREE, smoothstep(0.0, 0.15, density));
     let busy = mix(free, BUSY, smoothstep(0.2, 0.5, density));
     return mix(busy, FULL, smoothstep(0.5, 0.8, density));
+}
+
+// Slanted stripes, never too fine to see.
+fn closed(place: vec2<f32>, pixel: f32) -> vec3<f32> {
+    let period = max(6.0, pixel * 8.0);
+    return select(EMPTY_ROAD, CLOSED, fract((place.x + place.y) / period) < 0.5);
 }
 
 // Lines between the lanes: dashed within a direction, whole between the two.
@@ -134,6 +141,9 @@ fn fragment(in: Fragment) -> @location(0) vec4<f32> {
     // In the street it is the cars that count.
     let tint = 0.12 + 0.88 * smoothstep(0.7, 2.5, pixel);
     var colour = mix(empty, traffic_colour(density, empty), tint);
+    if density > 0.999 {
+        colour = closed(in.place, pixel);
+    }
     let close = 1.0 - smoothstep(0.15, 0.4, pixel);
     if close > 0.0 && in.place.x > in.open.x && in.place.x < in.open.y {
         colour = mix(colour, PAINT, close * paint(in.place, in.divide, in.half_size.y, pixel));
