@@ -3,7 +3,7 @@
 use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
-use egui_plot::{Legend, Line, Plot, PlotPoints};
+use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 
 use super::census::{Census, CountNow};
 use super::shared::GameState;
@@ -142,6 +142,7 @@ fn show(mut contexts: EguiContexts, mut score: ResMut<Score>) -> Result {
     egui::Window::new("Score")
         .open(&mut is_open)
         .anchor(egui::Align2::LEFT_BOTTOM, egui::vec2(10.0, -64.0))
+        .frame(style::panel())
         .resizable(false)
         .show(contexts.ctx_mut()?, |ui| {
             ui.set_width(380.0);
@@ -161,7 +162,7 @@ fn plot(ui: &mut egui::Ui, name: &str, score: &Score, value: fn(&Tally, &Tally) 
         .allow_zoom(false)
         .allow_scroll(false)
         .x_axis_formatter(|mark, _| style::clock((mark.value * 3_600.0).round() as u32))
-        .legend(Legend::default())
+        .legend(Legend::default().position(Corner::LeftBottom))
         .show(ui, |plot| {
             plot.line(Line::new("yours", curve(&score.played, value)).color(PLAYED).width(2.0));
             if score.rival.is_some() {

@@ -28,7 +28,7 @@ pub enum Frame {
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     pub paused: bool,
-    /// Seconds of the city's time in one of the player's, or steps a frame, as the clock sees fit.
+    /// Seconds of the city's time in one of the player's.
     pub speed: u32,
     /// Where the picture is between the last step but one (0) and the last (1).
     pub alpha: f32,

@@ -11,7 +11,7 @@ use super::view::Scenery;
 use crate::model::{Intersection, Timing};
 use crate::simulation::{Directory, Now, Order, Plan};
 
-/// Pixels of a phase's line in the picture of the cycle.
+/// Pixels across: of a phase's line in the picture of the cycle, and of a lamp.
 const LINE: f32 = 9.0;
 
 pub(super) fn plugin(app: &mut App) {
@@ -114,7 +114,7 @@ fn queues(ui: &mut egui::Ui, node: u32, intersection: &Intersection, city: &City
                 (true, 0) => (light(intersection.is_green(approach, now)), "main"),
                 (true, _) => (light(intersection.is_green(approach, now)), "crossing"),
             };
-            ui.label(egui::RichText::new("●").color(colour));
+            lamp(ui, colour);
             ui.label(format!("from {}", compass(-city.scenery.courses[road as usize].direction)));
             ui.label(egui::RichText::new(phase).color(QUIET));
             let queued = approach.cars().filter(|slot| slot.exit_time <= now).count();
@@ -123,6 +123,11 @@ fn queues(ui: &mut egui::Ui, node: u32, intersection: &Intersection, city: &City
         }
     });
     ui.label(format!("{} wait to set out here", intersection.waiting()));
+}
+
+fn lamp(ui: &mut egui::Ui, colour: egui::Color32) {
+    let (rect, _) = ui.allocate_exact_size(egui::Vec2::splat(LINE), egui::Sense::hover());
+    ui.painter().circle_filled(rect.center(), LINE / 2.0, colour);
 }
 
 fn light(is_green: bool) -> egui::Color32 {
