@@ -10,6 +10,7 @@ impl Intersection {
         self.programme != Programme::ALWAYS_GREEN
     }
 
+    #[cfg(feature = "game")]
     pub fn timing(&self) -> Timing {
         self.programme.timing()
     }

@@ -33,7 +33,7 @@ impl Demand {
     }
 
     /// When the last rush hour ended, or this one will.
-    #[cfg(any(test, feature = "game"))]
+    #[cfg(feature = "game")]
     pub fn rush_end(&self) -> u32 {
         self.rush.end
     }

@@ -14,6 +14,8 @@ mod road;
 mod signal;
 #[cfg(test)]
 mod tests;
+#[cfg(any(test, feature = "game"))]
+mod timing;
 mod totals;
 
 pub use approach::LANE_FLOW;

@@ -71,6 +71,7 @@ impl Orders {
     }
 
     /// Whether the orders of second `now` can take effect without waiting for the search.
+    #[cfg(feature = "game")]
     fn is_ready(&mut self, now: u32) -> bool {
         let due = |&(at, order): &(u32, Order)| at <= now && matches!(order, Order::Road { .. });
         !self.pending.iter().any(due) || self.router.as_mut().is_none_or(Router::is_ready)
@@ -114,6 +115,7 @@ fn check(world: &World, order: Order) -> Result<(), Refusal> {
 }
 
 /// Whether the next step can be made without waiting for a search.
+#[cfg(feature = "game")]
 pub fn is_ready(world: &mut World) -> bool {
     let now = world.resource::<Now>().0;
     world.get_resource_mut::<Orders>().is_none_or(|mut orders| orders.is_ready(now))

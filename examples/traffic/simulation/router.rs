@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+#[cfg(feature = "game")]
+use std::sync::mpsc::TryRecvError;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use bevy::platform::cell::SyncCell;
 
@@ -21,16 +23,15 @@ pub struct Router {
     requests: SyncCell<Sender<Request>>,
     results: SyncCell<Receiver<Arc<Routes>>>,
     found: VecDeque<Arc<Routes>>,
-    thread: JoinHandle<()>,
 }
 
 impl Router {
     pub fn start(city: Arc<City>) -> Self {
         let (requests, queue) = channel();
         let (done, results) = channel();
-        let thread = thread::spawn(move || route(&city, &queue, &done));
+        thread::spawn(move || route(&city, &queue, &done));
         let (requests, results) = (SyncCell::new(requests), SyncCell::new(results));
-        Self { requests, results, found: VecDeque::new(), thread }
+        Self { requests, results, found: VecDeque::new() }
     }
 
     /// Asks for the routes after one more change. Answers come in the order of the requests.
@@ -40,9 +41,16 @@ impl Router {
     }
 
     /// Whether the oldest answer that was not taken yet is there, or will never be.
+    #[cfg(feature = "game")]
     pub fn is_ready(&mut self) -> bool {
-        self.found.extend(self.results.get().try_iter());
-        !self.found.is_empty() || self.thread.is_finished()
+        if self.found.is_empty() {
+            match self.results.get().try_recv() {
+                Ok(found) => self.found.push_back(found),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => {}
+            }
+        }
+        true
     }
 
     /// Waits for the oldest answer.
