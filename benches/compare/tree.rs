@@ -98,7 +98,10 @@ fn race(pools: &Pools, size: usize, first: Side) -> Race<'_, Sums> {
     race.enter("ours, where both children exist", |sums, turn| {
         pools.ours.heartbeat(|scope| turn.repeat(|| sums.add(|node| where_both_exist(node, scope))));
     });
-    race.enter("ours, the same, `heartbeat` for each sum", |sums, turn| {
+    race.enter("ours, the same, right half first", |sums, turn| {
+        pools.ours.heartbeat(|scope| turn.repeat(|| sums.add(|node| right_half_first(node, scope))));
+    });
+    race.enter("ours, left half first, `heartbeat` for each sum", |sums, turn| {
         turn.repeat(|| sums.add(|node| pools.ours.heartbeat(|scope| where_both_exist(node, scope))));
     });
     race.enter("chili, join at every node", |sums, turn| {
@@ -140,6 +143,19 @@ fn where_both_exist(node: &Node, scope: &mut Scope) -> u64 {
             node.value + left + right
         }
         (Some(child), None) | (None, Some(child)) => node.value + where_both_exist(child, scope),
+        (None, None) => node.value,
+    }
+}
+
+/// The order in which chili runs the halves of a join.
+fn right_half_first(node: &Node, scope: &mut Scope) -> u64 {
+    match (node.left.as_deref(), node.right.as_deref()) {
+        (Some(left), Some(right)) => {
+            let (right, left) =
+                scope.join(|scope| right_half_first(right, scope), |scope| right_half_first(left, scope));
+            node.value + left + right
+        }
+        (Some(child), None) | (None, Some(child)) => node.value + right_half_first(child, scope),
         (None, None) => node.value,
     }
 }
