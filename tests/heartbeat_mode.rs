@@ -169,11 +169,12 @@ fn scratch_values_stay_with_their_thread() {
 }
 
 #[test]
-fn few_cheap_rows_stay_on_the_leader() {
+fn few_rows_stay_on_the_leader_at_first() {
     let (mut app, _turn) = eager(2);
     app.world_mut().spawn_batch((0..10).map(Number));
     app.add_systems(Update, (|rows: AffineQuery<&Number>| rows.par_iter().for_each(|_| ())).affine());
-    (0..10).for_each(|_| app.update());
+    // Once: after that it depends on how long they took.
+    app.update();
     let rounds: u64 = app.world().resource::<AffinityPool>().worker_times().map(|times| times.rounds).sum();
     assert_eq!(rounds, 0);
 }

@@ -131,8 +131,9 @@ fn show_window(world: &mut World, contexts: &mut QueryState<&'static mut EguiCon
     // No camera yet.
     let Ok(mut context) = contexts.single_mut(world) else { return };
     let context = context.get_mut().clone();
+    let position = world.resource::<OverlaySettings>().position;
     egui::Window::new("Affinity")
-        .default_pos([12.0, 12.0])
+        .default_pos(position.to_array())
         .default_size([640.0, 720.0])
         .vscroll(true)
         .show(&context, |ui| affinity_overlay_ui(ui, world));

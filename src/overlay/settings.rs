@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use bevy::{
     input::keyboard::KeyCode,
-    prelude::{ReflectDefault, ReflectResource, Resource},
+    prelude::{ReflectDefault, ReflectResource, Resource, Vec2},
     reflect::Reflect,
 };
 
@@ -25,6 +25,8 @@ pub struct OverlaySettings {
     pub key: KeyCode,
     /// Whether the panel is on show. Default: no.
     pub visible: bool,
+    /// Where the panel's top left corner is at first, in logical pixels right of and below the window's. Default: 12, 12.
+    pub position: Vec2,
     /// How often numbers and bars are brought up to date, in times a second; no more than 10, which is as fast as one can read. Default: 5.
     pub refresh_rate: f32,
     /// How long a frame may take: a line in the history of frames. Default: 16.7 ms, 60 frames a second.
@@ -41,6 +43,7 @@ impl Default for OverlaySettings {
         Self {
             key: KeyCode::F3,
             visible: false,
+            position: Vec2::splat(12.0),
             refresh_rate: 5.0,
             budget: Duration::from_secs(1) / 60,
             absorb_input: true,

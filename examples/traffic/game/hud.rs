@@ -16,7 +16,11 @@ use super::style::{self, QUIET, grouped};
 use crate::model::Demand;
 use crate::simulation::{Now, Order};
 
+/// Where the overlay opens: right below the bar, in logical pixels.
+const BELOW_BAR: Vec2 = Vec2::new(12.0, 84.0);
+
 pub(super) fn plugin(app: &mut App) {
+    app.insert_resource(OverlaySettings { position: BELOW_BAR, ..default() });
     app.add_systems(EguiPrimaryContextPass, show.run_if(resource_equals(GameState::Playing)));
 }
 
