@@ -132,12 +132,15 @@ impl WorkerCounters {
 
     /// Adds what the leader waited until the round was over.
     pub(super) fn record_led_wait(&self, round_ended: u64) {
-        add(&self.wait, round_ended - self.ended.load(Ordering::Relaxed));
+        // Another leader of this pool may have ended a call of its own meanwhile.
+        add(&self.wait, round_ended.saturating_sub(self.ended.load(Ordering::Relaxed)));
     }
 
     /// From the leader's first call in a round to its last.
     pub(super) fn led(&self) -> Range<u64> {
-        self.began.load(Ordering::Relaxed)..self.ended.load(Ordering::Relaxed)
+        let ended = self.ended.load(Ordering::Relaxed);
+        // The two may be of two leaders of this pool.
+        self.began.load(Ordering::Relaxed).min(ended)..ended
     }
 
     /// The leader's last call for its own index.

@@ -197,7 +197,7 @@ pub(super) fn for_each_part(route: &Route, rows: &Rows<'_, '_>, cost: &RowCost, 
         Route::Heartbeat(context) => {
             let line = Line::new(rows, cost.piece(context.chunk_rows()));
             let led = on_heartbeat(context, &mut context.placement(), &line, &body);
-            cost.observe(led, context.pool.last_led());
+            cost.observe_session(led, context.pool.last_led());
         }
     }
 }

@@ -208,7 +208,7 @@ where
                 let posting = context.pool.last_led() * total / led.max(1);
                 on_gang(context, &placement, deliver);
                 // As if the leader had done all: its share of the rows is not that of the messages.
-                cost.observe(total, posting + context.pool.last_led() * owners as u64);
+                cost.observe_session(total, posting + context.pool.last_led() * owners as u64);
             }
         }
         store.put_back(mail);
