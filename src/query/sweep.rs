@@ -177,9 +177,12 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
 
     /// The item of one row, if it passes the filters.
     ///
+    /// Always inlined: an item is a dozen words, which are written one by one and would be read back in pairs. A processor
+    /// cannot forward several writes to one read: it waits until they are in the cache, in each row.
+    ///
     /// # Safety
     /// As for [`Self::visit`], for as long as the item lives.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
         let (entity, row) = match self.enter(storage) {
             At::Table(_, entities) => (entities[row as usize], table_row(row)),
@@ -204,6 +207,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
         self.at
     }
 
+    #[inline(never)]
     fn set(&mut self, storage: Storage) -> Option<At<'w>> {
         let Sweep { rows, data, filter, .. } = self.sweep;
         match storage {

@@ -26,6 +26,15 @@ pub(super) enum Threads {
     Many,
 }
 
+/// How a walk comes by an entity.
+#[derive(Clone, Copy)]
+pub(super) enum Rank {
+    /// It was given to the call.
+    Root,
+    /// A node names it as its child.
+    Child,
+}
+
 impl Claims {
     /// Begins a call in a world of so many entity indices: nothing is claimed or reserved.
     pub(super) fn begin(&mut self, indices: u32) {
@@ -39,7 +48,7 @@ impl Claims {
         }
     }
 
-    /// Reserves an entity for [`claim_root`](Self::claim_root); false if that has been done already.
+    /// Reserves an entity for a claim as [`Rank::Root`]; false if that has been done already.
     pub(super) fn reserve_root(&mut self, index: u32) -> bool {
         let reserved = self.reserved();
         let word = self.words[index as usize].get_mut();
@@ -48,25 +57,20 @@ impl Claims {
         is_first
     }
 
-    /// Claims a root. It need not have been reserved if nobody else can come by it.
-    pub(super) fn claim_root(&self, index: u32, threads: Threads) -> bool {
-        self.claim(index, threads, |word| word <= self.reserved())
-    }
-
-    /// Claims an entity that is no root.
-    #[inline]
-    pub(super) fn claim_child(&self, index: u32, threads: Threads) -> bool {
-        self.claim(index, threads, |word| word < self.reserved())
-    }
-
+    /// Claims an entity. A root need not have been reserved if nobody else can come by it.
+    ///
     /// Relaxed: that an entity has one winner follows from the claim being one read-modify-write. What the entity holds is passed between threads by
     /// the session that they walk in, before the first claim and after the last.
     #[inline]
-    fn claim(&self, index: u32, threads: Threads, is_free: impl Fn(u32) -> bool) -> bool {
+    pub(super) fn claim(&self, index: u32, rank: Rank, threads: Threads) -> bool {
         let word = &self.words[index as usize];
         let claimed = self.reserved() + 1;
         let seen = word.load(Ordering::Relaxed);
-        if !is_free(seen) {
+        let is_free = match rank {
+            Rank::Root => seen < claimed,
+            Rank::Child => seen < self.reserved(),
+        };
+        if !is_free {
             return false;
         }
         match threads {
@@ -84,17 +88,17 @@ impl Claims {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claims, LAST_CALL, Threads};
+    use super::{Claims, LAST_CALL, Rank, Threads};
 
     #[test]
     fn an_entity_is_claimed_once_in_a_call() {
         let mut claims = Claims::default();
         for threads in [Threads::One, Threads::Many] {
             claims.begin(2);
-            assert!(claims.claim_child(0, threads) && !claims.claim_child(0, threads));
+            assert!(claims.claim(0, Rank::Child, threads) && !claims.claim(0, Rank::Child, threads));
             assert!(claims.reserve_root(1) && !claims.reserve_root(1));
-            assert!(!claims.claim_child(1, threads));
-            assert!(claims.claim_root(1, threads) && !claims.claim_root(1, threads));
+            assert!(!claims.claim(1, Rank::Child, threads));
+            assert!(claims.claim(1, Rank::Root, threads) && !claims.claim(1, Rank::Root, threads));
         }
     }
 
@@ -103,7 +107,7 @@ mod tests {
         let mut claims = Claims { call: LAST_CALL - 1, ..Claims::default() };
         for _ in 0..3 {
             claims.begin(1);
-            assert!(claims.claim_child(0, Threads::Many) && !claims.claim_child(0, Threads::Many));
+            assert!(claims.claim(0, Rank::Child, Threads::Many) && !claims.claim(0, Rank::Child, Threads::Many));
         }
     }
 
@@ -111,7 +115,7 @@ mod tests {
     fn of_many_threads_one_wins() {
         let mut claims = Claims::default();
         claims.begin(1000);
-        let won = || (0..1000).filter(|&index| claims.claim_child(index, Threads::Many)).count();
+        let won = || (0..1000).filter(|&index| claims.claim(index, Rank::Child, Threads::Many)).count();
         let total: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(won)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()

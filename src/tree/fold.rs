@@ -12,9 +12,9 @@ use bevy::{
 
 use super::{
     TreeReport,
-    claims::Threads,
+    claims::{Rank, Threads},
     share::{Call, Walker},
-    visits::{Claimed, Visits, Walk, children_of},
+    visits::{Claimed, Target, Visits, Walk, is_leaf, push_children},
 };
 
 /// One call of `fold`.
@@ -93,9 +93,9 @@ impl<T> Sums<T> {
         self.levels.len() == self.open.last().map_or(1, |level| level + 1)
     }
 
-    fn descend(&mut self, node: Claimed, children: impl Iterator<Item = Entity>) {
+    fn descend<R: Relationship>(&mut self, node: Claimed, target: Target<'_, R>) {
         let start = self.children.len();
-        self.children.extend(children);
+        push_children::<R>(&mut self.children, target);
         let (end, values) = (self.children.len(), self.values.len());
         self.levels.push(Level { node: Some(node), start, next: start, end, values });
     }
@@ -171,17 +171,11 @@ where
     #[inline]
     fn begin(&mut self, entity: Entity) {
         let Self { visit, visits, sums } = self;
-        let visit_leaf = |item: D::Item<'_, 's>, children| {
-            let is_leaf = children_of::<R>(children).next().is_none();
-            is_leaf.then(|| visit(entity, item, &[]))
-        };
-        let node = match sums.in_roots() {
-            true => visits.root(entity, visit_leaf),
-            false => visits.child(entity, visit_leaf),
-        };
-        match node {
+        let visit_leaf = |item: D::Item<'_, 's>, children| is_leaf::<R>(children).then(|| visit(entity, item, &[]));
+        let rank = if sums.in_roots() { Rank::Root } else { Rank::Child };
+        match visits.visit(entity, rank, visit_leaf) {
             Some((Some(value), _, _)) => sums.add(entity, value),
-            Some((None, children, node)) => sums.descend(node, children_of::<R>(children)),
+            Some((None, children, node)) => sums.descend::<R>(node, children),
             None => {}
         }
     }

@@ -12,9 +12,9 @@ use bevy::{
 
 use super::{
     TreeReport,
-    claims::Threads,
+    claims::{Rank, Threads},
     share::{Call, Walker},
-    visits::{Visits, Walk, children_of},
+    visits::{Target, Visits, Walk, push_children},
 };
 
 /// The roots of a call, and what each gets in place of its parent's value.
@@ -81,9 +81,9 @@ impl<T> Branches<T> {
 
     /// Begins the level below a node, if it has children.
     #[inline]
-    fn descend(&mut self, value: T, children: impl Iterator<Item = Entity>) {
+    fn descend<R: Relationship>(&mut self, value: T, target: Target<'_, R>) {
         let start = self.children.len();
-        self.children.extend(children);
+        push_children::<R>(&mut self.children, target);
         let end = self.children.len();
         if end > start {
             self.levels.push(Level { value, start, next: start, end });
@@ -160,30 +160,31 @@ where
     R: Relationship,
     G: for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T>,
 {
-    /// Visits the next child of the lowest level.
-    #[inline]
-    fn visit_child(&mut self) {
-        let Self { visit, visits, left, .. } = self;
-        let Some(lowest) = left.levels.last_mut() else { return };
-        let child = left.children[lowest.next];
-        lowest.next += 1;
-        let is_last = lowest.next == lowest.end;
-        let node = visits.child(child, |item, _| visit(&lowest.value, child, item));
+    /// Visits the next child of the lowest level, or the next root; false if there is neither.
+    #[inline(always)]
+    fn visit_next(&mut self) -> bool {
+        let Self { roots, visit, visits, left } = self;
+        let (entity, value, rank, is_last) = if left.first < left.levels.len()
+            && let Some(lowest) = left.levels.last_mut()
+        {
+            let child = left.children[lowest.next];
+            lowest.next += 1;
+            (child, &lowest.value, Rank::Child, lowest.next == lowest.end)
+        } else if let Some(root) = left.roots.next() {
+            let (root, value) = roots.get(root);
+            (root, value, Rank::Root, false)
+        } else {
+            return false;
+        };
+        let node = visits.visit(entity, rank, |item, _| visit(value, entity, item));
         if is_last {
             // Before a level is added below: a chain takes no more room than one level.
             left.ascend();
         }
         if let Some((Some(value), children, _)) = node {
-            left.descend(value, children_of::<R>(children));
+            left.descend::<R>(value, children);
         }
-    }
-
-    fn visit_root(&mut self, index: usize) {
-        let (entity, value) = self.roots.get(index);
-        let node = self.visits.root(entity, |item, _| (self.visit)(value, entity, item));
-        if let Some((Some(value), children, _)) = node {
-            self.left.descend(value, children_of::<R>(children));
-        }
+        true
     }
 }
 
@@ -199,16 +200,7 @@ where
 
     #[inline]
     fn advance(&mut self, nodes: u32) -> bool {
-        for _ in 0..nodes {
-            if self.left.first < self.left.levels.len() {
-                self.visit_child();
-            } else if let Some(root) = self.left.roots.next() {
-                self.visit_root(root);
-            } else {
-                return true;
-            }
-        }
-        false
+        (0..nodes).any(|_| !self.visit_next())
     }
 
     fn split(&mut self) -> Option<Branches<T>> {

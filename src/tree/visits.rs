@@ -10,7 +10,7 @@ use bevy::{
 
 use super::{
     TreeReport,
-    claims::{Claims, Threads},
+    claims::{Claims, Rank, Threads},
 };
 use crate::{
     placement::Storage,
@@ -63,30 +63,14 @@ pub(super) struct Claimed {
 }
 
 impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Visits<'w, 's, '_, D, F, R> {
-    /// Calls `visit` with the item of a root, which was reserved; `None` if it is not to be visited, which is counted.
-    pub(super) fn root<V>(
+    /// Calls `visit` with the item of an entity; `None` if it is not to be visited, which is counted.
+    ///
+    /// Called in one place of each walk, with roots and children alike, so that `visit` is inlined however long it is.
+    #[inline(always)]
+    pub(super) fn visit<V>(
         &mut self,
         entity: Entity,
-        visit: impl for<'i> FnOnce(D::Item<'i, 's>, Target<'w, R>) -> V,
-    ) -> Option<(V, Target<'w, R>, Claimed)> {
-        self.visit(entity, Claims::claim_root, visit)
-    }
-
-    /// The same with an entity that a node names as its child.
-    #[inline]
-    pub(super) fn child<V>(
-        &mut self,
-        entity: Entity,
-        visit: impl for<'i> FnOnce(D::Item<'i, 's>, Target<'w, R>) -> V,
-    ) -> Option<(V, Target<'w, R>, Claimed)> {
-        self.visit(entity, Claims::claim_child, visit)
-    }
-
-    #[inline]
-    fn visit<V>(
-        &mut self,
-        entity: Entity,
-        claim: impl FnOnce(&Claims, u32, Threads) -> bool,
+        rank: Rank,
         visit: impl for<'i> FnOnce(D::Item<'i, 's>, Target<'w, R>) -> V,
     ) -> Option<(V, Target<'w, R>, Claimed)> {
         let (storage, row) = match self.walk.sweep.rows.find(entity) {
@@ -96,7 +80,7 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
                 return None;
             }
         };
-        if !claim(self.walk.claims, entity.index_u32(), self.threads) {
+        if !self.walk.claims.claim(entity.index_u32(), rank, self.threads) {
             self.report.repeated += 1;
             return None;
         }
@@ -116,7 +100,7 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
         Some(visit(D::shrink(item)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn item(&mut self, claimed: &Claimed) -> Option<(D::Item<'w, 's>, Target<'w, R>)> {
         // SAFETY: 'access' on `Sweep`; 'walk' on `Walk`: the row was claimed, and no item of it has outlived its closure.
         unsafe { self.cursor.item(claimed.storage, claimed.row) }
@@ -133,8 +117,16 @@ impl TreeReport {
     }
 }
 
-/// The children that a node names, in the order of the relationship.
+/// Whether a node names no children.
 #[inline]
-pub(super) fn children_of<'w, R: Relationship>(target: Target<'w, R>) -> impl Iterator<Item = Entity> + use<'w, R> {
-    target.into_iter().flat_map(|target| target.iter())
+pub(super) fn is_leaf<R: Relationship>(target: Target<'_, R>) -> bool {
+    target.is_none_or(|target| target.iter().next().is_none())
+}
+
+/// Adds the children that a node names, in the order of the relationship.
+#[inline]
+pub(super) fn push_children<R: Relationship>(children: &mut Vec<Entity>, target: Target<'_, R>) {
+    if let Some(target) = target {
+        children.extend(target.iter());
+    }
 }
