@@ -1,6 +1,6 @@
 //! Summing up: from the intersections to the whole city, by joins wherever a district has parts.
 
-use bevy::prelude::{Query, Res, ResMut};
+use bevy::prelude::{Local, Query, Res, ResMut};
 use bevy_affinity::prelude::*;
 
 use super::Districts;
@@ -16,15 +16,24 @@ pub fn refit(
     (plan, directory, now): (Res<Plan>, Res<Directory>, Res<Now>),
     gang: Option<Res<AffinityPool>>,
     mode: Option<Res<SchedulerMode>>,
+    alone: Local<Alone>,
 ) {
     let is_shared = mode.is_some_and(|mode| matches!(*mode, SchedulerMode::LockStep | SchedulerMode::Heartbeat));
     let at = |number: u32| {
         let intersection = intersections.get(directory.intersection(number));
         intersection.map_or(Traffic::default(), |intersection| Traffic::at(number, intersection, &plan, now.0))
     };
-    let alone = || AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(1), ..Default::default() });
-    let pool = gang.filter(|_| is_shared).map_or_else(alone, |gang| gang.clone());
-    districts.refit(&pool, at);
+    let pool = gang.as_deref().filter(|_| is_shared).unwrap_or(&alone.0);
+    districts.refit(pool, at);
+}
+
+/// Where there is no gang, or the mode does without it.
+pub struct Alone(AffinityPool);
+
+impl Default for Alone {
+    fn default() -> Self {
+        Self(AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(1), ..Default::default() }))
+    }
 }
 
 /// The most intersections whose queues are looked at in one frame: about a millisecond's worth. In a larger city districts take turns.

@@ -1,6 +1,6 @@
 //! The one mesh that everything is drawn with: many squares, which a shader moves to where they belong.
 
-use bevy::asset::RenderAssetUsages;
+use bevy::asset::{RenderAssetUsages, load_internal_asset, uuid_handle};
 use bevy::mesh::{Indices, PrimitiveTopology};
 use bevy::prelude::*;
 
@@ -12,7 +12,11 @@ pub const BATCH: usize = 2_048;
 #[derive(Resource)]
 pub struct Quads(pub Handle<Mesh>);
 
+/// What the shaders of all squares import.
+const SHADER: Handle<Shader> = uuid_handle!("c1d1c5c8-7a55-4b3e-9c42-2f6b0e7d4a19");
+
 pub(super) fn plugin(app: &mut App) {
+    load_internal_asset!(app, SHADER, "quads.wgsl", Shader::from_wgsl);
     let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(mesh());
     app.insert_resource(Quads(mesh));
 }

@@ -1,12 +1,7 @@
 // A road is one capsule: both directions side by side, each in the colour of its traffic.
 
-#import bevy_sprite::{mesh2d_functions, mesh2d_view_bindings::view}
-#ifdef SRGB_OUTPUT
-#import bevy_render::color_operations::linear_to_srgb
-#endif
-#ifdef OKLAB_OUTPUT
-#import bevy_render::color_operations::linear_rgb_to_oklab
-#endif
+#import bevy_sprite::mesh2d_view_bindings::view
+#import traffic::quads::{LANE_WIDTH, Vertex, encoded, metres_per_pixel, number_of}
 
 struct Ribbon {
     start: vec2<f32>,
@@ -24,13 +19,6 @@ struct Ribbon {
 @group(#{MATERIAL_BIND_GROUP}) @binding(1) var<storage, read> densities: array<u32>;
 
 const NONE: u32 = 0xFFFFFFFFu;
-const LANE_WIDTH: f32 = 3.4;
-
-struct Vertex {
-    @builtin(instance_index) instance: u32,
-    // A corner of the square, and the square's number.
-    @location(0) position: vec3<f32>,
-}
 
 struct Fragment {
     @builtin(position) position: vec4<f32>,
@@ -48,10 +36,6 @@ struct Fragment {
     @location(5) @interpolate(flat) open: vec2<f32>,
 }
 
-fn metres_per_pixel() -> f32 {
-    return 2.0 / (view.clip_from_view[0][0] * view.viewport.z);
-}
-
 fn density(link: u32) -> f32 {
     if link == NONE {
         return -1.0;
@@ -67,7 +51,7 @@ fn least_width(rank: u32) -> f32 {
 @vertex
 fn vertex(vertex: Vertex) -> Fragment {
     var out: Fragment;
-    let number = mesh2d_functions::get_tag(vertex.instance) + u32(vertex.position.z);
+    let number = number_of(vertex);
     if number >= arrayLength(&ribbons) {
         return out;
     }
@@ -148,12 +132,5 @@ fn fragment(in: Fragment) -> @location(0) vec4<f32> {
     if close > 0.0 && in.place.x > in.open.x && in.place.x < in.open.y {
         colour = mix(colour, PAINT, close * paint(in.place, in.divide, in.half_size.y, pixel));
     }
-    var out = vec4(colour, alpha * in.shade.x);
-#ifdef SRGB_OUTPUT
-    out = vec4(linear_to_srgb(out.rgb), out.a);
-#endif
-#ifdef OKLAB_OUTPUT
-    out = vec4(linear_rgb_to_oklab(out.rgb), out.a);
-#endif
-    return out;
+    return encoded(vec4(colour, alpha * in.shade.x));
 }

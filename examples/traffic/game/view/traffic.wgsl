@@ -1,12 +1,7 @@
 // Cars and the bars of signals, each a square that is stretched and turned.
 
-#import bevy_sprite::{mesh2d_functions, mesh2d_view_bindings::view}
-#ifdef SRGB_OUTPUT
-#import bevy_render::color_operations::linear_to_srgb
-#endif
-#ifdef OKLAB_OUTPUT
-#import bevy_render::color_operations::linear_rgb_to_oklab
-#endif
+#import bevy_sprite::mesh2d_view_bindings::view
+#import traffic::quads::{LANE_WIDTH, Vertex, encoded, metres_per_pixel, number_of}
 
 // Where it comes from and where it goes, both headings, and what it looks like.
 @group(#{MATERIAL_BIND_GROUP}) @binding(0) var<storage, read> glyphs: array<vec4<u32>>;
@@ -16,17 +11,10 @@
 const CAR: u32 = 1u;
 const SIGNAL: u32 = 2u;
 const TURN: f32 = 6.2831853;
-const LANE_WIDTH: f32 = 3.4;
 // Metres, half of it.
 const CAR_SIZE = vec2<f32>(2.25, 0.95);
 // Pixels, half of it: smaller cars would flicker.
 const LEAST_SIZE = vec2<f32>(1.1, 0.75);
-
-struct Vertex {
-    @builtin(instance_index) instance: u32,
-    // A corner of the square, and the square's number.
-    @location(0) position: vec3<f32>,
-}
 
 struct Fragment {
     @builtin(position) position: vec4<f32>,
@@ -34,10 +22,6 @@ struct Fragment {
     @location(0) place: vec2<f32>,
     @location(1) @interpolate(flat) half_size: vec2<f32>,
     @location(2) @interpolate(flat) look: u32,
-}
-
-fn metres_per_pixel() -> f32 {
-    return 2.0 / (view.clip_from_view[0][0] * view.viewport.z);
 }
 
 fn kind(look: u32) -> u32 {
@@ -66,7 +50,7 @@ fn size(look: u32, pixel: f32) -> vec2<f32> {
 @vertex
 fn vertex(vertex: Vertex) -> Fragment {
     var out: Fragment;
-    let number = mesh2d_functions::get_tag(vertex.instance) + u32(vertex.position.z);
+    let number = number_of(vertex);
     if number >= arrayLength(&glyphs) {
         return out;
     }
@@ -125,12 +109,5 @@ fn fragment(in: Fragment) -> @location(0) vec4<f32> {
     if kind(in.look) == CAR {
         colour = car_colour(in.place, in.look, pixel);
     }
-    var out = vec4(colour, alpha);
-#ifdef SRGB_OUTPUT
-    out = vec4(linear_to_srgb(out.rgb), out.a);
-#endif
-#ifdef OKLAB_OUTPUT
-    out = vec4(linear_rgb_to_oklab(out.rgb), out.a);
-#endif
-    return out;
+    return encoded(vec4(colour, alpha));
 }
