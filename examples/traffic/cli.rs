@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{Parser, ValueEnum};
@@ -60,7 +60,7 @@ pub struct Options {
     pub frames: Option<u32>,
 
     /// In a window: write a picture of the last frame, as .png
-    #[arg(long, value_name = "FILE", requires = "frames")]
+    #[arg(long, value_name = "FILE", requires = "frames", value_parser = picture)]
     pub screenshot: Option<PathBuf>,
 
     /// Print one JSON object for each mode instead of a table
@@ -153,6 +153,18 @@ fn view(text: &str) -> Result<[f32; 3], String> {
         .ok_or_else(|| "three numbers with commas between them, the last above 0".to_owned())
 }
 
+/// Where a picture can be written: better said now than after the last frame.
+fn picture(text: &str) -> Result<PathBuf, String> {
+    let file = PathBuf::from(text);
+    if file.extension().is_none_or(|extension| extension != "png") {
+        return Err("a file name that ends in .png".to_owned());
+    }
+    match file.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => Err("there is no such folder".to_owned()),
+        _ => Ok(file),
+    }
+}
+
 /// What is wrong and what would be right, without the tips and the usage that follow.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
@@ -181,6 +193,8 @@ mod tests {
             ("traffic --view 1,2", "'1,2' for '--view <EAST,NORTH,WIDTH>'"),
             ("traffic --view 1,-2,0", "the last above 0"),
             ("traffic --screenshot a.png", "--frames <N>"),
+            ("traffic --frames 1 --screenshot a.jpg", "ends in .png"),
+            ("traffic --frames 1 --screenshot missing/a.png", "no such folder"),
         ] {
             let error = read(line).unwrap_err();
             assert!(error.contains(named) && !error.contains('\n'), "{error}");

@@ -41,14 +41,19 @@ fn count(
     }
     exhibit.report(parts.drawn);
     match exhibit.screenshot.take() {
-        Some(file) => drop(commands.spawn(Screenshot::primary_window()).observe(save_to_disk(file)).observe(leave)),
+        Some(file) => drop(commands.spawn(Screenshot::primary_window()).observe(save_and_leave(file))),
         None => drop(exit.write(AppExit::Success)),
     }
 }
 
-/// The picture has been written: its other observer came first.
-fn leave(_captured: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>) {
-    exit.write(AppExit::Success);
+/// Writes the picture and ends the game; the exit code says whether the picture is there, and the log why it is not. One observer: of two, either
+/// may come first.
+fn save_and_leave(file: PathBuf) -> impl FnMut(On<ScreenshotCaptured>, MessageWriter<AppExit>) {
+    let mut save = save_to_disk(file.clone());
+    move |captured, mut exit| {
+        save(captured);
+        exit.write(if file.is_file() { AppExit::Success } else { AppExit::error() });
+    }
 }
 
 impl Exhibit {
