@@ -135,7 +135,7 @@ impl AffinityPool {
             desks: (0..workers).map(|_| CachePadded::new(Desk::new())).collect(),
             swept: (0..workers).map(|_| CachePadded::default()).collect(),
             // Workers that share cores wait for each other: that is what was asked for.
-            watchful: workers <= cores,
+            watchful: settings.avoid_busy_cores && workers <= cores,
             recorder,
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },

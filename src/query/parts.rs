@@ -8,7 +8,7 @@ use super::{
     plan::{Plan, Route},
     recorded::SweepSpan,
     shares::{Chunks, Share, Shares, learn_costs},
-    stretch::{Line, Stretch, on_heartbeat},
+    stretch::{Stretch, on_heartbeat},
     sweep::Rows,
 };
 use crate::{
@@ -126,7 +126,8 @@ pub(super) fn for_each_part(plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(
         Route::Gang(context) => in_lock_step(context, plan, rows, body),
         Route::Heartbeat(context) => {
             let timing = plan.begin();
-            let line = Line::new(rows, plan.cost().piece(context.chunk_rows()));
+            let mut line = plan.line();
+            line.lay(rows, plan.cost().piece(context.chunk_rows()));
             let led = on_heartbeat(context, &mut context.placement(), &line, &body);
             plan.cost().observe_session(led, context.pool.last_led());
             plan.end(timing, None);

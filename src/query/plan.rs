@@ -3,14 +3,14 @@
 use std::{
     panic::Location,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use log::warn;
 
-use super::cost::RowCost;
+use super::{cost::RowCost, stretch::Line};
 use crate::{
     auto::{Choice, Decision, LazySite, Site, Sites},
     context::{BevysBatch, Context, Entered, with_entered},
@@ -36,6 +36,8 @@ pub(super) enum Route {
 pub(super) struct Known {
     cost: RowCost,
     auto: LazySite,
+    /// The memory of sweeps by fork/join. Never contended: a system that starts calls here is one.
+    line: Mutex<Line>,
 }
 
 /// A place in a program that starts a parallel call.
@@ -113,6 +115,11 @@ impl<'s> Plan<'s> {
             Choice::Heartbeat => Route::Heartbeat(context.clone()),
         };
         Self { auto: Some((known, decision)), ..Self::by(route, rows, site) }
+    }
+
+    /// The line that a sweep by fork/join is laid out on.
+    pub(super) fn line(&self) -> MutexGuard<'s, Line> {
+        self.known.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What rows cost, as far as is known.

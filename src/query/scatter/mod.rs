@@ -21,7 +21,7 @@ use super::{
     plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
     shares::{Chunks, learn_costs},
-    stretch::{Line, on_heartbeat},
+    stretch::on_heartbeat,
     sweep::{Rows, Sweep},
 };
 use mail::{Lanes, Mail};
@@ -220,7 +220,8 @@ where
                 let timing = plan.begin();
                 let mut placement = context.placement();
                 place(&mut placement, &self.receivers.rows, cost.grain());
-                let line = Line::new(&self.senders.rows, total.div_ceil(senders as u64));
+                let mut line = plan.line();
+                line.lay(&self.senders.rows, total.div_ceil(senders as u64));
                 let led = on_heartbeat(context, &mut placement, &line, &post);
                 let posting = context.pool.last_led() * total / led.max(1);
                 on_gang(context, &placement, self.receivers.rows, None, deliver);
