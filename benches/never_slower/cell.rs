@@ -12,7 +12,7 @@ use crate::contest::Contest;
 use crate::setup::Setup;
 use crate::shared::ours;
 use crate::shared::race::{Pace, Race, Turn};
-use crate::shared::report::grouped;
+use crate::shared::report::counted;
 use crate::shared::stopwatch::Stopwatch;
 use crate::work::{Row, Steps};
 
@@ -79,8 +79,7 @@ pub struct Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, tables) = (grouped(self.rows), grouped(self.tables));
-        write!(f, "{rows} rows, {tables} tables, {}", self.cost.name())
+        write!(f, "{}, {}, {}", counted(self.rows, "row"), counted(self.tables, "table"), self.cost.name())
     }
 }
 

@@ -1,19 +1,30 @@
 //! All figures once more, for programs to read.
 
 use std::fmt;
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::shared::statistics::Standing;
 
-#[derive(Default)]
+/// What is written in the end, if anything is.
 pub struct Journal {
+    file: Option<(PathBuf, File)>,
     entries: Vec<Value>,
 }
 
 impl Journal {
+    /// Opens the file at once: whether it can be written should not show after minutes.
+    pub fn open(path: Option<&Path>) -> Result<Self, String> {
+        let open = |path: &Path| {
+            let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            Ok((path.to_owned(), file))
+        };
+        Ok(Self { file: path.map(open).transpose()?, entries: Vec::new() })
+    }
+
     /// Times are in nanoseconds, the ratio is to plain `iter_mut`.
     pub fn note(&mut self, group: &str, cell: impl fmt::Display, standings: &[Standing]) {
         let nanoseconds = |duration: Duration| duration.as_nanos() as u64;
@@ -34,8 +45,9 @@ impl Journal {
         self.entries.push(json!({ "group": group, "cell": cell.to_string(), "figures": figures }));
     }
 
-    pub fn write(&self, path: &Path) -> Result<(), String> {
-        let text = serde_json::to_string_pretty(&self.entries).map_err(|error| error.to_string())?;
-        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    pub fn finish(self) -> Result<(), String> {
+        let Some((path, file)) = self.file else { return Ok(()) };
+        let written = serde_json::to_writer_pretty(&file, &self.entries);
+        written.map_err(|error| format!("{}: {error}", path.display()))
     }
 }

@@ -54,7 +54,7 @@ fn run(setup: &Setup) -> Result<(), String> {
     bevys_pool::start(setup.workers);
     // Kept, so that apps that come and go use one gang.
     let _gang = ours::pool(setup.workers);
-    let mut journal = Journal::default();
+    let mut journal = Journal::open(setup.json.as_deref())?;
     println!("{}", setup.describe());
     let groups: [(Group, Run); 6] = [
         (Group::Calls, calls::run),
@@ -69,5 +69,5 @@ fn run(setup: &Setup) -> Result<(), String> {
             run(setup, &mut journal)?;
         }
     }
-    setup.json.as_deref().map_or(Ok(()), |path| journal.write(path))
+    journal.finish()
 }

@@ -29,6 +29,12 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
+/// So many of something, such as `1 row` and `1,000 rows`.
+pub fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
+}
+
 /// A count with commas between the thousands.
 pub fn grouped(count: usize) -> String {
     let digits = count.to_string();

@@ -17,7 +17,7 @@ use crate::journal::Journal;
 use crate::setup::Setup;
 use crate::shared::ours;
 use crate::shared::race::{Pace, Race, Turn};
-use crate::shared::report::{duration, grouped, print_table};
+use crate::shared::report::{counted, duration, print_table};
 
 /// Above the number of components, multiples of it.
 const SYSTEMS: [usize; 3] = [1, 10, 100];
@@ -42,7 +42,7 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = if self.chained { "chained" } else { "independent" };
         let mixed = if self.mixed { ", as many untagged ones between" } else { "" };
-        write!(f, "{} systems of {} rows, {order}{mixed}", self.systems, grouped(self.rows))
+        write!(f, "{} of {}, {order}{mixed}", counted(self.systems, "system"), counted(self.rows, "row"))
     }
 }
 
