@@ -28,10 +28,9 @@ impl Contest {
         [Self::Serial, Self::ParIter].into_iter().chain(modes).collect()
     }
 
-    /// The mode that should never be slower: the one that chooses by itself, or the default as long as there is none.
+    /// The default mode: it should never be slower.
     pub fn judged() -> Self {
-        let chooses = |mode: &&SchedulerMode| format!("{mode:?}") == "Auto";
-        Self::Affine(SchedulerMode::ALL.iter().copied().find(|mode| chooses(&mode)).unwrap_or_default())
+        Self::Affine(SchedulerMode::default())
     }
 
     /// Whether this is one of those that the judged one is compared with. The modes `Bevy` and `Serial` are not: they are plain Bevy once more.

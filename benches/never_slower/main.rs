@@ -1,4 +1,4 @@
-//! Is the mode that chooses by itself ever slower than what one would have had without it? Contenders are plain Bevy (`iter_mut`,
+//! Is the default mode ever slower than what one would have had without it? Contenders are plain Bevy (`iter_mut`,
 //! `par_iter_mut`) and every [`SchedulerMode`](bevy_affinity::SchedulerMode): they take turns in one process, on the same rows, with checked results.
 //!
 //! ```text

@@ -33,7 +33,7 @@ pub enum Group {
     Skew,
 }
 
-/// Compares every scheduler mode with plain Bevy and with each other: is the mode that chooses by itself ever slower than the best?
+/// Compares every scheduler mode with plain Bevy and with each other: is the default mode ever slower than the best?
 ///
 /// Tables go to the standard output, progress to the terminal. A cell counts as 'never slower' within 1.05 x the best and 100 ns.
 #[derive(Parser)]
