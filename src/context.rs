@@ -10,6 +10,7 @@ use bevy::prelude::Resource;
 use crossbeam_utils::CachePadded;
 
 use crate::{
+    auto::CallSites,
     placement::Placement,
     pool::{AffinityPool, SweptRows},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
@@ -27,10 +28,17 @@ pub(crate) struct Context {
     /// By worker; the pool's.
     pub(crate) affinity: Arc<[CachePadded<SweptRows>]>,
     pub(crate) recorder: Arc<Recorder>,
+    /// The places that start parallel calls in mode `Auto`, of all contexts of the world.
+    pub(crate) sites: Arc<CallSites>,
 }
 
 impl Context {
-    fn new(settings: &AffinitySettings, systems: Arc<SystemTimings>, recorder: Arc<Recorder>) -> Self {
+    fn new(
+        settings: &AffinitySettings,
+        systems: Arc<SystemTimings>,
+        recorder: Arc<Recorder>,
+        sites: Arc<CallSites>,
+    ) -> Self {
         let pool = AffinityPool::recorded(settings, recorder.clone());
         Self {
             settings: settings.clone(),
@@ -38,6 +46,7 @@ impl Context {
             placement: CachePadded::new(Mutex::new(CachePadded::new(Placement::new(pool.workers())))),
             affinity: pool.swept.clone(),
             recorder,
+            sites,
             pool,
         }
     }
@@ -67,14 +76,19 @@ pub(crate) struct WorldContext(Mutex<Arc<Context>>);
 
 impl WorldContext {
     pub(crate) fn new(settings: &AffinitySettings) -> Self {
-        Self(Mutex::new(Arc::new(Context::new(settings, Arc::default(), Arc::default()))))
+        Self(Mutex::new(Arc::new(Context::new(settings, Arc::default(), Arc::default(), Arc::default()))))
     }
 
     /// The context for `settings`; the old one lives on until the calls that use it are over.
     pub(crate) fn for_settings(&self, settings: &AffinitySettings) -> Arc<Context> {
         let mut context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if context.settings != *settings {
-            *context = Arc::new(Context::new(settings, context.systems.clone(), context.recorder.clone()));
+            *context = Arc::new(Context::new(
+                settings,
+                context.systems.clone(),
+                context.recorder.clone(),
+                context.sites.clone(),
+            ));
         }
         context.clone()
     }
