@@ -38,7 +38,7 @@ pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
         for &cell in &cells {
             let cell_name = format!("{cell}, {spinning} busy");
             progress.set_message(cell_name.clone());
-            let race = cell::race(cell.app(setup, setup.settings()), PACE, None);
+            let mut race = cell::race(cell.app(setup, setup.settings()), PACE, None);
             tails.push(cell_name, &race.run(setup.rounds_over(3))?, journal);
             progress.inc(1);
         }

@@ -1,5 +1,10 @@
 //! Group `calls`: one parallel call, from a single row to a million, of every cost, in one table and in a thousand.
 
+use std::time::Duration;
+
+use bevy::prelude::*;
+use bevy_affinity::prelude::*;
+
 use crate::cell::{self, Cell, Cost, ROWS};
 use crate::contest::{Contest, Tally, Verdict};
 use crate::journal::Journal;
@@ -7,8 +12,6 @@ use crate::setup::Setup;
 use crate::shared::race::Pace;
 use crate::shared::report::{duration, grouped, print_table};
 use crate::shared::statistics::Standing;
-
-use std::time::Duration;
 
 /// Calls in which the judged contender learns.
 const FIRST_CALLS: u32 = 50;
@@ -48,6 +51,8 @@ struct Raced {
     standings: Vec<Standing>,
     /// The judged contender's first calls over as many of its warm ones.
     learning: f64,
+    /// How it runs the calls in the end, if it is a mode that chooses.
+    choice: Option<SchedulerMode>,
 }
 
 fn race(setup: &Setup, cell: Cell) -> Result<Raced, String> {
@@ -58,12 +63,18 @@ fn race(setup: &Setup, cell: Cell) -> Result<Raced, String> {
     let standings = race.run(setup.rounds)?;
     let warm = standings[judged].median.as_nanos() as f64 * f64::from(FIRST_CALLS);
     let learning = first.iter().sum::<u64>() as f64 / warm.max(1.0);
-    Ok(Raced { standings, learning })
+    Ok(Raced { standings, learning, choice: choice(race.data()) })
+}
+
+fn choice(app: &mut App) -> Option<SchedulerMode> {
+    // At the end of a frame the diagnostics hear of it.
+    app.update();
+    app.world().resource::<AffinityDiagnostics>().call_sites.first().map(|site| site.choice)
 }
 
 fn header() -> Vec<String> {
     let cell = ["tables", "rows", "cost"].map(String::from).into_iter();
-    let judged = Verdict::heads().into_iter().chain([format!("its first {FIRST_CALLS} / warm")]);
+    let judged = Verdict::heads().into_iter().chain([format!("its first {FIRST_CALLS} / warm"), "it chose".into()]);
     cell.chain(Contest::names(&Contest::all())).chain(judged).collect()
 }
 
@@ -73,7 +84,8 @@ impl Raced {
         tally.add(cell, &verdict);
         let cells = [grouped(cell.tables), grouped(cell.rows), cell.cost.name().into()].into_iter();
         let medians = self.standings.iter().map(|standing| duration(standing.median));
-        let learning = format!("{:.2}", self.learning);
-        Some(cells.chain(medians).chain(verdict.cells()).chain([learning]).collect())
+        let choice = self.choice.map_or("-".into(), |mode| format!("{mode:?}"));
+        let learned = [format!("{:.2}", self.learning), choice];
+        Some(cells.chain(medians).chain(verdict.cells()).chain(learned).collect())
     }
 }

@@ -24,7 +24,7 @@ pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
         let cell = Cell { rows, tables: 1, cost: Cost::OneNs };
         progress.set_message(cell.to_string());
         let pace = Pace { calls: (CALLS, CALLS), budget: Duration::from_secs(20), ..Pace::default() };
-        let race = cell::race(cell.app(setup, setup.settings()), pace, Some(ASLEEP));
+        let mut race = cell::race(cell.app(setup, setup.settings()), pace, Some(ASLEEP));
         tails.push(cell, &race.run(setup.rounds_over(4))?, journal);
         progress.inc(1);
     }

@@ -18,11 +18,9 @@ pub struct Journal {
 impl Journal {
     /// Opens the file at once: whether it can be written should not show after minutes.
     pub fn open(path: Option<&Path>) -> Result<Self, String> {
-        let open = |path: &Path| {
-            let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Ok((path.to_owned(), file))
-        };
-        Ok(Self { file: path.map(open).transpose()?, entries: Vec::new() })
+        let create = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
+        let file = path.map(|path| create(path).map(|file| (path.to_owned(), file))).transpose()?;
+        Ok(Self { file, entries: Vec::new() })
     }
 
     /// Times are in nanoseconds, the ratio is to plain `iter_mut`.

@@ -40,7 +40,7 @@ pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
             let cell = Cell { rows, tables: 1, cost: Cost::OneNs };
             let cell_name = format!("{cell}, {percent}%");
             progress.set_message(cell_name.clone());
-            let race = cell::race(cell.app(setup, setup.settings_that_follow()), PACE, None);
+            let mut race = cell::race(cell.app(setup, setup.settings_that_follow()), PACE, None);
             group.limit(Some(percent))?;
             let standings = race.run(setup.rounds_over(12).max(3))?;
             group.limit(None)?;

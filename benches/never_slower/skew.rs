@@ -32,8 +32,13 @@ const SHOWN: [usize; 8] = [1, 2, 3, 5, 10, 20, 50, 100];
 
 pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
     let shown = SHOWN.map(|frame| format!("frame {frame}"));
-    let heads =
-        ["frames until even", "rows moved in them", "rows moved per 100 frames later", "on the same core later"];
+    let heads = [
+        "frames until even",
+        "rows moved in them",
+        "rows moved per 100 frames later",
+        "stolen later",
+        "on the same core later",
+    ];
     let header = ["max / mean busy".to_owned()].into_iter().chain(shown).chain(heads.map(String::from));
     let mut lines: Vec<Vec<String>> = vec![header.collect()];
     let on_gang = |mode: &&SchedulerMode| !matches!(mode, SchedulerMode::Bevy | SchedulerMode::Serial);
@@ -56,6 +61,8 @@ struct Seen {
     imbalances: Vec<f64>,
     moved_first: u64,
     moved_later: u64,
+    /// Shares of all rows swept later.
+    stolen: Option<f64>,
     same_core: Option<f64>,
 }
 
@@ -69,11 +76,13 @@ impl Seen {
         (0..LATER_FRAMES).for_each(|_| app.update());
         let later = Counts::of(&app);
         let swept = later.swept - first.swept;
+        let share = |rows: u64| (swept > 0).then(|| rows as f64 / swept as f64);
         Self {
             imbalances,
             moved_first: first.migrated,
             moved_later: later.migrated - first.migrated,
-            same_core: (swept > 0).then(|| (later.same_core - first.same_core) as f64 / swept as f64),
+            stolen: share(later.stolen - first.stolen),
+            same_core: share(later.same_core - first.same_core),
         }
     }
 
@@ -90,8 +99,10 @@ impl Seen {
             SHOWN.map(|frame| self.imbalances.get(frame - 1).map_or_else(String::new, |value| format!("{value:.2}")));
         let until_even = self.until_even().map_or(format!("not in {FIRST_FRAMES}"), |frames| frames.to_string());
         let per_hundred = self.moved_later * 100 / LATER_FRAMES as u64;
-        let same_core = self.same_core.map_or("-".into(), |share| format!("{:.1}%", 100.0 * share));
-        let figures = [until_even, grouped(self.moved_first as usize), grouped(per_hundred as usize), same_core];
+        let [stolen, same_core] = [self.stolen, self.same_core]
+            .map(|share| share.map_or("-".into(), |share| format!("{:.1}%", 100.0 * share)));
+        let figures =
+            [until_even, grouped(self.moved_first as usize), grouped(per_hundred as usize), stolen, same_core];
         [format!("{mode:?}")].into_iter().chain(shown).chain(figures).collect()
     }
 }
@@ -117,6 +128,7 @@ fn busy(app: &App) -> Vec<Duration> {
 struct Counts {
     migrated: u64,
     swept: u64,
+    stolen: u64,
     same_core: u64,
 }
 
@@ -127,6 +139,7 @@ impl Counts {
         Self {
             migrated: diagnostics.migrated_rows,
             swept: workers().map(|worker| worker.swept_rows).sum(),
+            stolen: workers().map(|worker| worker.stolen_rows).sum(),
             same_core: workers().map(|worker| worker.same_core_rows).sum(),
         }
     }

@@ -139,7 +139,7 @@ impl<'a, Data> Race<'a, Data> {
     }
 
     /// Runs all rounds, or as many as the pace's budget allows; an error names the contender whose result was wrong.
-    pub fn run(mut self, rounds: u32) -> Result<Vec<Standing>, String> {
+    pub fn run(&mut self, rounds: u32) -> Result<Vec<Standing>, String> {
         let began = Instant::now();
         let timed = self.calls_per_turn()?;
         for round in 0..rounds as usize {
@@ -154,6 +154,11 @@ impl<'a, Data> Race<'a, Data> {
             }
         }
         Ok(self.standings())
+    }
+
+    /// What the contenders share.
+    pub fn data(&mut self) -> &mut Data {
+        &mut self.data
     }
 
     fn calls_per_turn(&mut self) -> Result<u32, String> {
