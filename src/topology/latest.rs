@@ -10,7 +10,7 @@ use log::info;
 
 use super::{Core, CoreId, Topology};
 
-/// How old a reading may be. One takes 20 to 50 us of the thread that asks, which is nothing once a second.
+/// How old a reading may be. One takes the thread that asks about 20 us, which is nothing once a second.
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// What may change, as the system tells it to the calling thread.
