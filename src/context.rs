@@ -10,6 +10,7 @@ use bevy::prelude::Resource;
 use crossbeam_utils::CachePadded;
 
 use crate::{
+    auto::CallSites,
     placement::Placement,
     pool::{AffinityPool, SweptRows},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
@@ -28,6 +29,8 @@ pub(crate) struct Context {
     /// By worker; the pool's.
     pub(crate) affinity: Arc<[CachePadded<SweptRows>]>,
     pub(crate) recorder: Arc<Recorder>,
+    /// The places that start parallel calls in mode `Auto`, of all contexts of the world.
+    pub(crate) sites: Arc<CallSites>,
 }
 
 impl Context {
@@ -36,6 +39,7 @@ impl Context {
         topology: Arc<Topology>,
         systems: Arc<SystemTimings>,
         recorder: Arc<Recorder>,
+        sites: Arc<CallSites>,
     ) -> Self {
         let pool = AffinityPool::recorded(settings, topology, recorder.clone());
         Self {
@@ -44,6 +48,7 @@ impl Context {
             placement: CachePadded::new(Mutex::new(CachePadded::new(Placement::new(pool.workers())))),
             affinity: pool.swept.clone(),
             recorder,
+            sites,
             pool,
         }
     }
@@ -73,7 +78,7 @@ pub(crate) struct WorldContext(Mutex<Arc<Context>>);
 
 impl WorldContext {
     pub(crate) fn new(settings: &AffinitySettings, topology: Arc<Topology>) -> Self {
-        Self(Mutex::new(Arc::new(Context::new(settings, topology, Arc::default(), Arc::default()))))
+        Self(Mutex::new(Arc::new(Context::new(settings, topology, Arc::default(), Arc::default(), Arc::default()))))
     }
 
     /// The context for `settings`; the old one lives on until the calls that use it are over.
@@ -92,8 +97,8 @@ impl WorldContext {
             || topology.is_some_and(|topology| context.pool.is_outdated(settings, topology))
         {
             let topology = topology.unwrap_or(context.pool.topology()).clone();
-            let (systems, recorder) = (context.systems.clone(), context.recorder.clone());
-            *context = Arc::new(Context::new(settings, topology, systems, recorder));
+            let (systems, recorder, sites) = (context.systems.clone(), context.recorder.clone(), context.sites.clone());
+            *context = Arc::new(Context::new(settings, topology, systems, recorder, sites));
         }
         context.clone()
     }

@@ -26,6 +26,7 @@
 //! finished, and safe code cannot cause a data race.
 #![deny(unsafe_code)]
 
+mod auto;
 #[cfg(doctest)]
 mod compile_fail;
 mod context;
@@ -50,7 +51,8 @@ mod transforms;
 mod tree;
 
 pub use diagnostics::{
-    AffinityDiagnostics, AffinityTimeline, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
+    AffinityDiagnostics, AffinityTimeline, CallSiteDiagnostics, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics,
+    WorkerShares, paths,
 };
 #[cfg(feature = "overlay")]
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};

@@ -110,8 +110,12 @@ impl Default for AffinitySettings {
 #[reflect(Resource, Default)]
 #[non_exhaustive]
 pub enum SchedulerMode {
-    /// On the pinned gang: each worker sweeps the same rows every time. Sweeps that cost less than a round stay on the leader.
+    /// Whichever of the others is fastest, measured at each place that starts parallel calls: on the leader alone, in lock step, or by fork/join. Others
+    /// are tried seldom: that takes less than a hundredth of the time. [`AffinityDiagnostics`](crate::AffinityDiagnostics) tells what was chosen and why.
     #[default]
+    Auto,
+    /// On the pinned gang: each worker sweeps the same rows every time, and chunks of another only if that one is late. Sweeps that cost less than a
+    /// round stay on the leader.
     LockStep,
     /// On the same workers, by fork/join: rows go to whoever has nothing to do, in ever smaller halves. For rows of very uneven cost. Small
     /// sweeps stay on the leader here too.
@@ -124,7 +128,7 @@ pub enum SchedulerMode {
 
 impl SchedulerMode {
     /// Every mode: to let a user choose.
-    pub const ALL: &[Self] = &[Self::LockStep, Self::Heartbeat, Self::Bevy, Self::Serial];
+    pub const ALL: &[Self] = &[Self::Auto, Self::LockStep, Self::Heartbeat, Self::Bevy, Self::Serial];
 }
 
 #[cfg(test)]

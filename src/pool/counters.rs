@@ -36,6 +36,7 @@ pub(crate) struct WorkerCounters {
 pub(crate) struct SweptRows {
     all: AtomicU64,
     same_core: AtomicU64,
+    stolen: AtomicU64,
 }
 
 impl SweptRows {
@@ -43,6 +44,17 @@ impl SweptRows {
     pub(crate) fn add(&self, all: u64, same_core: u64) {
         add(&self.all, all);
         add(&self.same_core, same_core);
+    }
+
+    /// Rows of another worker's share: swept elsewhere the last time and, most likely, the next.
+    pub(crate) fn add_stolen(&self, rows: u64) {
+        add(&self.all, rows);
+        add(&self.stolen, rows);
+    }
+
+    /// Rows that other workers owned.
+    pub(crate) fn stolen(&self) -> u64 {
+        self.stolen.load(Ordering::Relaxed)
     }
 
     /// All rows and those swept on the same core as last time.

@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     io,
+    ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -15,6 +16,7 @@ use log::warn;
 
 use super::{
     WorkerIndex,
+    contention::{Attendance, Record},
     round::{Board, Seat, work},
 };
 use crate::{
@@ -30,11 +32,28 @@ use crate::{
 const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 8 << 20 };
 
 /// Where each live worker thread sits.
-pub(super) type SharedSeat = Arc<CachePadded<Seat>>;
+pub(super) type SharedSeat = Arc<GangSeat>;
+
+/// A seat, and what the leader keeps in mind of who sits there.
+#[derive(Default)]
+pub(super) struct GangSeat {
+    seat: CachePadded<Seat>,
+    pub(super) record: CachePadded<Record>,
+}
+
+impl Deref for GangSeat {
+    type Target = Seat;
+
+    #[inline]
+    fn deref(&self) -> &Seat {
+        &self.seat
+    }
+}
 
 /// The worker threads of this process.
 pub(super) struct Gang {
     pub(super) board: Arc<CachePadded<Board>>,
+    pub(super) attendance: Attendance,
     members: Mutex<Vec<Member>>,
 }
 
@@ -104,7 +123,11 @@ impl Gang {
         static GANG: Mutex<Weak<Gang>> = Mutex::new(Weak::new());
         let mut gang = ignore_poison(GANG.lock());
         gang.upgrade().unwrap_or_else(|| {
-            let started = Arc::new(Self { board: Arc::new(CachePadded::new(Board::new())), members: Mutex::default() });
+            let started = Arc::new(Self {
+                board: Arc::new(CachePadded::new(Board::new())),
+                attendance: Attendance::default(),
+                members: Mutex::default(),
+            });
             *gang = Arc::downgrade(&started);
             started
         })
@@ -127,7 +150,7 @@ impl Gang {
     }
 
     fn start_member(&self, index: WorkerIndex, pinning: Pinning, topology: Arc<Topology>) -> io::Result<Member> {
-        let seat = SharedSeat::new(CachePadded::new(Seat::new()));
+        let seat = SharedSeat::default();
         let (board, own_seat) = (self.board.clone(), seat.clone());
         // Read here, so that no round is missed between this line and the thread's first look.
         let seen = board.epoch();
@@ -171,15 +194,15 @@ pub(super) fn keep_pinned(post: Post, topology: &Topology) {
     }
 }
 
-/// Moves the leader off the core of one of the `workers` workers that are pinned to one each.
+/// Moves the leader off the core of one of the workers that take part in rounds, which are pinned to one each.
 ///
 /// It comes to be there when it wakes up while the workers sleep. A woken worker then waits for its core and the leader runs its rows, for
 /// tens of milliseconds if another process is on the core that the two leave free: the system sees two busy cores.
 #[cold]
-pub(super) fn leave_workers_cores(workers: usize, topology: &Topology) {
+pub(super) fn leave_workers_cores(topology: &Topology, is_present: impl Fn(usize) -> bool) {
     let cores = &topology.cores;
-    let theirs = cores.get(1..workers).unwrap_or(&[]);
-    if current_core().is_some_and(|here| theirs.iter().any(|core| core.id == here)) {
+    let mut theirs = cores.iter().enumerate().skip(1).filter(|(worker, _)| is_present(*worker));
+    if current_core().is_some_and(|here| theirs.any(|(_, core)| core.id == here)) {
         // Refused where the application keeps this thread to other cores: then it has its reasons.
         let _ = move_current_thread_to(cores[0].id);
     }

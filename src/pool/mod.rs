@@ -1,7 +1,9 @@
 //! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file has the protocol.
 
 mod batch;
+mod claims;
 mod clock;
+mod contention;
 mod counters;
 mod epoch;
 mod gang;
@@ -21,6 +23,7 @@ pub use counters::WorkerTimes;
 pub use heartbeat::Scope;
 pub use per_worker::PerWorker;
 
+pub(crate) use claims::{ClaimBoard, MAX_CHUNKS, Tag};
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
 
@@ -38,9 +41,10 @@ use crate::{
     record::{Recorder, SpanKind},
     settings::{AffinitySettings, Pinning, WorkerCount},
     sync::{Mutex, lock},
-    topology::{CoreId, Topology, current_core},
+    topology::{CoreId, Topology, current_core, move_current_thread_to},
 };
 use batch::Exchange;
+use contention::is_core_taken;
 use counters::WorkerCounters;
 use gang::{Gang, LeaderGuard, Post, SharedSeat, identity, keep_pinned, leave_workers_cores};
 use heartbeat::{Desk, Session, on_the_spot};
@@ -99,6 +103,8 @@ pub struct AffinityPool {
     desks: Arc<[CachePadded<Desk>]>,
     /// By worker.
     pub(crate) swept: Arc<[CachePadded<SweptRows>]>,
+    /// Whether workers whose core is taken are left out.
+    watchful: bool,
     recorder: Arc<Recorder>,
     heartbeat: Duration,
     spin: Duration,
@@ -130,9 +136,11 @@ impl AffinityPool {
             counters: (0..workers).map(|_| CachePadded::default()).collect(),
             desks: (0..workers).map(|_| CachePadded::new(Desk::new())).collect(),
             swept: (0..workers).map(|_| CachePadded::default()).collect(),
+            // Workers that share cores wait for each other: that is what was asked for.
+            watchful: workers <= cores,
             recorder,
             heartbeat: settings.heartbeat,
-            spin: spin_of(settings, workers, cores),
+            spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
             post: Post::new(settings.pinning, &topology),
             topology,
         }
@@ -145,19 +153,29 @@ impl AffinityPool {
 
     /// Whether a pool with the same `settings`, made for `topology`, would be any different.
     pub(crate) fn is_outdated(&self, settings: &AffinitySettings, topology: &Topology) -> bool {
-        let cores = topology.parallelism();
-        let wanted = wanted_workers(settings, cores);
-        // Where threads could not be started there are fewer than wanted: that is no reason to try again in every frame.
-        let had = wanted_workers(settings, self.topology.parallelism());
+        let (cores, had) = (topology.parallelism(), self.topology.parallelism());
+        let is_crowded_on = |cores| self.workers() > cores;
+        // What was wanted, not the workers: where threads could not be started, every frame would try again.
         topology.version != self.topology.version
-            || wanted != had
-            || spin_of(settings, self.workers(), cores) != self.spin
+            || wanted_workers(settings, cores) != wanted_workers(settings, had)
+            || is_crowded_on(cores) != is_crowded_on(had)
     }
 
     /// How many workers take part in a round, the leader (who calls [`run`](Self::run)) included.
     #[inline]
     pub fn workers(&self) -> usize {
         self.seats.len() + 1
+    }
+
+    /// How many workers take part in rounds now: the others' cores are taken by other processes.
+    #[inline]
+    pub(crate) fn present(&self) -> usize {
+        self.workers() - self.seats.iter().filter(|seat| seat.record.is_out()).count()
+    }
+
+    /// How many rounds each worker was left out of so far, by worker index, because its core was busy with something else.
+    pub fn rounds_left_out(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(0).chain(self.seats.iter().map(|seat| seat.record.rounds_out()))
     }
 
     /// One lock-step round: calls `f` exactly once for each worker index and returns when all calls have. The caller is worker 0. The
@@ -276,6 +294,7 @@ impl AffinityPool {
             return self.run_inline(kind, &f);
         };
         let recorded = self.recorded_as(kind);
+        self.gang.attendance.prepare(&self.seats);
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &***seat);
@@ -303,13 +322,17 @@ impl AffinityPool {
         let ended = now();
         match me.index {
             WorkerIndex::LEADER => {
+                if own && self.watchful && is_core_taken(ended) {
+                    self.take_a_workers_core(ended);
+                }
                 self.counters[0].record_led(began..ended, idle, own);
                 if let (Some(kind), false) = (recorded, own) {
                     self.record_taken_over(kind, index, began..ended);
                 }
             }
             WorkerIndex(worker) => {
-                let stint = Stint { began, ended, idle, ..recorded.map_or_else(Stint::default, |_| self.look(me)) };
+                let looked = recorded.map_or_else(Stint::default, |_| self.look(me));
+                let stint = Stint { began, ended, idle, core_taken: is_core_taken(ended), ..looked };
                 self.seats[worker - 1].stint.set(stint);
             }
         }
@@ -323,17 +346,41 @@ impl AffinityPool {
         let round = led.start..stints.clone().flatten().fold(led.end, |end, stint| end.max(stint.ended));
         leader.record_led_wait(round.end);
         let mut complete = true;
-        for (counters, stint) in self.counters[1..].iter().zip(stints) {
-            match stint {
-                Some(stint) => counters.record_stint(stint, round.clone()),
-                None => complete = false,
+        for (seat, (counters, stint)) in self.seats.iter().zip(self.counters[1..].iter().zip(stints)) {
+            let is_away = match stint {
+                Some(stint) => {
+                    counters.record_stint(stint, round.clone());
+                    seat.record.present();
+                    stint.core_taken
+                }
+                None if seat.record.is_out() => false,
+                None => {
+                    complete = false;
+                    seat.record.missing(round.end - round.start)
+                }
+            };
+            if is_away && self.watchful {
+                self.gang.attendance.leave_out(&seat.record, round.end);
             }
         }
         if let Some(kind) = recorded {
             self.record_spans(kind, round, &self.seats);
         }
         if !complete && self.post.pinning == Pinning::Core {
-            leave_workers_cores(self.workers(), &self.topology);
+            let is_present = |worker: usize| self.seats.get(worker - 1).is_some_and(|seat| !seat.record.is_out());
+            leave_workers_cores(&self.topology, is_present);
+        }
+    }
+
+    /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader.
+    #[cold]
+    fn take_a_workers_core(&self, now: u64) {
+        let present = self.seats.iter().enumerate().filter(|(_, seat)| !seat.record.is_out());
+        let Some((last, seat)) = present.last() else { return };
+        self.gang.attendance.leave_out(&seat.record, now);
+        if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
+            // Refused where the application keeps this thread to other cores.
+            let _ = move_current_thread_to(core.id);
         }
     }
 
@@ -376,6 +423,21 @@ impl AffinityPool {
     /// How long the leader's own part of the last round took, in nanoseconds, without the time it had nothing to do.
     pub(crate) fn last_led(&self) -> u64 {
         self.counters[WorkerIndex::LEADER.0].last_own()
+    }
+
+    /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index.
+    pub(crate) fn last_busy(&self, worker: usize) -> Option<u64> {
+        match worker.checked_sub(1) {
+            None => Some(self.last_led()),
+            Some(seat) => {
+                self.seats[seat].stint.get().map(|stint| (stint.ended - stint.began).saturating_sub(stint.idle))
+            }
+        }
+    }
+
+    /// For how long all workers together were busy in the last round; `None` if not each ran its own index.
+    pub(crate) fn last_busy_of_all(&self) -> Option<u64> {
+        (0..self.workers()).map(|worker| self.last_busy(worker)).sum()
     }
 
     /// What each worker did in this pool's rounds so far, by worker index.
@@ -433,8 +495,4 @@ fn warn_of_count(count: WorkerCount, cores: usize) {
         }
         _ => {}
     }
-}
-
-fn spin_of(settings: &AffinitySettings, workers: usize, cores: usize) -> Duration {
-    if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin }
 }
