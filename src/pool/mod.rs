@@ -375,8 +375,8 @@ impl AffinityPool {
     /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader.
     #[cold]
     fn take_a_workers_core(&self, now: u64) {
-        let present = self.seats.iter().enumerate().filter(|(_, seat)| !seat.record.is_out());
-        let Some((last, seat)) = present.last() else { return };
+        let mut present = self.seats.iter().enumerate().filter(|(_, seat)| !seat.record.is_out());
+        let Some((last, seat)) = present.next_back() else { return };
         self.gang.attendance.leave_out(&seat.record, now);
         if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
             // Refused where the application keeps this thread to other cores.
