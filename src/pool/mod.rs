@@ -350,7 +350,7 @@ impl AffinityPool {
             let is_away = match stint {
                 Some(stint) => {
                     counters.record_stint(stint, round.clone());
-                    seat.record.present();
+                    seat.record.present(stint.core_taken, round.end);
                     stint.core_taken
                 }
                 None if seat.record.is_out() => false,
@@ -360,7 +360,7 @@ impl AffinityPool {
                 }
             };
             if is_away && self.watchful {
-                self.gang.attendance.leave_out(&seat.record, round.end);
+                self.gang.attendance.leave_out_late(&seat.record, round.end);
             }
         }
         if let Some(kind) = recorded {
@@ -375,8 +375,10 @@ impl AffinityPool {
     /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader.
     #[cold]
     fn take_a_workers_core(&self, now: u64) {
-        let mut present = self.seats.iter().enumerate().filter(|(_, seat)| !seat.record.is_out());
-        let Some((last, seat)) = present.next_back() else { return };
+        self.gang.attendance.note_leader(now);
+        let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
+        let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
+        let Some((last, seat)) = better_off.next_back() else { return };
         self.gang.attendance.leave_out(&seat.record, now);
         if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
             // Refused where the application keeps this thread to other cores.
