@@ -39,7 +39,7 @@ pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
         "stolen later",
         "on the same core later",
     ];
-    let header = ["max / mean busy".to_owned()].into_iter().chain(shown).chain(heads.map(String::from));
+    let header = ["max / mean busy (-: not shared)".to_owned()].into_iter().chain(shown).chain(heads.map(String::from));
     let mut lines: Vec<Vec<String>> = vec![header.collect()];
     let on_gang = |mode: &&SchedulerMode| !matches!(mode, SchedulerMode::Bevy | SchedulerMode::Serial);
     for &mode in SchedulerMode::ALL.iter().filter(on_gang) {
@@ -57,8 +57,8 @@ pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
 
 /// What was seen of one mode.
 struct Seen {
-    /// By frame: how long the busiest worker was busy over the mean.
-    imbalances: Vec<f64>,
+    /// By frame: how long the busiest worker was busy over the mean. `None` where nothing was shared: that is not even, but serial.
+    imbalances: Vec<Option<f64>>,
     moved_first: u64,
     moved_later: u64,
     /// Shares of all rows swept later.
@@ -88,15 +88,15 @@ impl Seen {
 
     /// Frames before those that are even, to the end. `None` if the last ones are not.
     fn until_even(&self) -> Option<usize> {
-        let is_even = |frames: &[f64]| median(frames.to_vec()) <= EVEN;
+        // Without any shared frame the median is no number, which is not even.
+        let is_even = |frames: &[Option<f64>]| median(frames.iter().copied().flatten().collect()) <= EVEN;
         let uneven = self.imbalances.windows(WINDOW).rposition(|frames| !is_even(frames));
         let frames = uneven.map_or(0, |last| last + 1);
         (frames + WINDOW <= self.imbalances.len()).then_some(frames)
     }
 
     fn line(&self, mode: SchedulerMode) -> Vec<String> {
-        let shown =
-            SHOWN.map(|frame| self.imbalances.get(frame - 1).map_or_else(String::new, |value| format!("{value:.2}")));
+        let shown = SHOWN.map(|frame| self.imbalances[frame - 1].map_or("-".into(), |value| format!("{value:.2}")));
         let until_even = self.until_even().map_or(format!("not in {FIRST_FRAMES}"), |frames| frames.to_string());
         let per_hundred = self.moved_later * 100 / LATER_FRAMES as u64;
         let [stolen, same_core] = [self.stolen, self.same_core]
@@ -111,13 +111,14 @@ fn sweep(mut rows: AffineQuery<&'static mut Row>) {
     rows.par_iter_mut().for_each(|mut row| row.visit());
 }
 
-/// How long the busiest worker was busy in the next frame over how long they were on average; 1 if none was.
-fn imbalance_of_frame(app: &mut App) -> f64 {
+/// How long the busiest worker was busy in the next frame over how long they were on average; `None` if nothing was shared.
+fn imbalance_of_frame(app: &mut App) -> Option<f64> {
     let before = busy(app);
     app.update();
-    let spent: Vec<f64> = busy(app).iter().zip(before).map(|(after, before)| (*after - before).as_secs_f64()).collect();
+    let spent: Vec<f64> =
+        busy(app).iter().zip(before).map(|(after, before)| after.saturating_sub(before).as_secs_f64()).collect();
     let mean = spent.iter().sum::<f64>() / spent.len() as f64;
-    if mean > 0.0 { spent.into_iter().fold(0.0, f64::max) / mean } else { 1.0 }
+    (mean > 0.0).then(|| spent.into_iter().fold(0.0, f64::max) / mean)
 }
 
 fn busy(app: &App) -> Vec<Duration> {
