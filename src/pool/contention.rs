@@ -102,19 +102,12 @@ pub(super) struct Record {
     taken: AtomicU64,
     /// Nanoseconds of rounds that it missed, one after another.
     missed: AtomicU64,
-    /// Rounds that it was left out of.
-    rounds: AtomicU64,
 }
 
 impl Record {
     #[inline]
     pub(super) fn is_out(&self) -> bool {
         self.until.load(Ordering::Relaxed) > 0
-    }
-
-    /// Rounds that the worker was left out of so far.
-    pub(super) fn rounds_out(&self) -> u64 {
-        self.rounds.load(Ordering::Relaxed)
     }
 
     /// Notes that the worker took part in a round, and whether it found its core to be taken.
@@ -154,9 +147,7 @@ impl Attendance {
         for seat in seats.iter().filter(|seat| seat.record.is_out()) {
             let record = &seat.record;
             let out = record.until.load(Ordering::Relaxed) > now;
-            if out {
-                add(&record.rounds, 1);
-            } else {
+            if !out {
                 record.until.store(0, Ordering::Relaxed);
                 record.back.store(now, Ordering::Relaxed);
                 self.out.fetch_sub(1, Ordering::Relaxed);
@@ -290,7 +281,7 @@ mod tests {
             now += MS;
         }
         assert_eq!(penalties[..3], [20 * MS, 40 * MS, 80 * MS]);
-        assert_eq!((penalties[9], record.rounds_out()), (LONGEST_PENALTY, 10));
+        assert_eq!(penalties[9], LONGEST_PENALTY);
         attendance.leave_out(record, now + PROBATION * LONGEST_PENALTY);
         assert_eq!(record.penalty.load(Ordering::Relaxed), FIRST_PENALTY);
     }

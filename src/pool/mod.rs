@@ -175,7 +175,7 @@ impl AffinityPool {
 
     /// How many rounds each worker was left out of so far, by worker index, because its core was busy with something else.
     pub fn rounds_left_out(&self) -> impl Iterator<Item = u64> + '_ {
-        std::iter::once(0).chain(self.seats.iter().map(|seat| seat.record.rounds_out()))
+        self.counters.iter().map(|counters| counters.left_out())
     }
 
     /// One lock-step round: calls `f` exactly once for each worker index and returns when all calls have. The caller is worker 0. The
@@ -353,7 +353,10 @@ impl AffinityPool {
                     seat.record.present(stint.core_taken, round.end);
                     stint.core_taken
                 }
-                None if seat.record.is_out() => false,
+                None if seat.record.is_out() => {
+                    counters.record_left_out();
+                    false
+                }
                 None => {
                     complete = false;
                     seat.record.missing(round.end - round.start)

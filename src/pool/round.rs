@@ -84,8 +84,9 @@ pub(crate) struct Stint {
     pub(crate) idle: u64,
     /// The core it ran on, plus one; 0 if it did not look.
     pub(crate) core: u64,
-    /// The rows that it has swept so far; 0 if it did not look.
+    /// The rows that it has swept so far, and how many of them were others'; 0 if it did not look.
     pub(crate) rows: u64,
+    pub(crate) stolen: u64,
     /// Whether it found its core to be taken by others.
     pub(crate) core_taken: bool,
 }
@@ -97,13 +98,14 @@ pub(crate) struct LastStint {
     idle: AtomicU64,
     core: AtomicU64,
     rows: AtomicU64,
+    stolen: AtomicU64,
     core_taken: AtomicBool,
 }
 
 impl LastStint {
     fn new() -> Self {
-        let [began, ended, idle, core, rows] = [0; 5].map(AtomicU64::new);
-        Self { began, ended, idle, core, rows, core_taken: AtomicBool::new(false) }
+        let [began, ended, idle, core, rows, stolen] = [0; 6].map(AtomicU64::new);
+        Self { began, ended, idle, core, rows, stolen, core_taken: AtomicBool::new(false) }
     }
 
     pub(super) fn set(&self, stint: Stint) {
@@ -112,6 +114,7 @@ impl LastStint {
         self.idle.store(stint.idle, Ordering::Relaxed);
         self.core.store(stint.core, Ordering::Relaxed);
         self.rows.store(stint.rows, Ordering::Relaxed);
+        self.stolen.store(stint.stolen, Ordering::Relaxed);
         self.core_taken.store(stint.core_taken, Ordering::Relaxed);
     }
 
@@ -121,9 +124,10 @@ impl LastStint {
 
     pub(super) fn get(&self) -> Option<Stint> {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        let [began, ended, idle, core, rows] = [&self.began, &self.ended, &self.idle, &self.core, &self.rows].map(read);
+        let [began, ended, idle] = [&self.began, &self.ended, &self.idle].map(read);
+        let [core, rows, stolen] = [&self.core, &self.rows, &self.stolen].map(read);
         let core_taken = self.core_taken.load(Ordering::Relaxed);
-        (ended > 0).then_some(Stint { began, ended, idle, core, rows, core_taken })
+        (ended > 0).then_some(Stint { began, ended, idle, core, rows, stolen, core_taken })
     }
 }
 
