@@ -11,7 +11,7 @@ pub(crate) use runs::Runs;
 
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Storage {
+pub enum Storage {
     Table(u32),
     Archetype(u32),
 }
