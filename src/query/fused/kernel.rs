@@ -123,8 +123,8 @@ impl<P: KernelParam> KernelParam for Option<P> {
 /// A function (or closure) that can be fused: its first parameter is a [`Row`], all others are [`KernelParam`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel",
-    note = "a kernel is a function of a `Row` and of parameters that are only read: `fn drive(Row((mut position, velocity)): Row<(&mut Position, \
-            &Velocity)>, time: &Time)`"
+    note = "the first parameter of a kernel is a `Row`, the others are only read: `&T` of a resource `T` (not `Res<T>`), `Query` over read-only data, and \
+            `Option` of these: `fn drive(Row((mut position, velocity)): Row<(&mut Position, &Velocity)>, time: &Time)`"
 )]
 pub trait Kernel<Marker>: Send + Sync + 'static {
     /// What it is given of a row. Of the row's entity alone: [`fused`](super::fused()) goes on with the next kernel before the other rows have been visited.
