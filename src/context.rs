@@ -10,13 +10,15 @@ use bevy::prelude::Resource;
 use crossbeam_utils::CachePadded;
 
 use crate::{
+    auto::CallSites,
     placement::Placement,
     pool::{AffinityPool, SweptRows},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
+    topology::Topology,
 };
 
-/// All that the tagged systems of one world share, for as long as the settings stay as they are.
+/// All that the tagged systems of one world share, for as long as the settings and the cores stay as they are.
 pub(crate) struct Context {
     settings: AffinitySettings,
     pub(crate) pool: AffinityPool,
@@ -27,17 +29,26 @@ pub(crate) struct Context {
     /// By worker; the pool's.
     pub(crate) affinity: Arc<[CachePadded<SweptRows>]>,
     pub(crate) recorder: Arc<Recorder>,
+    /// The places that start parallel calls in mode `Auto`, of all contexts of the world.
+    pub(crate) sites: Arc<CallSites>,
 }
 
 impl Context {
-    fn new(settings: &AffinitySettings, systems: Arc<SystemTimings>, recorder: Arc<Recorder>) -> Self {
-        let pool = AffinityPool::recorded(settings, recorder.clone());
+    fn new(
+        settings: &AffinitySettings,
+        topology: Arc<Topology>,
+        systems: Arc<SystemTimings>,
+        recorder: Arc<Recorder>,
+        sites: Arc<CallSites>,
+    ) -> Self {
+        let pool = AffinityPool::recorded(settings, topology, recorder.clone());
         Self {
             settings: settings.clone(),
             systems,
             placement: CachePadded::new(Mutex::new(CachePadded::new(Placement::new(pool.workers())))),
             affinity: pool.swept.clone(),
             recorder,
+            sites,
             pool,
         }
     }
@@ -61,20 +72,33 @@ impl Context {
     }
 }
 
-/// The context of one world, made anew whenever the settings differ from those it was made with.
+/// The context of one world, made anew whenever the settings or the cores differ from those it was made with.
 #[derive(Resource)]
 pub(crate) struct WorldContext(Mutex<Arc<Context>>);
 
 impl WorldContext {
-    pub(crate) fn new(settings: &AffinitySettings) -> Self {
-        Self(Mutex::new(Arc::new(Context::new(settings, Arc::default(), Arc::default()))))
+    pub(crate) fn new(settings: &AffinitySettings, topology: Arc<Topology>) -> Self {
+        Self(Mutex::new(Arc::new(Context::new(settings, topology, Arc::default(), Arc::default(), Arc::default()))))
     }
 
     /// The context for `settings`; the old one lives on until the calls that use it are over.
     pub(crate) fn for_settings(&self, settings: &AffinitySettings) -> Arc<Context> {
+        self.follow(settings, None)
+    }
+
+    /// The context for `settings` on the cores of `topology`.
+    pub(crate) fn for_cores(&self, settings: &AffinitySettings, topology: &Arc<Topology>) -> Arc<Context> {
+        self.follow(settings, Some(topology))
+    }
+
+    fn follow(&self, settings: &AffinitySettings, topology: Option<&Arc<Topology>>) -> Arc<Context> {
         let mut context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if context.settings != *settings {
-            *context = Arc::new(Context::new(settings, context.systems.clone(), context.recorder.clone()));
+        if context.settings != *settings
+            || topology.is_some_and(|topology| context.pool.is_outdated(settings, topology))
+        {
+            let topology = topology.unwrap_or(context.pool.topology()).clone();
+            let (systems, recorder, sites) = (context.systems.clone(), context.recorder.clone(), context.sites.clone());
+            *context = Arc::new(Context::new(settings, topology, systems, recorder, sites));
         }
         context.clone()
     }
@@ -152,3 +176,6 @@ impl Drop for SystemScope {
         ENTERED.set(self.before.take());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,7 @@
 //! finished, and safe code cannot cause a data race.
 #![deny(unsafe_code)]
 
+mod auto;
 #[cfg(doctest)]
 mod compile_fail;
 mod context;
@@ -43,13 +44,15 @@ mod record;
 mod schedule;
 mod settings;
 mod sync;
+mod task_pools;
 pub mod topology;
 mod transforms;
 #[expect(unsafe_code, reason = "the contract with the ECS: nodes are visited by who claims them")]
 mod tree;
 
 pub use diagnostics::{
-    AffinityDiagnostics, AffinityTimeline, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
+    AffinityDiagnostics, AffinityTimeline, CallSiteDiagnostics, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics,
+    WorkerShares, paths,
 };
 #[cfg(feature = "overlay")]
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
@@ -61,7 +64,7 @@ pub use query::{
 };
 pub use record::{FrameSpan, Span, SpanKind};
 pub use schedule::{AffineSystems, IntoAffine};
-pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
+pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};
 pub use transforms::AffineTransformPlugin;
 pub use tree::{AffineTree, TreeFold, TreeReport};
 
@@ -70,7 +73,8 @@ pub mod prelude {
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffineTransformPlugin, AffineTree, AffinityDiagnostics,
         AffinityParallelPlugin, AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox,
-        PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, TreeReport, Worker, WorkerCount, fused,
+        PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport, Worker, WorkerCount,
+        fused,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

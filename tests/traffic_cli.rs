@@ -73,7 +73,7 @@ fn small_map(folder: &Path, length: &str) -> PathBuf {
 fn wrong_options_are_refused() {
     refused("--headless --cars 0", &["--cars", "'0'"]);
     refused("--headless --workers 0", &["--workers", "'0'"]);
-    refused("--headless --mode auto", &["--mode", "'auto'", "lock-step"]);
+    refused("--headless --mode fast", &["--mode", "'fast'", "auto", "lock-step"]);
     refused("--headless --city 1", &["city", "1"]);
 }
 
@@ -107,12 +107,13 @@ fn json_is_one_object_for_each_mode() {
     let lines = text(&output.stdout);
     let objects: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect();
     let modes: Vec<_> = objects.iter().map(|object| object["mode"].as_str().unwrap_or_default()).collect();
-    assert_eq!(modes, ["serial", "bevy-default", "bevy", "lock-step", "heartbeat"]);
+    assert_eq!(modes, ["serial", "bevy-default", "bevy", "lock-step", "heartbeat", "auto"]);
     for object in &objects {
         check_figures(object);
         assert_eq!(object["state_hash"], objects[0]["state_hash"]);
     }
-    for (object, workers) in [(&objects[0], 1), (&objects[2], 2), (&objects[3], 2), (&objects[4], 2)] {
+    for (object, workers) in [(&objects[0], 1), (&objects[2], 2), (&objects[3], 2), (&objects[4], 2), (&objects[5], 2)]
+    {
         assert_eq!(object["workers"], workers, "{object}");
     }
 }
@@ -140,7 +141,7 @@ fn a_number_of_workers_changes_nothing_but_the_time() {
         let output = run(&format!("--headless --city 8 --cars 200 --steps 60 --workers {workers} --json"));
         assert!(output.status.success(), "{}", text(&output.stderr));
         let object: Value = serde_json::from_slice(&output.stdout).expect("one object");
-        assert_eq!((&object["mode"], &object["workers"]), (&"lock-step".into(), &workers.into()));
+        assert_eq!((&object["mode"], &object["workers"]), (&"auto".into(), &workers.into()));
         hashes.push(object["state_hash"].clone());
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         assert_eq!(text(&output.stderr).starts_with("warning: "), workers > cores, "{}", text(&output.stderr));
@@ -153,8 +154,8 @@ fn the_table_compares_all_modes() {
     let output = run("--headless --city 8 --cars 200 --steps 60 --mode all");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let table = text(&output.stdout);
-    for word in ["serial", "bevy-default", "bevy", "lock-step", "heartbeat", "speed-up", "steps/s", "64 intersections"]
-    {
+    let modes = ["serial", "bevy-default", "bevy", "lock-step", "heartbeat", "auto"];
+    for word in modes.into_iter().chain(["speed-up", "steps/s", "64 intersections"]) {
         assert!(table.contains(word), "{word:?} is not in\n{table}");
     }
 }
@@ -164,7 +165,7 @@ fn help_tells_the_modes_and_what_is_built_in() {
     let output = run("--help");
     assert!(output.status.success());
     let help = text(&output.stdout);
-    for word in ["--headless", "--map", "lock-step", "heartbeat", "bevy-default", "Isle of Man"] {
+    for word in ["--headless", "--map", "auto", "lock-step", "heartbeat", "bevy-default", "Isle of Man"] {
         assert!(help.contains(word), "{word:?} is not in\n{help}");
     }
 }

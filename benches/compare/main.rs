@@ -9,18 +9,18 @@
 
 mod fused;
 mod joins;
-mod machine;
 mod ours;
 mod ping_pong;
-mod race;
 mod report;
 mod rivals;
 mod round;
 mod runs;
 mod same_core;
 mod setup;
+#[allow(dead_code, reason = "each bench needs a part of it")]
+#[path = "../shared/mod.rs"]
+mod shared;
 mod spin_pool;
-mod statistics;
 mod sweep;
 mod transforms;
 mod tree;
@@ -30,6 +30,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::setup::{Arguments, Group, Setup};
+use crate::shared::{bevys_pool, race, statistics};
 
 fn main() -> ExitCode {
     let setup = Setup::new(Arguments::parse());
@@ -43,8 +44,8 @@ fn main() -> ExitCode {
 }
 
 fn run(setup: &Setup) -> Result<(), String> {
-    rivals::start_bevy_pool(setup.workers);
-    println!("{}", machine::describe(setup));
+    bevys_pool::start(setup.workers);
+    println!("{}", setup.describe());
     if setup.runs(Group::Round) {
         round::run(setup)?;
     }

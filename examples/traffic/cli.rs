@@ -40,7 +40,7 @@ pub struct Options {
     pub warmup: u32,
 
     /// What runs the model
-    #[arg(long, value_enum, default_value_t = Mode::LockStep)]
+    #[arg(long, value_enum, default_value_t = Mode::Auto)]
     pub mode: Mode,
 
     /// Threads that share the work, the main thread included [default: one for each core]
@@ -86,6 +86,8 @@ Examples:
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
+    /// Whichever of lock-step, heartbeat and serial is fastest, measured for each system
+    Auto,
     /// On the plugin's pinned gang: each worker sweeps the same rows in every step
     LockStep,
     /// On the same gang by fork/join: rows go to the worker that has nothing to do
@@ -110,7 +112,7 @@ impl Mode {
     /// The modes that this one stands for, in the order of the table; none if it is a single mode.
     pub fn members(self) -> &'static [Self] {
         match self {
-            Self::All => &[Self::Serial, Self::BevyDefault, Self::Bevy, Self::LockStep, Self::Heartbeat],
+            Self::All => &[Self::Serial, Self::BevyDefault, Self::Bevy, Self::LockStep, Self::Heartbeat, Self::Auto],
             Self::PlainAndGang => &[Self::Plain, Self::LockStep],
             _ => &[],
         }
@@ -203,9 +205,8 @@ mod tests {
 
     #[test]
     fn an_unknown_mode_is_told_the_known_ones() {
-        assert!(
-            read("traffic --mode fast").unwrap_err().contains("lock-step, heartbeat, bevy, bevy-default, serial, all]")
-        );
+        let known = "auto, lock-step, heartbeat, bevy, bevy-default, serial, all]";
+        assert!(read("traffic --mode fast").unwrap_err().contains(known));
     }
 
     #[test]
@@ -213,5 +214,6 @@ mod tests {
         <Options as clap::CommandFactory>::command().debug_assert();
         let options = read("traffic --headless --city 9 --mode serial --mode all --json").unwrap();
         assert_eq!((options.city, options.mode, options.json), (Some(9), Mode::All, true));
+        assert_eq!(read("traffic --headless").unwrap().mode, Mode::Auto);
     }
 }

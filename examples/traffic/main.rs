@@ -142,7 +142,9 @@ fn network(options: &Options) -> Result<Network, map::MapError> {
 fn simulation(options: &Options, city: &Arc<City>) -> Box<dyn Simulation> {
     let city = Arc::clone(city);
     let workers = options.workers.map(usize::from);
-    let gang = |workers| AffinitySettings { workers, ..AffinitySettings::default() };
+    // Nothing is drawn beside the simulation.
+    let spare_cores = SpareCores::Exactly(0);
+    let gang = |workers| AffinitySettings { workers, spare_cores, ..AffinitySettings::default() };
     match options.mode {
         Mode::Plain => Box::new(Plain::new(city)),
         Mode::Bevy => {
@@ -152,11 +154,22 @@ fn simulation(options: &Options, city: &Arc<City>) -> Box<dyn Simulation> {
         Mode::BevyDefault => Box::new(CityApp::on_compute_threads(city, None)),
         Mode::Serial => Box::new(CityApp::on_gang(city, SchedulerMode::Serial, gang(WorkerCount::Exactly(1)))),
         // Comparisons run no city themselves.
-        Mode::LockStep | Mode::Heartbeat | Mode::All | Mode::PlainAndGang => {
+        mode @ (Mode::Auto | Mode::LockStep | Mode::Heartbeat | Mode::All | Mode::PlainAndGang) => {
             let workers = workers.map_or(WorkerCount::Auto, WorkerCount::Exactly);
-            let mode = if options.mode == Mode::Heartbeat { SchedulerMode::Heartbeat } else { SchedulerMode::LockStep };
-            Box::new(CityApp::on_gang(city, mode, gang(workers)))
+            Box::new(CityApp::on_gang(city, scheduler(mode), gang(workers)))
         }
+    }
+}
+
+/// The plugin's mode for one of the command line; its default for those that it has no part in.
+fn scheduler(mode: Mode) -> SchedulerMode {
+    match mode {
+        Mode::Auto => SchedulerMode::Auto,
+        Mode::LockStep => SchedulerMode::LockStep,
+        Mode::Heartbeat => SchedulerMode::Heartbeat,
+        Mode::Bevy | Mode::BevyDefault => SchedulerMode::Bevy,
+        Mode::Serial => SchedulerMode::Serial,
+        Mode::All | Mode::Plain | Mode::PlainAndGang => SchedulerMode::default(),
     }
 }
 

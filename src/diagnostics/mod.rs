@@ -3,6 +3,7 @@
 mod frame;
 mod modes;
 mod shares;
+mod sites;
 mod store;
 mod systems;
 mod timeline;
@@ -11,6 +12,7 @@ mod trace_file;
 
 pub use modes::ModeDiagnostics;
 pub use shares::WorkerShares;
+pub use sites::CallSiteDiagnostics;
 pub use store::paths;
 pub use systems::SystemDiagnostics;
 pub use timeline::AffinityTimeline;
@@ -28,6 +30,7 @@ use crate::{
 };
 use modes::observe_mode;
 use shares::Window;
+use sites::pull_sites;
 use store::Mirror;
 
 /// Where the time of tagged systems goes, brought up to date at the end of each frame. Frames, modes and systems count from the app's start,
@@ -57,8 +60,12 @@ pub struct AffinityDiagnostics {
     pub systems: Vec<SystemDiagnostics>,
     /// Every mode that frames have run in, in the order of their first frame. Kept when the mode changes, for before and after.
     pub modes: Vec<ModeDiagnostics>,
-    /// Rows that changed owner because tables grew, shrank or were cut anew.
+    /// The places that started parallel calls in mode [`Auto`](SchedulerMode::Auto), in the order of their first calls; refreshed some times a second.
+    pub call_sites: Vec<CallSiteDiagnostics>,
+    /// Rows that changed owner because tables grew, shrank or were cut anew, or because some rows were found to cost more than others.
     pub migrated_rows: u64,
+    /// How often rows changed owner because some were found to cost more than others.
+    pub migrations: u64,
     history: Ring<FrameSpan>,
     window: Window,
     /// When the frame began, when the one before began, and what all tagged systems had taken then, in nanoseconds; and their calls.
@@ -78,7 +85,9 @@ impl Default for AffinityDiagnostics {
             workers: Vec::new(),
             systems: Vec::new(),
             modes: Vec::new(),
+            call_sites: Vec::new(),
             migrated_rows: 0,
+            migrations: 0,
             history: Ring::new(HISTORY_FRAMES),
             window: Window::default(),
             began: 0,
@@ -106,10 +115,14 @@ pub struct WorkerDiagnostics {
     pub rounds: u64,
     /// Indices run for workers that did not start in time.
     pub taken_over: u64,
+    /// Rounds it was left out of because its core was busy with another process.
+    pub rounds_left_out: u64,
     /// Rows swept.
     pub swept_rows: u64,
     /// Rows swept by the worker that swept them last time, on the same core as then.
     pub same_core_rows: u64,
+    /// Rows swept for other workers, which were late with them.
+    pub stolen_rows: u64,
     /// Jobs taken from other workers in fork/join.
     pub jobs_taken: u64,
     /// Joins published for other workers in fork/join.
@@ -152,27 +165,35 @@ impl AffinityDiagnostics {
     }
 
     fn pull(&mut self, context: &Context) {
-        self.migrated_rows = context.placement().migrated();
+        let placement = context.placement();
+        (self.migrated_rows, self.migrations) = (placement.migrated(), placement.migrations());
+        drop(placement);
         self.workers.resize_with(context.pool.workers(), WorkerDiagnostics::default);
         let counted = context.pool.worker_times().zip(&*context.affinity);
         for ((index, worker), (times, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
-            worker.pull(index, times, rows);
+            worker.pull(index, times, rows, context.pool.topology());
+        }
+        for (worker, rounds) in self.workers.iter_mut().zip(context.pool.rounds_left_out()) {
+            worker.rounds_left_out = rounds;
         }
         let jobs = context.pool.jobs_taken().zip(context.pool.joins_published());
         for (worker, (taken, published)) in self.workers.iter_mut().zip(jobs) {
             (worker.jobs_taken, worker.joins_published) = (taken, published);
         }
-        self.window.observe(now(), &mut self.workers);
+        if self.window.observe(now(), &mut self.workers) {
+            pull_sites(&mut self.call_sites, &context.sites);
+        }
         self.pull_systems(&context.systems.all());
     }
 }
 
 impl WorkerDiagnostics {
-    fn pull(&mut self, index: usize, times: WorkerTimes, rows: &SweptRows) {
+    fn pull(&mut self, index: usize, times: WorkerTimes, rows: &SweptRows, topology: &Topology) {
         self.index = index;
-        self.core = Topology::get().cores.get(index).map(|core| core.id).filter(|_| index > 0);
+        self.core = topology.cores.get(index).map(|core| core.id).filter(|_| index > 0);
         WorkerTimes { busy: self.busy, wait: self.wait, rounds: self.rounds, taken_over: self.taken_over } = times;
         (self.swept_rows, self.same_core_rows) = rows.read();
+        self.stolen_rows = rows.stolen();
     }
 }
 
@@ -197,6 +218,7 @@ fn end_frame(
     mut mirror: Mirror,
 ) {
     let context = world_context.current();
+    context.placement().end_frame();
     diagnostics.frames += 1;
     diagnostics.pull(&context);
     let frame = diagnostics.end_frame(context.systems.take_extent(), *mode);

@@ -35,18 +35,19 @@ const MARKS: usize = 9;
 const STEP: u64 = 125_000_000;
 
 impl Window {
-    /// Brings the shares of `workers` up to date, if it is time to.
-    pub(super) fn observe(&mut self, now: u64, workers: &mut [WorkerDiagnostics]) {
+    /// Brings the shares of `workers` up to date, if it is time to; returns whether it was.
+    pub(super) fn observe(&mut self, now: u64, workers: &mut [WorkerDiagnostics]) -> bool {
         if self.marks.back().is_some_and(|last| !last.precedes(workers)) {
             self.marks.clear();
         }
         if self.marks.back().is_some_and(|last| now - last.at < STEP) {
-            return;
+            return false;
         }
         if let Some(first) = self.marks.front() {
             first.shares_until(now, workers);
         }
         self.mark(now, workers);
+        true
     }
 
     fn mark(&mut self, now: u64, workers: &[WorkerDiagnostics]) {

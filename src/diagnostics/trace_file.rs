@@ -87,10 +87,22 @@ enum Phase {
 enum Args {
     Name { name: String },
     Order { sort_index: usize },
-    Span { rows: u64, core: Option<usize>, share_of: usize, idle_us: f64, jobs_taken: u64, joins_published: u64 },
+    Span(SpanArgs),
     Frame { mode: String, delta_us: f64, tagged_us: f64, calls: u64 },
     Imbalance { percent: f64 },
     None {},
+}
+
+/// What is shown of a span.
+#[derive(Serialize)]
+struct SpanArgs {
+    rows: u64,
+    stolen_rows: u64,
+    core: Option<usize>,
+    share_of: usize,
+    idle_us: f64,
+    jobs_taken: u64,
+    joins_published: u64,
 }
 
 impl<'a> Trace<'a> {
@@ -111,7 +123,8 @@ impl<'a> Trace<'a> {
         let role = if worker == 0 { "leader".to_owned() } else { format!("worker {worker}") };
         let ran_on = self.spans_in().filter(|span| span.worker == worker).find_map(|span| span.core);
         let core = ran_on.or_else(|| self.diagnostics.workers.get(worker)?.core);
-        match core.and_then(|core| Topology::get().find(core)) {
+        let topology = Topology::get();
+        match core.and_then(|core| topology.find(core)) {
             Some(core) => format!("{role}, core {}, cache domain {}", core.id, core.cache_domain),
             None => role,
         }
@@ -156,14 +169,15 @@ impl<'a> Trace<'a> {
     }
 
     fn span(&self, span: &Span) -> Event<'a> {
-        let args = Args::Span {
+        let args = Args::Span(SpanArgs {
             rows: span.rows,
+            stolen_rows: span.stolen_rows,
             core: span.core.map(|core| core.index()),
             share_of: span.share_of,
             idle_us: microseconds(span.idle),
             jobs_taken: span.jobs_taken,
             joins_published: span.joins_published,
-        };
+        });
         let kind = match span.kind {
             SpanKind::System => "system",
             SpanKind::Sweep => "sweep",

@@ -21,7 +21,7 @@ pub(super) const WAIT: Color32 = Color32::from_rgb(0x6E, 0x6E, 0x78);
 pub(super) const BUSY: Color32 = Color32::from_rgb(0x4F, 0xB4, 0x8C);
 /// Neither working nor waiting.
 pub(super) const IDLE: Color32 = Color32::from_rgb(0x36, 0x38, 0x40);
-/// What one worker did of another's share: drawn over the colour of the system.
+/// What one worker did of another's share, taken over or stolen: drawn over the colour of the system.
 pub(super) const HELP: Color32 = Color32::WHITE;
 /// Over the budget, and the budget's line itself.
 pub(super) const BUDGET: Color32 = Color32::from_rgb(0xFF, 0x6B, 0x5E);

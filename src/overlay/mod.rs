@@ -1,6 +1,7 @@
-//! The egui panel: modes, settings, the timeline of every core, frames, shares and systems. Reads the diagnostics and nothing else.
+//! The egui panel: modes, settings, the timeline of every core, frames, shares, systems, and what mode `Auto` chose. Reads the diagnostics and nothing else.
 
 mod ab;
+mod choices;
 mod colours;
 mod controls;
 mod history;

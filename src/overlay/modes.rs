@@ -20,7 +20,7 @@ pub(super) struct Modes {
 
 impl Default for Modes {
     fn default() -> Self {
-        Self { pair: [SchedulerMode::Serial, SchedulerMode::LockStep], comparison: None, verdict: None }
+        Self { pair: [SchedulerMode::Serial, SchedulerMode::Auto], comparison: None, verdict: None }
     }
 }
 

@@ -11,6 +11,7 @@ use bevy_egui::egui::{Align, CollapsingHeader, Layout, Ui};
 use super::{
     OverlaySettings,
     ab::Next,
+    choices,
     controls::Controls,
     history,
     modes::Modes,
@@ -163,6 +164,7 @@ impl OverlayState {
         section("Timeline").show(ui, |ui| self.show_timeline(ui, world));
         section("Frames").show(ui, |ui| self.show_frames(ui, world));
         section("Workers, last second").show(ui, |ui| shares::show(ui, &self.snapshot));
+        section("Choices of Auto").show(ui, |ui| choices::show(ui, &self.snapshot));
         section("Systems").show(ui, |ui| self.table.show(ui, &self.snapshot));
     }
 

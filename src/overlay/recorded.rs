@@ -50,6 +50,8 @@ pub(super) struct Bar {
     pub(super) system: Option<usize>,
     pub(super) core: Option<CoreId>,
     pub(super) rows: u64,
+    /// How many of them were of other workers' shares; swept last.
+    pub(super) stolen_rows: u64,
     /// The late worker whose share it was.
     pub(super) taken_from: Option<usize>,
     /// Time without a job, somewhere in it.
@@ -94,12 +96,21 @@ impl Bar {
             system: None,
             core,
             rows: 0,
+            stolen_rows: 0,
             taken_from: None,
             idle: 0.0,
             promotions: 0,
             joins: 0,
             helpers: 0,
         }
+    }
+
+    /// When its worker began with rows of others, if it did: at once with a share that it took over, with stolen rows when its own were done. That moment is
+    /// estimated: as if all rows took the same time.
+    pub(super) fn help_begins(&self) -> Option<f64> {
+        let stolen = self.stolen_rows as f64 / self.rows.max(1) as f64;
+        let part = if self.taken_from.is_some() { 1.0 } else { stolen };
+        (part > 0.0).then(|| self.end - (self.end - self.begin) * part)
     }
 
     /// What it is about. `systems` are those of the snapshot.
@@ -194,6 +205,7 @@ impl Recorded {
         let kind = if span.kind == SpanKind::System { BarKind::System } else { BarKind::Work };
         bars.push(Bar {
             rows: span.rows,
+            stolen_rows: span.stolen_rows,
             taken_from: span.is_taken_over().then_some(span.share_of),
             idle: span.idle as f64,
             promotions: span.jobs_taken,
@@ -245,14 +257,15 @@ impl Lane {
     fn set_name(&mut self, worker: usize, core: Option<CoreId>) {
         self.name.clear();
         self.place.clear();
-        let core = core.and_then(|core| Topology::get().find(core));
+        let topology = Topology::get();
+        let core = core.and_then(|core| topology.find(core));
         // Writing to a string does not fail.
         let _ = match worker {
             0 => write!(self.name, "worker 0, leader"),
             _ => write!(self.name, "worker {worker}"),
         };
         match core {
-            Some(core) => describe_core(core, &mut self.place),
+            Some(core) => describe_core(core, &topology, &mut self.place),
             None if worker == 0 => self.place.push_str("main thread, not pinned"),
             None => self.place.push_str("not pinned"),
         }
@@ -275,9 +288,9 @@ impl Lane {
 }
 
 /// `core 3, SMT of 1, cache 0`
-fn describe_core(core: &Core, to: &mut String) {
+fn describe_core(core: &Core, topology: &Topology, to: &mut String) {
     let _ = write!(to, "core {}", core.id);
-    let siblings = Topology::get().cores.iter().filter(|other| other.physical == core.physical && other.id != core.id);
+    let siblings = topology.cores.iter().filter(|other| other.physical == core.physical && other.id != core.id);
     for sibling in siblings {
         let _ = write!(to, ", SMT of {}", sibling.id);
     }

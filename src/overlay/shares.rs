@@ -1,6 +1,6 @@
 //! How the workers spend their time: shares of the last second as stacked bars, and what these say about the placement.
 
-use bevy_egui::egui::{Align2, Color32, FontId, Mesh, Rect, Sense, Shape, Ui, pos2, vec2};
+use bevy_egui::egui::{Align, Align2, Color32, FontId, Layout, Mesh, Rect, Sense, Shape, Ui, pos2, vec2};
 
 use super::{
     colours,
@@ -10,7 +10,10 @@ use super::{
 const HEIGHT: f32 = 12.0;
 const NAME_WIDTH: f32 = 128.0;
 /// Room for `33% busy, 33% wait, 34% idle`.
-const NUMBERS_WIDTH: f32 = 190.0;
+const NUMBERS_WIDTH: f32 = 180.0;
+/// Room for `stolen 1.23 M` and for `left out 12.3 k`.
+const STOLEN_WIDTH: f32 = 82.0;
+const LEFT_OUT_WIDTH: f32 = 90.0;
 
 pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     for worker in &snapshot.workers {
@@ -30,6 +33,8 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
             fact("same core", format!("{:.1}%", share * 100.0), "rows swept on the core that swept them last time");
         }
         fact("migrated rows", snapshot.migrated_rows.to_string(), "rows that changed owner since the settings changed");
+        let meaning = "how often rows changed owner because some were found to cost more than others";
+        fact("migrations", snapshot.migrations.to_string(), meaning);
     });
 }
 
@@ -44,12 +49,40 @@ fn show_worker(ui: &mut Ui, worker: &WorkerRow) {
             FontId::proportional(12.0),
             colours::LABEL,
         );
-        let (bar, _) =
-            ui.allocate_exact_size(vec2((width - NAME_WIDTH - NUMBERS_WIDTH).max(60.0), HEIGHT), Sense::hover());
+        let numbers = NUMBERS_WIDTH + STOLEN_WIDTH + LEFT_OUT_WIDTH;
+        let (bar, _) = ui.allocate_exact_size(vec2((width - NAME_WIDTH - numbers).max(60.0), HEIGHT), Sense::hover());
         paint_stack(ui, bar, &[(worker.busy, colours::BUSY), (worker.wait, colours::WAIT)]);
         let [busy, wait, idle] = [worker.busy, worker.wait, worker.idle].map(|share| share * 100.0);
-        ui.weak(format!("{busy:.0}% busy, {wait:.0}% wait, {idle:.0}% idle"));
+        let mut text = |width: f32, text: String, meaning: &str| {
+            let size = vec2(width - ui.spacing().item_spacing.x, HEIGHT);
+            let label = |ui: &mut Ui| ui.weak(text).on_hover_text(meaning);
+            ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
+                ui.set_min_width(size.x);
+                label(ui)
+            });
+        };
+        text(NUMBERS_WIDTH, format!("{busy:.0}% busy, {wait:.0}% wait, {idle:.0}% idle"), "of the last second");
+        let meaning = "rows swept for other workers, which were late with them, since the settings changed";
+        text(STOLEN_WIDTH, format!("stolen {}", Count(worker.stolen_rows)), meaning);
+        let meaning = "rounds without this worker, because its core was busy with another process";
+        text(LEFT_OUT_WIDTH, format!("left out {}", Count(worker.rounds_left_out)), meaning);
     });
+}
+
+/// Writes a count with the unit that suits it, to three digits: `999`, `12.3 k`, `1.23 M`.
+struct Count(u64);
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (value, unit) = match self.0 {
+            0..1_000 => return write!(f, "{}", self.0),
+            1_000..999_500 => (self.0 as f64 / 1e3, "k"),
+            999_500..999_500_000 => (self.0 as f64 / 1e6, "M"),
+            _ => (self.0 as f64 / 1e9, "G"),
+        };
+        let digits = if value >= 99.95 { 0 } else { 1 + usize::from(value < 9.995) };
+        write!(f, "{value:.digits$} {unit}")
+    }
 }
 
 /// Draws shares one after another; what is left of the whole is idle.
@@ -63,4 +96,16 @@ fn paint_stack(ui: &Ui, area: Rect, shares: &[(f64, Color32)]) {
         left = right;
     }
     ui.painter().add(Shape::mesh(mesh));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Count;
+
+    #[test]
+    fn counts_have_three_digits_and_a_unit() {
+        let shown =
+            [7, 999, 1_000, 12_345, 999_499, 999_500, 1_234_567, 2_000_000_000].map(|count| Count(count).to_string());
+        assert_eq!(shown, ["7", "999", "1.00 k", "12.3 k", "999 k", "1.00 M", "1.23 M", "2.00 G"]);
+    }
 }

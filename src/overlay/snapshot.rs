@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    diagnostics::{AffinityDiagnostics, SystemDiagnostics, WorkerDiagnostics},
+    diagnostics::{AffinityDiagnostics, CallSiteDiagnostics, SystemDiagnostics, WorkerDiagnostics},
     record::FrameSpan,
     settings::SchedulerMode,
 };
@@ -16,7 +16,10 @@ pub(super) struct Snapshot {
     pub(super) imbalance: Option<f64>,
     pub(super) same_core: Option<f64>,
     pub(super) migrated_rows: u64,
+    pub(super) migrations: u64,
     pub(super) systems: Vec<SystemRow>,
+    /// What mode `Auto` chose where, in the order of the first calls.
+    pub(super) call_sites: Vec<CallSiteDiagnostics>,
     /// The oldest first.
     pub(super) frames: Vec<FrameRow>,
 }
@@ -32,13 +35,15 @@ pub(super) struct ModeRow {
     pub(super) frames: u64,
 }
 
-/// Shares of the last second, 0 to 1.
+/// Shares of the last second, 0 to 1; the rest since the settings changed.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerRow {
     pub(super) index: usize,
     pub(super) busy: f64,
     pub(super) wait: f64,
     pub(super) idle: f64,
+    pub(super) stolen_rows: u64,
+    pub(super) rounds_left_out: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -68,6 +73,8 @@ impl Snapshot {
         self.imbalance = diagnostics.imbalance();
         self.same_core = diagnostics.same_core_share();
         self.migrated_rows = diagnostics.migrated_rows;
+        self.migrations = diagnostics.migrations;
+        self.call_sites.clone_from(&diagnostics.call_sites);
         self.modes.clear();
         self.modes.extend(SchedulerMode::ALL.iter().filter_map(|&mode| mode_row(diagnostics, mode)));
         self.workers.clear();
@@ -95,7 +102,14 @@ fn mode_row(diagnostics: &AffinityDiagnostics, mode: SchedulerMode) -> Option<Mo
 
 fn worker_row(worker: &WorkerDiagnostics) -> WorkerRow {
     let recent = worker.recent;
-    WorkerRow { index: worker.index, busy: recent.busy, wait: recent.wait, idle: recent.idle }
+    WorkerRow {
+        index: worker.index,
+        busy: recent.busy,
+        wait: recent.wait,
+        idle: recent.idle,
+        stolen_rows: worker.stolen_rows,
+        rounds_left_out: worker.rounds_left_out,
+    }
 }
 
 fn frame_row(frame: &FrameSpan, next: &FrameSpan) -> FrameRow {

@@ -9,7 +9,8 @@ use bevy_egui::egui::{
 
 use super::*;
 use crate::{
-    AffineQuery, AffinityParallelPlugin, AffinitySettings, AffinityTimeline, IntoAffine, SchedulerMode, WorkerCount,
+    AffineQuery, AffinityDiagnostics, AffinityParallelPlugin, AffinitySettings, AffinityTimeline, IntoAffine,
+    SchedulerMode, WorkerCount,
 };
 
 #[derive(Component)]
@@ -163,7 +164,7 @@ fn named(node: &egui::accesskit::Node) -> Option<(String, Rect)> {
 fn each_mode_has_a_button_and_its_numbers_stay() {
     let mut screen = Screen::new();
     let others = SchedulerMode::ALL.iter().filter(|&&mode| mode != SchedulerMode::default());
-    for &mode in others.chain([&SchedulerMode::LockStep]) {
+    for &mode in others.chain([&SchedulerMode::Auto]) {
         screen.click(&format!("{mode:?}"));
         assert_eq!(*screen.resource::<SchedulerMode>(), mode);
         (0..3).for_each(|_| screen.frame([]));
@@ -202,6 +203,29 @@ fn who_stops_a_comparison_gets_the_mode_back() {
     screen.click("stop");
     assert_eq!(*screen.resource::<SchedulerMode>(), SchedulerMode::Bevy);
     assert!(screen.shows("A/B"));
+}
+
+#[test]
+fn choices_of_auto_are_explained() {
+    let screen = Screen::new();
+    let site = screen.resource::<AffinityDiagnostics>().call_sites[0];
+    let row = screen.place(&format!("tests.rs:{}", site.location.line())).center().y;
+    let on_the_row =
+        |name: &str| screen.places.iter().any(|place| place.0.trim() == name && (place.1.center().y - row).abs() < 4.0);
+    assert!(
+        on_the_row("work") && on_the_row("20000") && on_the_row(&format!("{:?}", site.choice)),
+        "{:?}",
+        screen.places
+    );
+}
+
+#[test]
+fn without_auto_there_is_nothing_to_explain() {
+    let mut screen = Screen::new();
+    assert!(!screen.shows(choices::NONE));
+    screen.app.world_mut().resource_mut::<AffinityDiagnostics>().call_sites.clear();
+    screen.frame([]);
+    assert!(screen.shows(choices::NONE));
 }
 
 #[test]

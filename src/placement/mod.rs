@@ -2,12 +2,15 @@
 //! the rows it reads in the next. Pure and safe: it knows numbers of rows, not the rows.
 
 mod footprints;
+mod learner;
 mod runs;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use footprints::Footprints;
 pub(crate) use runs::Runs;
+
+use crate::pool::ClaimBoard;
 
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +37,13 @@ pub(crate) struct Placement {
     /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest are.
     loads: Vec<u64>,
     migrated: u64,
+    migrations: u64,
+    /// Storages whose cost was observed in this frame.
+    observed: Vec<Storage>,
     /// For sweeps that do not go by owner.
     pub(crate) footprints: Footprints,
+    /// For sweeps in which workers that are done help others.
+    pub(crate) claims: ClaimBoard,
 }
 
 impl Placement {
@@ -46,13 +54,47 @@ impl Placement {
             archetypes: Vec::new(),
             loads: vec![0; workers],
             migrated: 0,
+            migrations: 0,
+            observed: Vec::new(),
             footprints: Footprints::default(),
+            claims: ClaimBoard::new(workers),
         }
     }
 
     /// Rows that changed owner so far.
     pub(crate) fn migrated(&self) -> u64 {
         self.migrated
+    }
+
+    /// How often rows changed owner because some were found to cost more than others.
+    pub(crate) fn migrations(&self) -> u64 {
+        self.migrations
+    }
+
+    /// Learns from a round over `storages`, in which each worker was busy for so many nanoseconds.
+    pub(crate) fn observe(&mut self, storages: impl Iterator<Item = Storage> + Clone, busy: impl Fn(usize) -> u64) {
+        for worker in 0..self.workers {
+            let (given, taken) = self.claims.thefts(worker);
+            let cost = (busy(worker) + given).saturating_sub(taken);
+            let rows = |storage| self.get(storage).map_or(0, |runs| runs.range_of(worker).len() as u64);
+            let all: u64 = storages.clone().map(rows).sum();
+            for storage in storages.clone() {
+                let Some(runs) = self.slot(storage) else { continue };
+                let share = cost * runs.range_of(worker).len() as u64 / all.max(1);
+                if runs.observe(worker, share) {
+                    self.observed.push(storage);
+                }
+            }
+        }
+    }
+
+    /// To be called between frames: moves cuts where the frames so far showed that it pays.
+    pub(crate) fn end_frame(&mut self) {
+        while let Some(storage) = self.observed.pop() {
+            let moved = self.slot(storage).as_mut().map_or(0, Runs::end_frame);
+            self.migrated += u64::from(moved);
+            self.migrations += u64::from(moved > 0);
+        }
     }
 
     /// Brings the runs of `storage` up to date with its number of rows. No run is shorter than `grain` rows, unless the storage is, or a

@@ -2,7 +2,12 @@
 
 use std::{ops::Range, sync::atomic::AtomicU32};
 
-use super::footprints::has_stayed;
+use crossbeam_utils::CachePadded;
+
+use super::{
+    footprints::has_stayed,
+    learner::{Learner, Profile, Verdict},
+};
 use crate::topology::CoreId;
 
 /// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for components of any size, so that no two
@@ -28,13 +33,25 @@ pub(crate) struct Runs {
     cuts: Vec<u32>,
     /// For each run the core that swept it last, plus one; 0 before the first sweep.
     swept_on: Vec<AtomicU32>,
+    /// What the runs cost, where there are several. Apart: the leader writes it in each round, and workers read what stands around it.
+    learner: Option<Box<CachePadded<Learner>>>,
+    /// While cuts are being learned, where the time goes.
+    profile: Option<Box<Profile>>,
+    /// How many rows there were when cuts were last learned; 0 if they never were, and rows count alike.
+    learned_at: u32,
 }
 
 impl Runs {
     /// `rows` rows in `parts` even runs, the first of which belongs to `first_owner`.
     pub(super) fn even(rows: u32, parts: usize, first_owner: usize) -> Self {
-        let mut runs =
-            Self { first_owner, cuts: vec![0; parts + 1], swept_on: (0..parts).map(|_| AtomicU32::new(0)).collect() };
+        let mut runs = Self {
+            first_owner,
+            cuts: vec![0; parts + 1],
+            swept_on: (0..parts).map(|_| AtomicU32::new(0)).collect(),
+            learner: (parts > 1).then(|| Box::new(CachePadded::new(Learner::new(parts)))),
+            profile: None,
+            learned_at: 0,
+        };
         let alignment = runs.alignment_for(rows);
         for (part, cut) in runs.cuts.iter_mut().enumerate() {
             let exact = (u64::from(rows) * part as u64 / parts as u64) as u32;
@@ -73,16 +90,75 @@ impl Runs {
     }
 
     /// Takes over a new number of rows and returns how many rows changed owner. Growth goes to the last run until the balance
-    /// is off; then each cut moves just as far as it must.
+    /// is off; then each cut moves just as far as it must, or in proportion if cuts were learned.
     pub(super) fn resize(&mut self, rows: u32) -> u32 {
         let before = self.cuts.clone();
         let parts = self.parts();
         self.cuts[parts] = rows;
         self.cuts.iter_mut().for_each(|cut| *cut = (*cut).min(rows));
         let fair = rows.div_ceil(parts as u32);
-        if self.longest() > fair + fair / TOLERATED_EXCESS + self.alignment_for(rows) {
+        if self.learned_at > 0 {
+            self.keep_proportions(rows);
+        } else if self.longest() > fair + fair / TOLERATED_EXCESS + self.alignment_for(rows) {
             self.shorten(fair + fair / REMAINING_EXCESS);
         }
+        moved_rows(&before, &self.cuts)
+    }
+
+    /// Stretches cuts that were learned when there were fewer or more rows, if that is far from now.
+    fn keep_proportions(&mut self, rows: u32) {
+        let (learned_at, parts) = (self.learned_at, self.parts());
+        if rows.abs_diff(learned_at) > learned_at / TOLERATED_EXCESS {
+            let alignment = self.alignment_for(rows);
+            for cut in &mut self.cuts[1..parts] {
+                let exact = u64::from(*cut) * u64::from(rows) / u64::from(learned_at);
+                *cut = (exact.min(rows.into()) as u32).next_multiple_of(alignment).min(rows);
+            }
+            self.learned_at = rows.max(1);
+        }
+    }
+
+    /// Adds what the run of `worker` took in a round; true for the first of a frame.
+    pub(super) fn observe(&mut self, worker: usize, nanoseconds: u64) -> bool {
+        let part = worker.wrapping_sub(self.first_owner);
+        let inside = part < self.parts();
+        inside && self.learner.as_mut().is_some_and(|learner| learner.add(part, nanoseconds))
+    }
+
+    /// Where the time goes in these rows, while somebody wants to know.
+    #[inline]
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_deref()
+    }
+
+    /// Moves cuts towards what was learned in the frame that ends; returns how many rows changed owner.
+    pub(super) fn end_frame(&mut self) -> u32 {
+        let Some(learner) = &mut self.learner else { return 0 };
+        match (learner.end_frame(self.profile.is_some()), &mut self.profile) {
+            (Verdict::Begin, profile) => *profile = Some(Box::new(Profile::new(self.cuts[self.cuts.len() - 1]))),
+            (Verdict::Move, Some(profile)) => {
+                if let Some(better) = profile.better_cuts(&self.cuts) {
+                    profile.fade();
+                    return self.take_over(&better);
+                }
+                if learner.give_up() {
+                    self.profile = None;
+                }
+            }
+            (Verdict::End, profile) => *profile = None,
+            _ => {}
+        }
+        0
+    }
+
+    fn take_over(&mut self, cuts: &[u32]) -> u32 {
+        let (before, rows) = (self.cuts.clone(), self.rows());
+        let alignment = self.alignment_for(rows);
+        let inner = 1..self.parts();
+        for (cut, &better) in self.cuts[inner.clone()].iter_mut().zip(&cuts[inner]) {
+            *cut = better.next_multiple_of(alignment).min(rows);
+        }
+        self.learned_at = rows.max(1);
         moved_rows(&before, &self.cuts)
     }
 

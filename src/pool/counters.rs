@@ -19,6 +19,8 @@ pub(crate) struct WorkerCounters {
     wait: AtomicU64,
     rounds: AtomicU64,
     taken: AtomicU64,
+    /// Rounds that the worker was left out of.
+    left_out: AtomicU64,
     /// The leader's alone: when the last call for its own index began, how long it took, and when its last call ended.
     began: AtomicU64,
     last_own: AtomicU64,
@@ -36,6 +38,7 @@ pub(crate) struct WorkerCounters {
 pub(crate) struct SweptRows {
     all: AtomicU64,
     same_core: AtomicU64,
+    stolen: AtomicU64,
 }
 
 impl SweptRows {
@@ -43,6 +46,17 @@ impl SweptRows {
     pub(crate) fn add(&self, all: u64, same_core: u64) {
         add(&self.all, all);
         add(&self.same_core, same_core);
+    }
+
+    /// Rows of another worker's share: swept elsewhere the last time and, most likely, the next.
+    pub(crate) fn add_stolen(&self, rows: u64) {
+        add(&self.all, rows);
+        add(&self.stolen, rows);
+    }
+
+    /// Rows that other workers owned.
+    pub(crate) fn stolen(&self) -> u64 {
+        self.stolen.load(Ordering::Relaxed)
     }
 
     /// All rows and those swept on the same core as last time.
@@ -68,6 +82,7 @@ pub struct WorkerTimes {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Done {
     pub(super) rows: u64,
+    pub(super) stolen: u64,
     pub(super) jobs_taken: u64,
     pub(super) joins_published: u64,
 }
@@ -76,6 +91,7 @@ pub(super) struct Done {
 #[derive(Default)]
 pub(super) struct Marks {
     rows: AtomicU64,
+    stolen: AtomicU64,
     jobs_taken: AtomicU64,
     joins_published: AtomicU64,
 }
@@ -90,6 +106,7 @@ impl Marks {
         };
         Done {
             rows: advance(&self.rows, done.rows),
+            stolen: advance(&self.stolen, done.stolen),
             jobs_taken: advance(&self.jobs_taken, done.jobs_taken),
             joins_published: advance(&self.joins_published, done.joins_published),
         }
@@ -128,6 +145,16 @@ impl WorkerCounters {
         add(&self.busy, (stint.ended - stint.began).saturating_sub(stint.idle));
         add(&self.rounds, 1);
         add(&self.wait, stint.began.saturating_sub(round.start) + stint.idle + (round.end - stint.ended));
+    }
+
+    /// Records a round that the worker was left out of.
+    #[cold]
+    pub(super) fn record_left_out(&self) {
+        add(&self.left_out, 1);
+    }
+
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
     }
 
     /// Adds what the leader waited until the round was over.

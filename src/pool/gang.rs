@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     io,
+    ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -15,6 +16,7 @@ use log::warn;
 
 use super::{
     WorkerIndex,
+    contention::{Attendance, Record},
     round::{Board, Seat, work},
 };
 use crate::{
@@ -30,11 +32,28 @@ use crate::{
 const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 8 << 20 };
 
 /// Where each live worker thread sits.
-pub(super) type SharedSeat = Arc<CachePadded<Seat>>;
+pub(super) type SharedSeat = Arc<GangSeat>;
+
+/// A seat, and what the leader keeps in mind of who sits there.
+#[derive(Default)]
+pub(super) struct GangSeat {
+    seat: CachePadded<Seat>,
+    pub(super) record: CachePadded<Record>,
+}
+
+impl Deref for GangSeat {
+    type Target = Seat;
+
+    #[inline]
+    fn deref(&self) -> &Seat {
+        &self.seat
+    }
+}
 
 /// The worker threads of this process.
 pub(super) struct Gang {
     pub(super) board: Arc<CachePadded<Board>>,
+    pub(super) attendance: Attendance,
     members: Mutex<Vec<Member>>,
 }
 
@@ -49,7 +68,22 @@ pub(super) struct Identity {
     pub(super) index: WorkerIndex,
     /// The core it is pinned to, if it is.
     pub(super) core: Option<CoreId>,
-    pinning: Pinning,
+    /// What it was last pinned by; nothing on the leader and on new threads.
+    post: Option<Post>,
+}
+
+/// Where the workers of a pool stay: they are pinned again when it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Post {
+    pub(super) pinning: Pinning,
+    /// Of the cores: see [`Topology::version`].
+    pub(super) version: u32,
+}
+
+impl Post {
+    pub(super) fn new(pinning: Pinning, topology: &Topology) -> Self {
+        Self { pinning, version: topology.version }
+    }
 }
 
 thread_local! {
@@ -71,7 +105,7 @@ pub(super) struct LeaderGuard {
 impl LeaderGuard {
     pub(super) fn enter() -> Self {
         let before = IDENTITY.get();
-        let leader = Identity { index: WorkerIndex::LEADER, core: None, pinning: Pinning::Off };
+        let leader = Identity { index: WorkerIndex::LEADER, core: None, post: None };
         IDENTITY.set(Some(before.unwrap_or(leader)));
         Self { before }
     }
@@ -89,17 +123,21 @@ impl Gang {
         static GANG: Mutex<Weak<Gang>> = Mutex::new(Weak::new());
         let mut gang = ignore_poison(GANG.lock());
         gang.upgrade().unwrap_or_else(|| {
-            let started = Arc::new(Self { board: Arc::new(CachePadded::new(Board::new())), members: Mutex::default() });
+            let started = Arc::new(Self {
+                board: Arc::new(CachePadded::new(Board::new())),
+                attendance: Attendance::default(),
+                members: Mutex::default(),
+            });
             *gang = Arc::downgrade(&started);
             started
         })
     }
 
     /// The seats of workers 1 to `workers - 1`; fewer if threads cannot be started, with one warning.
-    pub(super) fn seats(&self, workers: usize, pinning: Pinning) -> Arc<[SharedSeat]> {
+    pub(super) fn seats(&self, workers: usize, pinning: Pinning, topology: &Arc<Topology>) -> Arc<[SharedSeat]> {
         let mut members = ignore_poison(self.members.lock());
         while members.len() + 1 < workers {
-            match self.start_member(WorkerIndex(members.len() + 1), pinning) {
+            match self.start_member(WorkerIndex(members.len() + 1), pinning, topology.clone()) {
                 Ok(member) => members.push(member),
                 Err(error) => {
                     let had = members.len() + 1;
@@ -111,15 +149,16 @@ impl Gang {
         members.iter().take(workers - 1).map(|member| member.seat.clone()).collect()
     }
 
-    fn start_member(&self, index: WorkerIndex, pinning: Pinning) -> io::Result<Member> {
-        let seat = SharedSeat::new(CachePadded::new(Seat::new()));
+    fn start_member(&self, index: WorkerIndex, pinning: Pinning, topology: Arc<Topology>) -> io::Result<Member> {
+        let seat = SharedSeat::default();
         let (board, own_seat) = (self.board.clone(), seat.clone());
         // Read here, so that no round is missed between this line and the thread's first look.
         let seen = board.epoch();
         let builder = thread::Builder::new().name(format!("affinity worker {}", index.0)).stack_size(WORKER_STACK);
         let thread = builder.spawn(move || {
-            IDENTITY.set(Some(Identity { index, core: None, pinning: Pinning::Off }));
-            keep_pinned(pinning);
+            IDENTITY.set(Some(Identity { index, core: None, post: None }));
+            keep_pinned(Post::new(pinning, &topology), &topology);
+            drop(topology);
             work(&board, &own_seat, index.0, seen);
         })?;
         Ok(Member { seat, thread })
@@ -143,26 +182,27 @@ impl Drop for Gang {
     }
 }
 
-/// Moves the calling worker thread to where `pinning` wants it, if it is not there yet. The leader is left alone.
+/// Moves the calling worker thread to where `post` wants it, on the cores of `topology`, if it is not there yet. The leader is left alone.
 #[inline]
-pub(super) fn keep_pinned(pinning: Pinning) {
+pub(super) fn keep_pinned(post: Post, topology: &Topology) {
     if let Some(identity) = IDENTITY.get()
-        && identity.pinning != pinning
+        && identity.post != Some(post)
         && identity.index != WorkerIndex::LEADER
     {
-        IDENTITY.set(Some(Identity { pinning, core: pin(identity.index, pinning), ..identity }));
+        let core = pin(identity.index, post.pinning, topology);
+        IDENTITY.set(Some(Identity { post: Some(post), core, ..identity }));
     }
 }
 
-/// Moves the leader off the core of one of the `workers` workers that are pinned to one each.
+/// Moves the leader off the core of one of the workers that take part in rounds, which are pinned to one each.
 ///
 /// It comes to be there when it wakes up while the workers sleep. A woken worker then waits for its core and the leader runs its rows, for
 /// tens of milliseconds if another process is on the core that the two leave free: the system sees two busy cores.
 #[cold]
-pub(super) fn leave_workers_cores(workers: usize) {
-    let cores = &Topology::get().cores;
-    let theirs = cores.get(1..workers).unwrap_or(&[]);
-    if current_core().is_some_and(|here| theirs.iter().any(|core| core.id == here)) {
+pub(super) fn leave_workers_cores(topology: &Topology, is_present: impl Fn(usize) -> bool) {
+    let cores = &topology.cores;
+    let mut theirs = cores.iter().enumerate().skip(1).filter(|(worker, _)| is_present(*worker));
+    if current_core().is_some_and(|here| theirs.any(|(_, core)| core.id == here)) {
         // Refused where the application keeps this thread to other cores: then it has its reasons.
         let _ = move_current_thread_to(cores[0].id);
     }
@@ -171,8 +211,7 @@ pub(super) fn leave_workers_cores(workers: usize) {
 /// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay unpinned: they would share a core
 /// with another worker while the system may know a free one.
 #[cold]
-fn pin(index: WorkerIndex, pinning: Pinning) -> Option<CoreId> {
-    let topology = Topology::get();
+fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology) -> Option<CoreId> {
     let core = topology.cores.get(index.0).map(|core| core.id);
     let pinned = match (pinning, core) {
         (Pinning::Core, Some(core)) => pin_current_thread(core).map(|()| Some(core)),

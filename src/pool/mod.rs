@@ -1,7 +1,9 @@
 //! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file has the protocol.
 
 mod batch;
+mod claims;
 mod clock;
+mod contention;
 mod counters;
 mod epoch;
 mod gang;
@@ -21,6 +23,7 @@ pub use counters::WorkerTimes;
 pub use heartbeat::Scope;
 pub use per_worker::PerWorker;
 
+pub(crate) use claims::{ClaimBoard, MAX_CHUNKS, Tag};
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
 
@@ -38,11 +41,12 @@ use crate::{
     record::{Recorder, SpanKind},
     settings::{AffinitySettings, Pinning, WorkerCount},
     sync::{Mutex, lock},
-    topology::{CoreId, Topology, current_core},
+    topology::{CoreId, Topology, current_core, move_current_thread_to},
 };
 use batch::Exchange;
+use contention::is_core_taken;
 use counters::WorkerCounters;
-use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned, leave_workers_cores};
+use gang::{Gang, LeaderGuard, Post, SharedSeat, identity, keep_pinned, leave_workers_cores};
 use heartbeat::{Desk, Session, on_the_spot};
 use round::{Stint, drop_or_abort};
 
@@ -99,10 +103,14 @@ pub struct AffinityPool {
     desks: Arc<[CachePadded<Desk>]>,
     /// By worker.
     pub(crate) swept: Arc<[CachePadded<SweptRows>]>,
+    /// Whether workers whose core is taken are left out.
+    watchful: bool,
     recorder: Arc<Recorder>,
     heartbeat: Duration,
     spin: Duration,
-    pinning: Pinning,
+    post: Post,
+    /// Of the cores that the pool was made for.
+    topology: Arc<Topology>,
 }
 
 /// How long workers stay hot that share cores with each other: any longer keeps one of them from its work.
@@ -112,15 +120,15 @@ impl AffinityPool {
     /// A pool as `settings` says. Starts the threads that are missing; if that fails there are fewer [workers](Self::workers),
     /// and one warning.
     pub fn new(settings: &AffinitySettings) -> Self {
-        Self::recorded(settings, Arc::default())
+        Self::recorded(settings, Topology::get(), Arc::default())
     }
 
-    /// A pool that leaves the spans of its rounds with `recorder`.
-    pub(crate) fn recorded(settings: &AffinitySettings, recorder: Arc<Recorder>) -> Self {
-        let cores = Topology::get().parallelism();
-        let wanted = wanted_workers(settings.workers, cores);
+    /// A pool for the cores of `topology` that leaves the spans of its rounds with `recorder`.
+    pub(crate) fn recorded(settings: &AffinitySettings, topology: Arc<Topology>, recorder: Arc<Recorder>) -> Self {
+        let cores = topology.parallelism();
+        warn_of_count(settings.workers, cores);
         let gang = Gang::shared();
-        let seats = gang.seats(wanted, settings.pinning);
+        let seats = gang.seats(wanted_workers(settings, cores), settings.pinning, &topology);
         let workers = seats.len() + 1;
         Self {
             gang,
@@ -128,17 +136,46 @@ impl AffinityPool {
             counters: (0..workers).map(|_| CachePadded::default()).collect(),
             desks: (0..workers).map(|_| CachePadded::new(Desk::new())).collect(),
             swept: (0..workers).map(|_| CachePadded::default()).collect(),
+            // Workers that share cores wait for each other: that is what was asked for.
+            watchful: settings.avoid_busy_cores && workers <= cores,
             recorder,
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
-            pinning: settings.pinning,
+            post: Post::new(settings.pinning, &topology),
+            topology,
         }
+    }
+
+    /// The cores that the pool was made for.
+    pub(crate) fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
+    /// Whether a pool with the same `settings`, made for `topology`, would be any different.
+    pub(crate) fn is_outdated(&self, settings: &AffinitySettings, topology: &Topology) -> bool {
+        let (cores, had) = (topology.parallelism(), self.topology.parallelism());
+        let is_crowded_on = |cores| self.workers() > cores;
+        // What was wanted, not the workers: where threads could not be started, every frame would try again.
+        topology.version != self.topology.version
+            || wanted_workers(settings, cores) != wanted_workers(settings, had)
+            || is_crowded_on(cores) != is_crowded_on(had)
     }
 
     /// How many workers take part in a round, the leader (who calls [`run`](Self::run)) included.
     #[inline]
     pub fn workers(&self) -> usize {
         self.seats.len() + 1
+    }
+
+    /// How many workers take part in rounds now: the others' cores are taken by other processes.
+    #[inline]
+    pub(crate) fn present(&self) -> usize {
+        self.workers() - self.seats.iter().filter(|seat| seat.record.is_out()).count()
+    }
+
+    /// How many rounds each worker was left out of so far, by worker index, because its core was busy with something else.
+    pub fn rounds_left_out(&self) -> impl Iterator<Item = u64> + '_ {
+        self.counters.iter().map(|counters| counters.left_out())
     }
 
     /// One lock-step round: calls `f` exactly once for each worker index and returns when all calls have. The caller is worker 0. The
@@ -257,6 +294,7 @@ impl AffinityPool {
             return self.run_inline(kind, &f);
         };
         let recorded = self.recorded_as(kind);
+        self.gang.attendance.prepare(&self.seats);
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &***seat);
@@ -273,7 +311,7 @@ impl AffinityPool {
 
     /// Calls `f` for one index and notes when, on the account of the thread that ran it.
     fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, recorded: Option<SpanKind>) {
-        keep_pinned(self.pinning);
+        keep_pinned(self.post, &self.topology);
         let Some(me) = identity() else {
             f(Worker { index, core: None });
             return;
@@ -284,13 +322,17 @@ impl AffinityPool {
         let ended = now();
         match me.index {
             WorkerIndex::LEADER => {
+                if own && self.watchful && is_core_taken(ended) {
+                    self.take_a_workers_core(ended);
+                }
                 self.counters[0].record_led(began..ended, idle, own);
                 if let (Some(kind), false) = (recorded, own) {
                     self.record_taken_over(kind, index, began..ended);
                 }
             }
             WorkerIndex(worker) => {
-                let stint = Stint { began, ended, idle, ..recorded.map_or_else(Stint::default, |_| self.look(me)) };
+                let looked = recorded.map_or_else(Stint::default, |_| self.look(me));
+                let stint = Stint { began, ended, idle, core_taken: is_core_taken(ended), ..looked };
                 self.seats[worker - 1].stint.set(stint);
             }
         }
@@ -304,17 +346,46 @@ impl AffinityPool {
         let round = led.start..stints.clone().flatten().fold(led.end, |end, stint| end.max(stint.ended));
         leader.record_led_wait(round.end);
         let mut complete = true;
-        for (counters, stint) in self.counters[1..].iter().zip(stints) {
-            match stint {
-                Some(stint) => counters.record_stint(stint, round.clone()),
-                None => complete = false,
+        for (seat, (counters, stint)) in self.seats.iter().zip(self.counters[1..].iter().zip(stints)) {
+            let is_away = match stint {
+                Some(stint) => {
+                    counters.record_stint(stint, round.clone());
+                    seat.record.present(stint.core_taken, round.end);
+                    stint.core_taken
+                }
+                None if seat.record.is_out() => {
+                    counters.record_left_out();
+                    false
+                }
+                None => {
+                    complete = false;
+                    seat.record.missing(round.end - round.start)
+                }
+            };
+            if is_away && self.watchful {
+                self.gang.attendance.leave_out_late(&seat.record, round.end);
             }
         }
         if let Some(kind) = recorded {
             self.record_spans(kind, round, &self.seats);
         }
-        if !complete && self.pinning == Pinning::Core {
-            leave_workers_cores(self.workers());
+        if !complete && self.post.pinning == Pinning::Core {
+            let is_present = |worker: usize| self.seats.get(worker - 1).is_some_and(|seat| !seat.record.is_out());
+            leave_workers_cores(&self.topology, is_present);
+        }
+    }
+
+    /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader.
+    #[cold]
+    fn take_a_workers_core(&self, now: u64) {
+        self.gang.attendance.note_leader(now);
+        let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
+        let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
+        let Some((last, seat)) = better_off.next_back() else { return };
+        self.gang.attendance.leave_out(&seat.record, now);
+        if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
+            // Refused where the application keeps this thread to other cores.
+            let _ = move_current_thread_to(core.id);
         }
     }
 
@@ -359,6 +430,21 @@ impl AffinityPool {
         self.counters[WorkerIndex::LEADER.0].last_own()
     }
 
+    /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index.
+    pub(crate) fn last_busy(&self, worker: usize) -> Option<u64> {
+        match worker.checked_sub(1) {
+            None => Some(self.last_led()),
+            Some(seat) => {
+                self.seats[seat].stint.get().map(|stint| (stint.ended - stint.began).saturating_sub(stint.idle))
+            }
+        }
+    }
+
+    /// For how long all workers together were busy in the last round; `None` if not each ran its own index.
+    pub(crate) fn last_busy_of_all(&self) -> Option<u64> {
+        (0..self.workers()).map(|worker| self.last_busy(worker)).sum()
+    }
+
     /// What each worker did in this pool's rounds so far, by worker index.
     pub fn worker_times(&self) -> impl Iterator<Item = WorkerTimes> + '_ {
         self.counters.iter().map(|counters| counters.times())
@@ -379,7 +465,7 @@ impl std::fmt::Debug for AffinityPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AffinityPool")
             .field("workers", &self.workers())
-            .field("pinning", &self.pinning)
+            .field("pinning", &self.post.pinning)
             .field("spin", &self.spin)
             .finish_non_exhaustive()
     }
@@ -395,19 +481,23 @@ pub(crate) fn running_on() -> Option<CoreId> {
     identity().and_then(|me| me.core).or_else(current_core)
 }
 
-fn wanted_workers(count: WorkerCount, cores: usize) -> usize {
-    match count {
+/// How many workers a pool has on `cores` cores, if that many threads can be started.
+pub(crate) fn wanted_workers(settings: &AffinitySettings, cores: usize) -> usize {
+    match settings.workers {
         _ if cfg!(target_arch = "wasm32") => 1,
-        WorkerCount::Auto => cores.min(epoch::MAX_WORKERS),
+        WorkerCount::Auto => settings.spare_cores.leave_of(cores).min(epoch::MAX_WORKERS),
+        WorkerCount::Exactly(workers) => workers.clamp(1, epoch::MAX_WORKERS),
+    }
+}
+
+fn warn_of_count(count: WorkerCount, cores: usize) {
+    match count {
         WorkerCount::Exactly(0) => {
             warn!("bevy_affinity: AffinitySettings asks for 0 workers; the leader is one: running with 1");
-            1
         }
-        WorkerCount::Exactly(workers) => {
-            if workers > cores {
-                warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
-            }
-            workers.min(epoch::MAX_WORKERS)
+        WorkerCount::Exactly(workers) if workers > cores => {
+            warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
         }
+        _ => {}
     }
 }

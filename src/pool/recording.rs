@@ -33,7 +33,7 @@ impl AffinityPool {
     /// What a worker adds to its stint while somebody records: reading its counters from another core would take longer.
     pub(super) fn look(&self, me: Identity) -> Stint {
         let core = me.core.or_else(current_core).map_or(0, |core| core.index() as u64 + 1);
-        Stint { core, rows: self.swept_by(me.index.0), ..Stint::default() }
+        Stint { core, ..self.swept_by(me.index.0) }
     }
 
     /// Records what the leader, and the workers on `seats`, did in `round`, which just ended.
@@ -67,31 +67,35 @@ impl AffinityPool {
     pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>) {
         let called = self.leader_counters().led().start;
         let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_index(), time) };
-        let Done { rows, .. } = self.newly_done(index.0, self.swept_by(index.0));
-        self.recorder.write(|spans| spans.push(Span { rows, ..span }));
+        let Done { rows, stolen: stolen_rows, .. } = self.newly_done(index.0, self.swept_by(index.0));
+        self.recorder.write(|spans| spans.push(Span { rows, stolen_rows, ..span }));
     }
 
     /// The leader's span for its own index.
     fn own_span(&self, kind: SpanKind) -> Span {
-        let stint = Stint { rows: self.swept_by(0), ..self.leader_counters().led_own() };
+        let Stint { rows, stolen, .. } = self.swept_by(0);
+        let stint = Stint { rows, stolen, ..self.leader_counters().led_own() };
         self.with_stint(Span::on_leader(kind, running_index(), stint.began..stint.ended), stint)
     }
 
     /// `span` with what its worker did in `stint`.
     fn with_stint(&self, span: Span, stint: Stint) -> Span {
-        let Done { rows, jobs_taken, joins_published } = self.newly_done(span.worker, stint.rows);
-        Span { begin: stint.began, end: stint.ended, idle: stint.idle, rows, jobs_taken, joins_published, ..span }
+        let Done { rows, stolen: stolen_rows, jobs_taken, joins_published } = self.newly_done(span.worker, stint);
+        let Stint { began: begin, ended: end, idle, .. } = stint;
+        Span { begin, end, idle, rows, stolen_rows, jobs_taken, joins_published, ..span }
     }
 
-    /// What `worker`, which has swept `rows` rows so far, has done since this was last asked.
-    fn newly_done(&self, worker: usize, rows: u64) -> Done {
+    /// What `worker`, which has swept as many rows as `stint` says so far, has done since this was last asked.
+    fn newly_done(&self, worker: usize, Stint { rows, stolen, .. }: Stint) -> Done {
         let desk = &self.desks[worker];
-        let done = Done { rows, jobs_taken: desk.jobs_taken(), joins_published: desk.joins_published() };
+        let done = Done { rows, stolen, jobs_taken: desk.jobs_taken(), joins_published: desk.joins_published() };
         self.counters[worker].recorded.advance(done)
     }
 
-    fn swept_by(&self, worker: usize) -> u64 {
-        self.swept[worker].read().0
+    /// A stint that only says how many rows `worker` has swept so far.
+    fn swept_by(&self, worker: usize) -> Stint {
+        let swept = &self.swept[worker];
+        Stint { rows: swept.read().0, stolen: swept.stolen(), ..Stint::default() }
     }
 
     fn leader_counters(&self) -> &WorkerCounters {

@@ -66,6 +66,8 @@ pub(crate) struct Seat {
     /// The last round whose index was taken, by the worker or by the leader. On a line of its own: a leader that is waiting does not
     /// look here, so the worker claims without a cache miss.
     claimed: CachePadded<AtomicEpoch>,
+    /// Whether the worker is left out of rounds: the leader claims its seat before it calls, and lets it sleep. Changed by the leader alone, between rounds.
+    left_out: CachePadded<AtomicBool>,
     /// The last round that the worker finished.
     arrived: AtomicEpoch,
     /// Beside `arrived`, which the leader looks at anyway.
@@ -82,8 +84,11 @@ pub(crate) struct Stint {
     pub(crate) idle: u64,
     /// The core it ran on, plus one; 0 if it did not look.
     pub(crate) core: u64,
-    /// The rows that it has swept so far; 0 if it did not look.
+    /// The rows that it has swept so far, and how many of them were others'; 0 if it did not look.
     pub(crate) rows: u64,
+    pub(crate) stolen: u64,
+    /// Whether it found its core to be taken by others.
+    pub(crate) core_taken: bool,
 }
 
 /// A worker's stint in the last round; nothing if the leader ran its index. Relaxed: ordered by the arrival that follows.
@@ -93,12 +98,14 @@ pub(crate) struct LastStint {
     idle: AtomicU64,
     core: AtomicU64,
     rows: AtomicU64,
+    stolen: AtomicU64,
+    core_taken: AtomicBool,
 }
 
 impl LastStint {
     fn new() -> Self {
-        let [began, ended, idle, core, rows] = [0; 5].map(AtomicU64::new);
-        Self { began, ended, idle, core, rows }
+        let [began, ended, idle, core, rows, stolen] = [0; 6].map(AtomicU64::new);
+        Self { began, ended, idle, core, rows, stolen, core_taken: AtomicBool::new(false) }
     }
 
     pub(super) fn set(&self, stint: Stint) {
@@ -107,6 +114,8 @@ impl LastStint {
         self.idle.store(stint.idle, Ordering::Relaxed);
         self.core.store(stint.core, Ordering::Relaxed);
         self.rows.store(stint.rows, Ordering::Relaxed);
+        self.stolen.store(stint.stolen, Ordering::Relaxed);
+        self.core_taken.store(stint.core_taken, Ordering::Relaxed);
     }
 
     fn clear(&self) {
@@ -115,8 +124,10 @@ impl LastStint {
 
     pub(super) fn get(&self) -> Option<Stint> {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        let [began, ended, idle, core, rows] = [&self.began, &self.ended, &self.idle, &self.core, &self.rows].map(read);
-        (ended > 0).then_some(Stint { began, ended, idle, core, rows })
+        let [began, ended, idle] = [&self.began, &self.ended, &self.idle].map(read);
+        let [core, rows, stolen] = [&self.core, &self.rows, &self.stolen].map(read);
+        let core_taken = self.core_taken.load(Ordering::Relaxed);
+        (ended > 0).then_some(Stint { began, ended, idle, core, rows, stolen, core_taken })
     }
 }
 
@@ -196,14 +207,32 @@ pub(super) fn drop_or_abort(payload: Payload) {
     }
 }
 
+impl Default for Seat {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Seat {
     pub(crate) fn new() -> Self {
         Self {
             claimed: CachePadded::new(AtomicEpoch::new()),
+            left_out: CachePadded::new(AtomicBool::new(false)),
             arrived: AtomicEpoch::new(),
             stint: LastStint::new(),
             parker: Parker::new(),
         }
+    }
+
+    /// Whether the worker is to be left out of the rounds to come. To be called by the thread that leads.
+    pub(crate) fn leave_out(&self, left_out: bool) {
+        self.left_out.store(left_out, Ordering::Relaxed);
+    }
+
+    /// Relaxed: only the leader changes it; a worker that reads an old value spins once too often, or parks too soon.
+    #[inline]
+    fn is_left_out(&self) -> bool {
+        self.left_out.load(Ordering::Relaxed)
     }
 
     /// True for the one thread that may run this seat's index in the round `epoch`.
@@ -239,8 +268,12 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
             run_claimed(board, index);
             arrive(board, seat, epoch);
         }
-        // Who was called stays hot, also when it came too late: the next round may be near.
-        spin = if called { Duration::from_nanos(board.order.spin.load(Ordering::Relaxed)) } else { Duration::ZERO };
+        // Who was called stays hot, also when it came too late: the next round may be near. Not for who is left out.
+        spin = if called && !seat.is_left_out() {
+            Duration::from_nanos(board.order.spin.load(Ordering::Relaxed))
+        } else {
+            Duration::ZERO
+        };
     }
 }
 
@@ -290,7 +323,7 @@ impl Lead<'_> {
 
     fn publish<'a, S>(&mut self, seats: S, spin: Duration, job: Job<'_>)
     where
-        S: ExactSizeIterator<Item = &'a Seat>,
+        S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow.
         let job = unsafe { std::mem::transmute::<Job<'_>, ErasedJob>(job) };
@@ -299,20 +332,22 @@ impl Lead<'_> {
         self.board.order.spin.store(spin.as_nanos() as u64, Ordering::Relaxed);
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
+        // Nobody else knows this round yet: the leader gets these seats.
+        seats.clone().filter(|seat| seat.is_left_out()).for_each(|seat| _ = seat.claim(self.epoch));
         // Release: the job is visible to whoever acquires the call.
         self.board.order.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         fence(Ordering::SeqCst);
-        seats.for_each(|seat| seat.parker.unpark_after_fence());
+        seats.filter(|seat| !seat.is_left_out()).for_each(|seat| seat.parker.unpark_after_fence());
     }
 
-    /// Runs the indices of workers that are still asleep: their wake-up is under way but takes longer than most rounds.
+    /// Runs the indices of workers that are left out, and of those that are still asleep: their wake-up is under way but takes longer than most rounds.
     fn take_over_sleepers<'a, S>(&self, seats: S, job: Job<'_>)
     where
         S: Iterator<Item = &'a Seat>,
     {
         for (seat, index) in seats.zip(1..) {
-            if seat.parker.is_asleep() && seat.claim(self.epoch) {
+            if seat.is_left_out() || seat.parker.is_asleep() && seat.claim(self.epoch) {
                 self.run_taken(seat, index, job);
             }
         }

@@ -13,11 +13,7 @@ use bevy::{
 };
 use variadics_please::all_tuples;
 
-use super::{
-    par_iter::AffineParIter,
-    parts::{Route, for_each_part},
-    sweep::Sweep,
-};
+use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan, sweep::Sweep};
 use crate::{context::with_entered, placement::Storage, settings::AffinitySettings};
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of these, and tuples of them.
@@ -177,7 +173,7 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
     /// of the data in a sparse set is a compile error.
     #[track_caller]
     pub fn for_each_chunk(self, f: impl Fn(D::Chunk<'w>) + Send + Sync) {
-        let (sweep, cost) = (self.sweep, self.cost);
+        let sweep = self.sweep;
         assert!(
             sweep.rows.is_contiguous(),
             "for_each_chunk needs rows that are contiguous in their table, but a filter of this query (or one that applies to all \
@@ -185,8 +181,8 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
         );
         let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
         let length = longest_chunk();
-        let route = Route::choose(sweep.rows.total(), cost);
-        for_each_part(&route, &sweep.rows, cost, move |part| {
+        let plan = Plan::new(&sweep.rows, self.site);
+        for_each_part(&plan, &sweep.rows, move |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for chunk in pieces(rows, length) {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator.

@@ -15,10 +15,7 @@ use bevy::{
     prelude::Commands,
 };
 
-use super::{
-    par_iter::AffineParIter,
-    parts::{Route, for_each_part},
-};
+use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan};
 
 /// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
 /// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a `Commands` parameter would be.
@@ -52,8 +49,8 @@ impl std::fmt::Debug for AffineCommands<'_, '_> {
     }
 }
 
-/// Where commands were recorded: the storage's place in the order of storages, and the part that visited its rows.
-type Place = (u32, usize);
+/// Where commands were recorded: the storage's place in the order of storages, and the first row of those that were visited in one go.
+type Place = (u32, u32);
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Calls `f` with each item and [`Commands`] that are applied after the system, in the order of rows.
@@ -88,27 +85,26 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         commands: &mut AffineCommands,
         f: impl Fn(&mut Commands, D::Item<'w, 's>) + Send + Sync,
     ) {
-        let Self { sweep, cost, .. } = self;
+        let Self { sweep, site, .. } = self;
         let (entities, allocator) = (commands.entities, commands.allocator);
         let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
-        let route = Route::choose(sweep.rows.total(), cost);
-        for_each_part(&route, &sweep.rows, cost, |part| {
-            let index = part.index;
+        let plan = Plan::new(&sweep.rows, site);
+        for_each_part(&plan, &sweep.rows, |part| {
             let mut cursor = sweep.cursor();
             part.for_each_range(&sweep.rows, |ordinal, storage, rows| {
+                let place = (ordinal, rows.start);
                 let mut queue = CommandQueue::default();
                 let mut commands = Commands::new_from_entities(&mut queue, allocator, entities);
                 // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator, so each row is visited once
                 // while its items can live.
                 unsafe { cursor.visit(storage, rows, |item| f(&mut commands, item)) };
                 if !queue.is_empty() {
-                    recorded.lock().unwrap_or_else(PoisonError::into_inner).push(((ordinal, index), queue));
+                    recorded.lock().unwrap_or_else(PoisonError::into_inner).push((place, queue));
                 }
             });
         });
         let mut recorded = recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Stable: what one part recorded for one storage is in order already.
-        recorded.sort_by_key(|&(place, _)| place);
+        recorded.sort_unstable_by_key(|&(place, _)| place);
         recorded.iter_mut().for_each(|(_, queue)| commands.commands.append(queue));
     }
 }

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam_utils::CachePadded;
 
+use crate::pool::MAX_CHUNKS;
+
 /// A sweep that takes one thread less than this stays on the leader, in nanoseconds. A round and the cache lines it moves cost 600 ns where two
 /// cores share a cache and 2,500 where they do not, and two workers halve the sweep at best: it breaks even at 1,200 to 5,000.
 const WORTH_A_ROUND: u64 = 5_000;
@@ -14,6 +16,13 @@ const WORTH_A_RUN: u32 = 500;
 /// The shortest piece of a sweep by fork/join, in nanoseconds: what comes with each (a look at whether somebody wants rows, its place in the line,
 /// the copies that a loop begins with: 20 to 40 ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
 const WORTH_A_PIECE: u64 = 2_000;
+
+/// A worker's share is claimed in so many chunks, if they are then neither shorter than [`WORTH_A_PIECE`] nor longer than [`LONGEST_CHUNK`].
+const CHUNKS_OF_A_SHARE: u64 = 8;
+
+/// The longest chunk, in nanoseconds: others wait so long at most for a worker that has begun one, and a claim (10 ns, and what a loop begins with) is a
+/// two-hundredth of it.
+const LONGEST_CHUNK: u64 = 8_000;
 
 /// Sweeps of so many rows go parallel before anything is known: for the cheapest rows (0.14 ns) that wastes one round, for all others it gains.
 const UNKNOWN_ROWS: u64 = 4096;
@@ -78,6 +87,20 @@ impl RowCost {
             None => UNKNOWN_GRAIN.into(),
         };
         piece.clamp(1, longest as u64)
+    }
+
+    /// How many of `rows` rows a worker should claim in one go, of which `workers` have equal shares; `None` if the shares are too short for one worker to
+    /// help another.
+    pub(crate) fn chunk_rows(&self, rows: u64, workers: usize) -> Option<u32> {
+        let cost = u64::from(self.get()?);
+        let share = rows.saturating_mul(cost) / FRACTION / workers as u64;
+        let chunk = (share / CHUNKS_OF_A_SHARE).clamp(WORTH_A_PIECE, LONGEST_CHUNK);
+        if share < CHUNKS_OF_A_SHARE / 2 * WORTH_A_PIECE {
+            return None;
+        }
+        let exact =
+            (chunk * FRACTION / cost).max(rows / u64::from(MAX_CHUNKS)).clamp(1, u64::from(u32::MAX / 2)) as u32;
+        Some(if exact > UNKNOWN_GRAIN { exact.next_multiple_of(UNKNOWN_GRAIN) } else { exact })
     }
 
     /// Whether this sweep on the leader alone is one to be timed; the first is.

@@ -7,9 +7,11 @@ mod fused;
 mod matched;
 mod par_iter;
 mod parts;
+mod plan;
 mod recorded;
 mod reduce;
 mod scatter;
+mod shares;
 mod stretch;
 pub(crate) mod sweep;
 
@@ -37,10 +39,12 @@ use bevy::{
     prelude::{Query, World},
 };
 
-use cost::RowCost;
 use matched::Matched;
+use plan::{CallSite, Known};
 use scatter::MailStore;
 use sweep::{Rows, Sweep};
+
+use crate::auto::Sites;
 
 /// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by [`Deref`]), and parallel
 /// iteration on the pinned gang.
@@ -85,7 +89,8 @@ pub struct AffineQueryState<D: QueryData, F: QueryFilter> {
     data: D::State,
     filter: F::State,
     matched: Matched,
-    cost: RowCost,
+    /// What was measured, by the place that starts calls.
+    sites: Sites<Known>,
     mail: MailStore,
 }
 
@@ -99,7 +104,7 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         D::update_component_access(&data, &mut FilteredAccess::default());
         F::update_component_access(&filter, &mut FilteredAccess::default());
         let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
-        Self { query, data, filter, matched: Matched::new(dense), cost: RowCost::default(), mail: MailStore::default() }
+        Self { query, data, filter, matched: Matched::new(dense), sites: Sites::default(), mail: MailStore::default() }
     }
 
     /// Takes over the archetypes that came since the last time. Panics if `world` is not the state's own.
@@ -176,18 +181,27 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 
     /// Parallel iteration over read-only items.
     #[inline]
+    #[track_caller]
     pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
-        AffineParIter::new(self.query.as_readonly(), self.sweep::<D::ReadOnly>(), &self.state.cost, &self.state.mail)
+        AffineParIter::new(self.query.as_readonly(), self.sweep::<D::ReadOnly>(), self.call_site(), &self.state.mail)
     }
 
     /// Parallel iteration over items that can be written.
     #[inline]
+    #[track_caller]
     pub fn par_iter_mut(&mut self) -> AffineParIter<'_, 's, D, F>
     where
         D: IterQueryData,
     {
-        let sweep = self.sweep::<D>();
-        AffineParIter::new(self.query.reborrow(), sweep, &self.state.cost, &self.state.mail)
+        let (sweep, site) = (self.sweep::<D>(), self.call_site());
+        AffineParIter::new(self.query.reborrow(), sweep, site, &self.state.mail)
+    }
+
+    /// What is known of calls that are started where this is called from.
+    #[inline]
+    #[track_caller]
+    fn call_site(&self) -> CallSite<'s> {
+        CallSite::caller(&self.state.sites)
     }
 
     /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not read-only: 'access' on [`Sweep`].

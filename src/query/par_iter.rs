@@ -7,8 +7,8 @@ use bevy::{
 };
 
 use super::{
-    cost::RowCost,
-    parts::{Route, for_each_part, learn_here},
+    parts::{for_each_part, learn_here},
+    plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
     scatter::MailStore,
     sweep::Sweep,
@@ -17,7 +17,8 @@ use crate::context::BevysBatch;
 
 /// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
 ///
-/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same ones every time, in order. In
+/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same ones every time, in order; one that is done helps
+/// another that is late. In
 /// [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the leader begins with all rows, and workers that have nothing to do take the far half of what
 /// another has left. In both a sweep that was measured to take less than a round pays for stays on the leader.
 ///
@@ -27,7 +28,7 @@ use crate::context::BevysBatch;
 pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
     query: Query<'w, 's, D, F>,
     pub(super) sweep: Sweep<'w, 's, D, F>,
-    pub(super) cost: &'s RowCost,
+    pub(super) site: CallSite<'s>,
     pub(super) mail: &'s MailStore,
 }
 
@@ -35,10 +36,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     pub(super) fn new(
         query: Query<'w, 's, D, F>,
         sweep: Sweep<'w, 's, D, F>,
-        cost: &'s RowCost,
+        site: CallSite<'s>,
         mail: &'s MailStore,
     ) -> Self {
-        Self { query, sweep, cost, mail }
+        Self { query, sweep, site, mail }
     }
 
     /// Calls `f` with each item, on all workers.
@@ -57,26 +58,27 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         self.for_each_init(|| (), |(), item| f(item));
     }
 
-    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per worker in lock step, once per stretch of rows
-    /// that changes hands (or could have) in heartbeat mode, as often as Bevy's `par_iter` does in its mode.
+    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per worker and per chunk that was stolen in lock step, once per
+    /// stretch of rows that changes hands (or could have) in heartbeat mode, as often as Bevy's `par_iter` does in its mode.
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
-        let Self { query, sweep, cost, .. } = self;
-        match Route::choose(sweep.rows.total(), cost) {
+        let Self { query, sweep, site, .. } = self;
+        let plan = Plan::new(&sweep.rows, site);
+        match &plan.route {
             Route::Bevy if ComputeTaskPool::try_get().is_some() => {
                 let _span = SweepSpan::begin(&sweep.rows);
                 let (init, f) = (&init, &f);
                 let init = || (BevysBatch::open(), init());
                 query.par_iter_inner().for_each_init(init, |(_, local), item| f(local, item));
             }
-            Route::Here | Route::Bevy => learn_here(&sweep.rows, cost, || {
+            Route::Here | Route::Bevy => learn_here(&sweep.rows, &plan, || {
                 let mut local = init();
                 query.into_iter().for_each(|item| f(&mut local, item));
             }),
-            route => for_each_part(&route, &sweep.rows, cost, move |part| {
+            _ => for_each_part(&plan, &sweep.rows, move |part| {
                 let mut local = init();
                 let mut cursor = sweep.cursor();
                 part.for_each_range(&sweep.rows, |_, storage, rows| {

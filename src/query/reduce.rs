@@ -9,7 +9,8 @@ use bevy::ecs::query::{IterQueryData, QueryFilter};
 
 use super::{
     par_iter::AffineParIter,
-    parts::{Part, Route, for_each_part},
+    parts::{Part, for_each_part},
+    plan::Plan,
     sweep::Sweep,
 };
 use crate::placement::Storage;
@@ -48,10 +49,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         map: impl Fn(D::Item<'w, 's>) -> T + Send + Sync,
         combine: impl Fn(T, T) -> T + Send + Sync,
     ) -> T {
-        let Self { sweep, cost, .. } = self;
+        let Self { sweep, site, .. } = self;
         let reduced = Mutex::new(Vec::new());
-        let route = Route::choose(sweep.rows.total(), cost);
-        for_each_part(&route, &sweep.rows, cost, |part| {
+        let plan = Plan::new(&sweep.rows, site);
+        for_each_part(&plan, &sweep.rows, |part| {
             let mut blocks = reduce_part(part, &sweep, &identity, &map, &combine);
             reduced.lock().unwrap_or_else(PoisonError::into_inner).append(&mut blocks);
         });

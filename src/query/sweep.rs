@@ -24,7 +24,7 @@ pub(crate) struct Rows<'w, 's> {
 
 impl<'w, 's> Rows<'w, 's> {
     /// The tables or archetypes that match, in ascending order.
-    pub(crate) fn storages(&self) -> impl Iterator<Item = Storage> + use<'s> {
+    pub(crate) fn storages(&self) -> impl Iterator<Item = Storage> + Clone + use<'s> {
         self.matched.storages.iter().copied()
     }
 

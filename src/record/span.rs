@@ -49,6 +49,8 @@ pub struct Span {
     pub released: u64,
     /// Rows swept.
     pub rows: u64,
+    /// How many of these belong to other workers' shares of the round, which were late with them: swept at the end, when the own ones were done.
+    pub stolen_rows: u64,
     /// For how long in fork/join or batched calls the worker had nothing to do, in nanoseconds; it is not known when.
     pub idle: u64,
     /// Jobs that it took from others in this session: promotions, seen from where they went.
@@ -71,6 +73,7 @@ impl Span {
             called: time.start,
             released: time.end,
             rows: 0,
+            stolen_rows: 0,
             idle: 0,
             jobs_taken: 0,
             joins_published: 0,

@@ -39,7 +39,7 @@ use visits::{Node, Walk};
 ///
 /// A node is an entity that matches `D` and `F`; what does not match is left out, with all below it. In a system tagged with
 /// [`.affine()`](crate::IntoAffine::affine) a walk that takes more than a few microseconds is shared among the workers by fork/join (see
-/// [`AffinityPool::heartbeat`]) in the modes [`Heartbeat`](SchedulerMode::Heartbeat) and [`LockStep`](SchedulerMode::LockStep). Otherwise it runs on the
+/// [`AffinityPool::heartbeat`]) in the modes [`Auto`](SchedulerMode::Auto), [`Heartbeat`](SchedulerMode::Heartbeat) and [`LockStep`](SchedulerMode::LockStep). Otherwise it runs on the
 /// calling thread. The results are the same.
 ///
 /// # Any shape
@@ -258,7 +258,9 @@ fn pool() -> Option<AffinityPool> {
         }
         Some(entered) => match entered.mode {
             SchedulerMode::Serial | SchedulerMode::Bevy => None,
-            SchedulerMode::LockStep | SchedulerMode::Heartbeat => Some(entered.context.pool.clone()),
+            SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => {
+                Some(entered.context.pool.clone())
+            }
         },
     })
     .filter(|pool| pool.workers() > 1)

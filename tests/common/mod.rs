@@ -28,11 +28,14 @@ impl Scheduling {
         Self { mode: SchedulerMode::Heartbeat, workers }
     }
 
+    pub const fn auto(workers: usize) -> Self {
+        Self { mode: SchedulerMode::Auto, workers }
+    }
+
     /// Every mode; the gang with one to four workers.
     pub fn all() -> impl Iterator<Item = Self> {
-        [Self::SERIAL, Self::BEVY]
-            .into_iter()
-            .chain((1..=4).flat_map(|workers| [Self::lock_step(workers), Self::heartbeat(workers)]))
+        let on_gang = |workers| [Self::lock_step(workers), Self::heartbeat(workers), Self::auto(workers)];
+        [Self::SERIAL, Self::BEVY].into_iter().chain((1..=4).flat_map(on_gang))
     }
 
     /// An app with the plugin that schedules this way.
@@ -49,7 +52,8 @@ impl Scheduling {
     }
 
     pub fn settings(self) -> AffinitySettings {
-        AffinitySettings { workers: WorkerCount::Exactly(self.workers), ..default() }
+        // Every worker takes part, however busy the machine is.
+        AffinitySettings { workers: WorkerCount::Exactly(self.workers), avoid_busy_cores: false, ..default() }
     }
 }
 

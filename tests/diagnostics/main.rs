@@ -1,10 +1,12 @@
 //! What the diagnostics say of apps whose work is known.
 
+mod choices;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/mix.rs"]
 mod mix;
 mod modes;
+mod steals;
 mod store;
 mod timeline;
 #[cfg(feature = "trace-file")]

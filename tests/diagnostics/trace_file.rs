@@ -71,6 +71,7 @@ fn lanes_are_named_and_every_span_is_on_the_lane_of_its_worker() {
         let matches = |span: &&&Span| span.begin == begin && span.worker + 1 == number(event, "tid") as usize;
         let span = spans.iter().filter(matches).find(|span| event["args"]["rows"] == span.rows);
         let span = span.unwrap_or_else(|| panic!("a span for {event}"));
+        assert_eq!(event["args"]["stolen_rows"], span.stolen_rows);
         assert_eq!(text(event, "name"), diagnostics(&app).systems[span.system.unwrap()].name);
         assert_eq!((number(event, "dur") * 1e3).round() as u64, span.end - span.begin);
     }

@@ -65,8 +65,9 @@ fn a_payload_reaches_the_system_and_the_next_call_works() {
             app.insert_resource(Faulty(faulty)).update();
             app.insert_resource(Faulty::default()).update();
         }
-        let swept = swept_rows(&app);
-        assert!(!scheduling.is_parallel() || swept.iter().all(|&rows| rows > 4 * 1000), "{scheduling:?}: {swept:?}");
+        // In the four frames without a panic every row was swept by a worker, whichever it was.
+        let swept: u64 = swept_rows(&app).iter().sum();
+        assert!(!scheduling.is_parallel() || swept >= 4 * MANY as u64, "{scheduling:?}: {swept}");
     }
 }
 

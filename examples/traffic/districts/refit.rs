@@ -18,7 +18,7 @@ pub fn refit(
     mode: Option<Res<SchedulerMode>>,
     alone: Local<Alone>,
 ) {
-    let is_shared = mode.is_some_and(|mode| matches!(*mode, SchedulerMode::LockStep | SchedulerMode::Heartbeat));
+    let is_shared = mode.is_some_and(|mode| !matches!(*mode, SchedulerMode::Bevy | SchedulerMode::Serial));
     let at = |number: u32| {
         let intersection = intersections.get(directory.intersection(number));
         intersection.map_or(Traffic::default(), |intersection| Traffic::at(number, intersection, &plan, now.0))

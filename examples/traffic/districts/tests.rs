@@ -97,7 +97,7 @@ fn a_view_is_covered_by_the_districts_it_touches() {
 fn no_mode_changes_the_counts_and_they_are_those_of_the_city() {
     let city = Arc::new(crowded());
     let mut counts = Vec::new();
-    for mode in [SchedulerMode::Serial, SchedulerMode::Bevy, SchedulerMode::LockStep, SchedulerMode::Heartbeat] {
+    for &mode in SchedulerMode::ALL {
         for workers in 1..=3 {
             let settings = AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() };
             let mut app = CityApp::on_gang(Arc::clone(&city), mode, settings);

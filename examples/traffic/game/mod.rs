@@ -46,7 +46,8 @@ pub fn play(options: &Options) -> Result<ExitCode, String> {
 fn build(options: &Options) -> App {
     let mut app = App::new();
     window::plugin(&mut app, options);
-    app.insert_resource(settings(options)).insert_resource(mode(options)).add_plugins((
+    // The mode to begin with; the overlay changes it.
+    app.insert_resource(settings(options)).insert_resource(crate::scheduler(options.mode)).add_plugins((
         EguiPlugin::default(),
         AffinityParallelPlugin,
         TrafficPlugin { affine: true },
@@ -91,16 +92,6 @@ fn frame(app: &mut App) {
 fn settings(options: &Options) -> AffinitySettings {
     let workers = options.workers.map_or(WorkerCount::Auto, |workers| WorkerCount::Exactly(workers.into()));
     AffinitySettings { workers, ..AffinitySettings::default() }
-}
-
-/// The mode to begin with; the overlay changes it.
-fn mode(options: &Options) -> SchedulerMode {
-    use crate::cli::Mode;
-    match options.mode {
-        Mode::Bevy | Mode::BevyDefault => SchedulerMode::Bevy,
-        Mode::Serial => SchedulerMode::Serial,
-        _ => SchedulerMode::LockStep,
-    }
 }
 
 /// The drivers' and the window system's last words are panics: they become a message, and nothing else is printed.

@@ -24,14 +24,14 @@ fn on_gang(city: &Arc<City>, mode: SchedulerMode, workers: usize, chunk_rows: us
     CityApp::on_gang(Arc::clone(city), mode, settings)
 }
 
-/// Both ways to share rows between workers.
-const SHARING: [SchedulerMode; 2] = [SchedulerMode::LockStep, SchedulerMode::Heartbeat];
+/// The ways to share rows between workers, and to choose between them.
+const SHARING: [SchedulerMode; 3] = [SchedulerMode::LockStep, SchedulerMode::Heartbeat, SchedulerMode::Auto];
 
 #[test]
 fn no_mode_changes_the_state() {
     let city = Arc::new(crowded());
     let expected = state_after(Plain::new(Arc::clone(&city)));
-    for mode in [SchedulerMode::LockStep, SchedulerMode::Heartbeat, SchedulerMode::Bevy, SchedulerMode::Serial] {
+    for &mode in SchedulerMode::ALL {
         let app = CityApp::on_gang(Arc::clone(&city), mode, AffinitySettings::default());
         assert_eq!(state_after(app), expected, "{mode:?}");
     }

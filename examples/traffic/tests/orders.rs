@@ -86,6 +86,8 @@ proptest! {
         let city = Arc::new(crowded());
         let expected = follow_plainly(&city, &script, |_| ()).state_hash();
         for (mode, workers, steps_per_frame) in [
+            (SchedulerMode::Auto, 2, 1),
+            (SchedulerMode::Auto, 4, 256),
             (SchedulerMode::LockStep, 1, 1),
             (SchedulerMode::LockStep, 3, 256),
             (SchedulerMode::Bevy, 2, 7),

@@ -45,6 +45,18 @@ fn what_the_leader_took_over_is_marked() {
 }
 
 #[test]
+fn stolen_rows_are_marked_where_they_were_swept() {
+    let mut recorded = lanes(2);
+    recorded.add(&Span { stolen_rows: 4, ..span(1, 100..200, 100..200) }, 0);
+    recorded.add(&span(0, 100..200, 100..200), 0);
+    recorded.add(&Span { share_of: 1, ..span(0, 300..400, 300..400) }, 0);
+    recorded.finish_lanes(2, Duration::ZERO);
+    let begins = |lane: usize| recorded.lanes[lane].bars.iter().map(Bar::help_begins).collect::<Vec<_>>();
+    assert_eq!(begins(1), [Some(160.0)], "four of ten rows, at the end");
+    assert_eq!(begins(0), [None, Some(300.0)]);
+}
+
+#[test]
 fn the_workers_of_a_session_are_summed_up_on_a_lane_of_its_own() {
     let mut recorded = lanes(3);
     for (worker, jobs_taken) in [(0, 0), (1, 4), (2, 3)] {

@@ -13,6 +13,8 @@ use crate::overlay::{
 const TEXT_SIZE: f32 = 11.0;
 /// The narrowest bar that gets a text, in points: three letters.
 const TEXT_WIDTH: f32 = 28.0;
+/// Height of the mark on rows of other workers, in points.
+const HELP_HEIGHT: f32 = 3.0;
 /// The most lines of the grid.
 const TICKS: usize = 7;
 /// Bars of one lane, kind and colour that begin less than this many points after the last one ended are drawn as one with it.
@@ -71,11 +73,10 @@ fn add_bars(mesh: &mut Mesh, layout: &Layout, timeline: &Timeline, row: Rect, la
         // Also what is shorter than a pixel is seen.
         let right = right.max(left + 1.0);
         mesh.add_colored_rect(part_of(row, kind, left, right), colour);
-        if bar.taken_from.is_some() {
-            mesh.add_colored_rect(
-                Rect::from_min_max(pos2(left, row.top()), pos2(right, row.top() + 3.0)),
-                colours::HELP,
-            );
+        if let Some(begin) = bar.help_begins() {
+            let begin = layout.x(timeline.axis.position(begin)).clamp(left, right - 1.0);
+            let mark = Rect::from_min_max(pos2(begin, row.top()), pos2(right, row.top() + HELP_HEIGHT));
+            mesh.add_colored_rect(mark, colours::HELP);
         }
         last = Some((right, colour));
     }

@@ -157,7 +157,7 @@ fn show_legend(ui: &mut egui::Ui) {
         for (colour, meaning) in [
             (colours::WAIT, "waits at the barrier"),
             (colours::IDLE, "parked"),
-            (colours::HELP, "taken over from a late worker"),
+            (colours::HELP, "rows of a late worker"),
             (colours::BUDGET, "a frame begins"),
         ] {
             let (spot, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
@@ -182,6 +182,7 @@ fn describe(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
         fact("worker", Some(lane.name.clone()));
         fact("core", bar.core.map(|core| core.to_string()));
         fact("rows", counted(bar.rows));
+        fact("stolen", counted(bar.stolen_rows).map(|rows| format!("{rows} of these, from workers that were late")));
         fact("taken over", bar.taken_from.map(|worker| format!("from worker {worker}, which was late")));
         fact("joins published", counted(bar.joins));
         fact("jobs promoted", counted(bar.promotions));
@@ -194,7 +195,8 @@ fn describe(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
 
 /// The same in one line, for the bar that was clicked.
 fn describe_in_line(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
-    let rows = if bar.rows > 0 { format!(", {} rows", bar.rows) } else { String::new() };
+    let counted = |rows: u64, what: &str| if rows > 0 { format!(", {rows} {what}") } else { String::new() };
+    let rows = counted(bar.rows, "rows") + &counted(bar.stolen_rows, "of them stolen");
     let (from, lasts) = (Nanoseconds(bar.begin), Nanoseconds(bar.end - bar.begin));
     ui.horizontal_wrapped(|ui| {
         ui.strong(bar.name(systems));

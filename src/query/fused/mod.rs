@@ -8,13 +8,14 @@ mod ticks;
 pub use kernel::{Kernel, KernelParam, Row};
 pub use kernels::Kernels;
 
-use std::{fmt, marker::PhantomData, ops::Range};
+use std::{fmt, marker::PhantomData, ops::Range, panic::Location};
 
 use bevy::ecs::system::{SystemParamFunction, SystemParamItem};
 
 use super::{
     chunk::longest_chunk,
-    parts::{Route, for_each_part},
+    parts::for_each_part,
+    plan::{CallSite, Plan},
 };
 use param::FusedParam;
 
@@ -67,12 +68,17 @@ const BLOCK_ROWS: usize = 2048;
 /// # Panics
 /// When the system is initialised, if a kernel's data conflicts with itself, or if a `Query` that rows share can read what a kernel writes.
 #[must_use = "a system does nothing until it is added to a schedule"]
+#[track_caller]
 pub fn fused<M, K: Kernels<M>>(kernels: K) -> Fused<K> {
-    Fused(kernels)
+    Fused { kernels, location: Location::caller() }
 }
 
 /// A system made by [`fused`], to be tagged with [`.affine()`](crate::IntoAffine::affine).
-pub struct Fused<K>(K);
+pub struct Fused<K> {
+    kernels: K,
+    /// Where it was made: what is known of its sweeps goes by that.
+    location: &'static Location<'static>,
+}
 
 impl<K> fmt::Debug for Fused<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,11 +96,11 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
     type Param = FusedParam<'static, 'static, K, M>;
 
     fn run(&mut self, (): (), run: SystemParamItem<Self::Param>) {
-        let Self(kernels) = &*self;
-        let FusedParam { rows, cost, passes } = run;
+        let Self { kernels, location } = &*self;
+        let FusedParam { rows, sites, passes } = run;
         let length = longest_chunk().min(BLOCK_ROWS) as u32;
-        let route = Route::choose(rows.total(), cost);
-        for_each_part(&route, &rows, cost, move |part| {
+        let plan = Plan::new(&rows, CallSite::at(location, sites));
+        for_each_part(&plan, &rows, move |part| {
             let mut cursors = K::cursors(&passes);
             part.for_each_range(&rows, |_, storage, rows| {
                 for block in blocks(rows, length) {

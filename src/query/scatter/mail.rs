@@ -3,11 +3,15 @@
 use std::{
     any::{Any, TypeId},
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bevy::prelude::Entity;
 use crossbeam_utils::CachePadded;
+use smallvec::SmallVec;
 
 use super::{Address, ScatterReport};
 use crate::{placement::Storage, query::sweep::Missing};
@@ -39,14 +43,41 @@ impl<M> Lane<M> {
     }
 }
 
+/// How many lanes a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lanes {
+    /// Parts that send.
+    pub(super) senders: usize,
+    /// Parts that receive.
+    pub(super) owners: usize,
+    /// Chunks of each sending part that other workers may sweep.
+    pub(super) stolen: u32,
+}
+
+impl Lanes {
+    /// The place of a sender's lanes: its own, then those of the chunks it lost, in the order of rows.
+    fn place(&self, sender: usize, stolen: Option<u32>) -> usize {
+        sender * self.per_sender() + stolen.map_or(0, |taken| (self.stolen - taken) as usize)
+    }
+
+    fn per_sender(&self) -> usize {
+        1 + self.stolen as usize
+    }
+}
+
 /// All lanes of one call, by the part that sends, then the part that owns the receiver.
 ///
 /// A lane is locked by its sender in the first phase and by its owner in the second: the locks are never contended, and are there to
 /// say so safely.
 pub(super) struct Mail<M> {
-    owners: usize,
+    layout: Lanes,
     lanes: Box<[CachePadded<Mutex<Lane<M>>>]>,
+    /// Whether any chunk was stolen: if none was, nobody has to look at the lanes for that.
+    stolen: AtomicBool,
 }
+
+/// Lanes that somebody has for now: on the stack for as many workers as most machines have.
+type Locked<'a, M> = SmallVec<[MutexGuard<'a, Lane<M>>; 16]>;
 
 fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
     // A panic while a lane was locked ends the call, and its mail is dropped whole.
@@ -54,15 +85,20 @@ fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
 }
 
 impl<M> Mail<M> {
-    fn new(senders: usize, owners: usize) -> Self {
-        Self { owners, lanes: (0..senders * owners).map(|_| CachePadded::default()).collect() }
+    fn new(layout: Lanes) -> Self {
+        let lanes = layout.senders * layout.per_sender() * layout.owners;
+        Self { layout, lanes: (0..lanes).map(|_| CachePadded::default()).collect(), stolen: AtomicBool::new(false) }
     }
 
-    /// What the rows of `sender` send through.
-    pub(super) fn outbox<'a>(&'a self, sender: usize, address: Address<'a>) -> Outbox<'a, M> {
-        let lanes = &self.lanes[sender * self.owners..(sender + 1) * self.owners];
+    /// What the rows of `sender` send through, or those of the chunk of it that was stolen after so many others.
+    pub(super) fn outbox<'a>(&'a self, sender: usize, stolen: Option<u32>, address: Address<'a>) -> Outbox<'a, M> {
+        if stolen.is_some() {
+            // Relaxed: read after the round, which orders it.
+            self.stolen.store(true, Ordering::Relaxed);
+        }
+        let (first, owners) = (self.layout.place(sender, stolen) * self.layout.owners, self.layout.owners);
         Outbox {
-            lanes: lanes.iter().map(|lane| lock(lane)).collect(),
+            lanes: self.lanes[first..first + owners].iter().map(|lane| lock(lane)).collect(),
             address,
             ordinal: 0,
             report: ScatterReport::default(),
@@ -71,8 +107,10 @@ impl<M> Mail<M> {
 
     /// Hands over the messages to rows of `owner`: by the sender's storage, then (runs ascend with parts) by its row.
     pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(Destination, M)) {
-        let lanes = self.lanes.iter().skip(owner).step_by(self.owners);
-        let mut lanes: Vec<_> = lanes.map(|lane| lock(lane)).collect();
+        let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { self.layout.per_sender() };
+        let lanes = self.lanes.iter().skip(owner).step_by(self.layout.owners).step_by(step);
+        let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
+        let mut lanes: Locked<'_, M> = with_letters.collect();
         let first = |lane: &&mut MutexGuard<'_, Lane<M>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
         while let Some(lane) = lanes.iter_mut().min_by_key(first)
             && let Some((_, count)) = lane.segments.pop_front()
@@ -84,7 +122,7 @@ impl<M> Mail<M> {
 
 /// Takes messages from the senders of a [`scatter`](crate::AffineParIter::scatter).
 pub struct Outbox<'a, M> {
-    lanes: Vec<MutexGuard<'a, Lane<M>>>,
+    lanes: Locked<'a, M>,
     address: Address<'a>,
     /// The place of the sender's storage in the order of storages.
     ordinal: u32,
@@ -122,11 +160,12 @@ pub(in crate::query) struct MailStore(Mutex<HashMap<TypeId, Box<dyn Any + Send>>
 
 impl MailStore {
     /// Empty mail between so many parts, with the memory of the last call.
-    pub(super) fn take<M: Send + 'static>(&self, senders: usize, owners: usize) -> Box<Mail<M>> {
+    pub(super) fn take<M: Send + 'static>(&self, layout: Lanes) -> Box<Mail<M>> {
         let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = store.remove(&TypeId::of::<M>()).and_then(|mail| mail.downcast::<Mail<M>>().ok());
-        kept.filter(|mail| mail.owners == owners && mail.lanes.len() == senders * owners)
-            .unwrap_or_else(|| Box::new(Mail::new(senders, owners)))
+        let mut mail = kept.filter(|mail| mail.layout == layout).unwrap_or_else(|| Box::new(Mail::new(layout)));
+        *mail.stolen.get_mut() = false;
+        mail
     }
 
     /// Keeps the memory of mail that has been delivered.

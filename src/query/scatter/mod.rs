@@ -16,18 +16,23 @@ use log::warn;
 
 use super::{
     AffineQuery,
-    cost::RowCost,
     par_iter::AffineParIter,
-    parts::{Division, Part, Route, compute_threads, learn_here, led_rows, on_compute_threads, on_gang, place},
+    parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang, place},
+    plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
-    stretch::{Line, on_heartbeat},
+    shares::{Chunks, learn_costs},
+    stretch::on_heartbeat,
     sweep::{Rows, Sweep},
 };
-use mail::Mail;
+use mail::{Lanes, Mail};
 
 /// In [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the senders' rows change hands between so many pieces for each worker: each may need
 /// lanes of its own, and more would not balance better.
 const PIECES_PER_WORKER: usize = 16;
+
+/// In lock step so many chunks of a share may be stolen, each with lanes of its own beside the owner's: enough to rescue most of a share whose owner lost
+/// its core, few enough that all may stand empty.
+const STOLEN_LANES: u32 = 7;
 
 /// What became of the messages of one [`scatter`](AffineParIter::scatter).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +117,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     {
         let mail = &receivers.state.mail;
         let receivers = receivers.sweep::<D2>();
-        Scatter { senders: self.sweep, receivers, send, receive }.run(self.cost, mail)
+        Scatter { senders: self.sweep, receivers, send, receive }.run(self.site, mail)
     }
 
     /// As [`scatter`](Self::scatter), to entities of this same query.
@@ -140,7 +145,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
-        Scatter { senders: self.sweep, receivers: self.sweep, send, receive }.run(self.cost, self.mail)
+        Scatter { senders: self.sweep, receivers: self.sweep, send, receive }.run(self.site, self.mail)
     }
 }
 
@@ -162,7 +167,7 @@ where
     D2: IterQueryData,
     F2: QueryFilter,
 {
-    fn run<M>(&self, cost: &RowCost, store: &MailStore) -> ScatterReport
+    fn run<M>(&self, site: CallSite<'_>, store: &MailStore) -> ScatterReport
     where
         M: Send + 'static,
         S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
@@ -170,18 +175,19 @@ where
     {
         let counts = Counts::default();
         let total = self.senders.rows.total();
-        let route = Route::choose(total, cost);
-        let (senders, owners) = match &route {
-            Route::Here => (1, 1),
-            Route::Bevy => (compute_threads(), compute_threads()),
-            Route::Gang(context) => (context.pool.workers(), context.pool.workers()),
-            Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers()),
+        let plan = Plan::new(&self.senders.rows, site);
+        let (route, cost) = (&plan.route, plan.cost());
+        let (senders, owners, stolen_lanes) = match route {
+            Route::Here => (1, 1, 0),
+            Route::Bevy => (compute_threads(), compute_threads(), 0),
+            Route::Gang(context) => (context.pool.workers(), context.pool.workers(), STOLEN_LANES),
+            Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers(), 0),
         };
-        let mail = store.take::<M>(senders, owners);
+        let mail = store.take::<M>(Lanes { senders, owners, stolen: stolen_lanes });
         let post = |part: Part<'_, '_>| counts.add(self.post(part, &mail));
         let deliver = |part: Part<'_, '_>| counts.add(self.deliver(part.index, &mail));
-        match &route {
-            Route::Here => learn_here(&self.senders.rows, cost, || {
+        match route {
+            Route::Here => learn_here(&self.senders.rows, &plan, || {
                 post(Part::whole());
                 deliver(Part::whole());
             }),
@@ -191,24 +197,37 @@ where
                 on_compute_threads(&deliver);
             }
             Route::Gang(context) => {
+                let timing = plan.begin();
                 let mut placement = context.placement();
                 place(&mut placement, &self.senders.rows, cost.grain());
                 place(&mut placement, &self.receivers.rows, cost.grain());
-                on_gang(context, &placement, post);
+                let chunks = cost.chunk_rows(total, context.pool.workers());
+                let chunks =
+                    chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
+                let led = on_gang(context, &placement, self.senders.rows, chunks, post);
                 let posting = context.pool.last_led();
-                on_gang(context, &placement, deliver);
-                let led = led_rows(&placement, &self.senders.rows);
+                if chunks.is_some() {
+                    learn_costs(context, &mut placement, &self.senders.rows);
+                }
+                on_gang(context, &placement, self.receivers.rows, None, deliver);
                 cost.observe(led, posting + context.pool.last_led());
+                if chunks.is_some() {
+                    learn_costs(context, &mut placement, &self.receivers.rows);
+                }
+                plan.end(timing, context, total);
             }
             Route::Heartbeat(context) => {
+                let timing = plan.begin();
                 let mut placement = context.placement();
                 place(&mut placement, &self.receivers.rows, cost.grain());
-                let line = Line::new(&self.senders.rows, total.div_ceil(senders as u64));
+                let mut line = plan.line();
+                line.lay(&self.senders.rows, total.div_ceil(senders as u64));
                 let led = on_heartbeat(context, &mut placement, &line, &post);
                 let posting = context.pool.last_led() * total / led.max(1);
-                on_gang(context, &placement, deliver);
+                on_gang(context, &placement, self.receivers.rows, None, deliver);
                 // As if the leader had done all: its share of the rows is not that of the messages.
                 cost.observe_session(total, posting + context.pool.last_led() * owners as u64);
+                plan.end(timing, context, total);
             }
         }
         store.put_back(mail);
@@ -222,7 +241,8 @@ where
     where
         S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>),
     {
-        let mut outbox = mail.outbox(part.index, Address { rows: self.receivers.rows, division: part.division });
+        let mut outbox =
+            mail.outbox(part.index, part.stolen, Address { rows: self.receivers.rows, division: part.division });
         let mut cursor = self.senders.cursor();
         part.for_each_range(&self.senders.rows, |ordinal, storage, rows| {
             outbox.begin_storage(ordinal);

@@ -1,0 +1,69 @@
+//! One way to run a call, and what it was measured to take.
+
+/// One in so many parts is how much a new measurement counts.
+const SMOOTHING: f32 = 4.0;
+
+/// A measurement counts as at most so many times the estimate, and at least as its inverse: one that an interrupt fell into hardly counts. Many in a row
+/// that are further off [restart](Arm::restart) it.
+const LARGEST_STEP: f32 = 1.25;
+
+/// So many measurements make an estimate.
+const FIRST_SAMPLES: u32 = 2;
+
+/// What calls take by one route.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arm {
+    /// Smoothed, in nanoseconds, for `rows` rows.
+    time: f32,
+    rows: f32,
+    samples: u32,
+}
+
+impl Arm {
+    /// Whether it was measured often enough.
+    pub(super) fn is_known(&self) -> bool {
+        self.samples >= FIRST_SAMPLES
+    }
+
+    /// Whether it was ever measured.
+    pub(super) fn was_tried(&self) -> bool {
+        self.time > 0.0
+    }
+
+    /// What `rows` rows should take, of which `fixed` nanoseconds do not depend on the number of rows.
+    pub(super) fn expected(&self, rows: u64, fixed: f32) -> f32 {
+        // Whatever is said to be fixed: a part of what was measured depends on rows.
+        let fixed = fixed.min(self.time * 0.75);
+        fixed + (self.time - fixed) * (rows as f32 / self.rows.max(1.0))
+    }
+
+    /// Learns that `rows` rows took so many nanoseconds; returns by which factor that is more or less than expected.
+    pub(super) fn observe(&mut self, rows: u64, nanoseconds: u64, fixed: f32) -> f32 {
+        let (now, expected) = ((nanoseconds as f32).max(1.0), self.expected(rows, fixed).max(1.0));
+        if self.samples == 0 {
+            self.restart(rows, nanoseconds);
+            return 1.0;
+        }
+        self.samples = self.samples.saturating_add(1);
+        let bounded = match self.is_known() {
+            true => now.clamp(expected / LARGEST_STEP, expected * LARGEST_STEP),
+            // The first ones are cold, or an interrupt fell into them: the least is nearest to what will be.
+            false => now.min(expected),
+        };
+        (self.time, self.rows) = (expected + (bounded - expected) / SMOOTHING, rows as f32);
+        if !self.is_known() {
+            self.time = bounded;
+        }
+        now / expected
+    }
+
+    /// Begins anew with one measurement.
+    pub(super) fn restart(&mut self, rows: u64, nanoseconds: u64) {
+        *self = Self { time: (nanoseconds as f32).max(1.0), rows: rows as f32, samples: 1 };
+    }
+
+    /// Keeps the estimate until the next measurement.
+    pub(super) fn doubt(&mut self) {
+        self.samples = 0;
+    }
+}

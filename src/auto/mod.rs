@@ -1,0 +1,330 @@
+//! [`SchedulerMode::Auto`]: how to run a parallel call so that it is never slower than by another mode. Pure: numbers in, a choice out.
+//!
+//! Each place in a program that starts a parallel call has a [`Model`]: what calls took by each route they were sent. A call goes where it is expected to
+//! take least; others are tried as long as they promise to be better, and then ever more seldom, when the time that was spent since would pay for it.
+
+mod arm;
+mod site;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use site::{CallSites, LazySite, Site, Sites};
+
+use arm::Arm;
+
+use crate::settings::SchedulerMode;
+
+/// What a round costs at least, and a session of fork/join, in nanoseconds: a call that takes less on one thread is never sent to several.
+const CHEAPEST_ROUND: f32 = 300.0;
+const CHEAPEST_SESSION: f32 = 1_000.0;
+
+/// What each costs on most machines: only used to guess what other numbers of rows would take.
+const ROUND: f32 = 600.0;
+const SESSION: f32 = 2_000.0;
+
+/// Sweeps of so many rows begin on the gang, before anything is known.
+const UNKNOWN_ROWS: u64 = 4096;
+
+/// Another route has to be better by this factor to be taken: nothing is gained by going back and forth.
+const BETTER: f32 = 0.97;
+
+/// One call in so many is timed: two readings of the clock take as long as some hundred cheap rows.
+const CALLS_PER_SAMPLE: u32 = 8;
+
+/// Trying costs at most one part in this many of the time that calls take.
+const BUDGET: f32 = 100.0;
+
+/// What trials may cost before anything was earned, in nanoseconds.
+const FIRST_CREDIT: f32 = 50_000.0;
+
+/// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
+const TRIAL_CALLS: u32 = 3;
+
+/// So many more calls a trial may have because workers were still waking up: 30 to 50 us, a few short calls. Where calls are so short and seldom that workers
+/// never come in time, that is how it is.
+const WAKING_CALLS: u32 = 16;
+
+/// Calls between trials of one route: doubles each time nothing came of it.
+const FIRST_INTERVAL: u32 = 64;
+const LONGEST_INTERVAL: u32 = 1 << 14;
+
+/// Rows cost at most so much less on one thread than on several that share caches and memory.
+const UNSHARED: f32 = 0.4;
+
+/// Measurements in a row that are off by so much mean that the world has changed.
+const SURPRISES: u32 = 4;
+const SURPRISING: f32 = 1.5;
+
+/// The routes a call can take. Their number is their place in a [`Model`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Leader,
+    LockStep,
+    Heartbeat,
+}
+
+impl Choice {
+    pub(crate) const ALL: [Self; 3] = [Self::Leader, Self::LockStep, Self::Heartbeat];
+
+    /// The mode that always makes this choice.
+    pub(crate) fn mode(self) -> SchedulerMode {
+        match self {
+            Self::Leader => SchedulerMode::Serial,
+            Self::LockStep => SchedulerMode::LockStep,
+            Self::Heartbeat => SchedulerMode::Heartbeat,
+        }
+    }
+
+    /// What of a call's time does not depend on its rows.
+    fn fixed(self) -> f32 {
+        match self {
+            Self::Leader => 0.0,
+            Self::LockStep => ROUND,
+            Self::Heartbeat => SESSION,
+        }
+    }
+}
+
+/// What is to be done with one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) choice: Choice,
+    /// Whether the model wants to know how long it takes.
+    pub(crate) timed: bool,
+}
+
+/// A trial that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    choice: Choice,
+    /// Calls that are still to come.
+    left: u32,
+    /// Calls that may still be left out of account.
+    waking: u32,
+}
+
+/// What is known of the calls that one place in a program starts.
+#[derive(Debug)]
+pub(crate) struct Model {
+    arms: [Arm; 3],
+    current: Choice,
+    trial: Option<Trial>,
+    /// Calls until each route may be tried again, and between two trials.
+    wait: [u32; 3],
+    interval: [u32; 3],
+    /// Calls since one was timed.
+    untimed: u32,
+    /// Nanoseconds that trials may cost.
+    credit: f32,
+    /// What the rows of a round took, all workers together: smoothed, for the rows of the last round.
+    busy: f32,
+    surprises: u32,
+    /// Rows of the last call.
+    rows: u64,
+    calls: u64,
+    trials: u64,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            arms: [Arm::default(); 3],
+            current: Choice::Leader,
+            trial: None,
+            wait: [0; 3],
+            interval: [FIRST_INTERVAL; 3],
+            untimed: CALLS_PER_SAMPLE,
+            credit: FIRST_CREDIT,
+            busy: 0.0,
+            surprises: 0,
+            rows: 0,
+            calls: 0,
+            trials: 0,
+        }
+    }
+}
+
+impl Model {
+    /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time where there are many tables: it is done when something
+    /// depends on it.
+    #[inline]
+    pub(crate) fn choose(&mut self, count_rows: impl FnOnce() -> u64, workers: usize) -> Decision {
+        if self.trial.is_none() && self.current == Choice::Leader && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE {
+            self.calls += 1;
+            self.untimed += 1;
+            return Decision { choice: Choice::Leader, timed: false };
+        }
+        let rows = count_rows();
+        if self.calls == 0 && rows >= UNKNOWN_ROWS {
+            self.current = Choice::LockStep;
+        }
+        (self.rows, self.calls) = (rows, self.calls + 1);
+        self.untimed += 1;
+        if let Some(trial) = &mut self.trial {
+            let decision = Decision { choice: trial.choice, timed: trial.left < TRIAL_CALLS };
+            if trial.left == 0 {
+                // Its last call was never observed: it panicked.
+                self.trial = None;
+            } else {
+                trial.left -= 1;
+                return decision;
+            }
+        }
+        let timed = self.untimed > CALLS_PER_SAMPLE || !self.arm(self.current).is_known();
+        if timed {
+            self.reconsider(rows, workers);
+        }
+        Decision { choice: self.current, timed }
+    }
+
+    /// Learns what a call that was to be timed took; `busy` is for how long all workers together were in it.
+    pub(crate) fn observe(&mut self, choice: Choice, rows: u64, nanoseconds: u64, busy: Option<u64>) {
+        if self.is_waking(choice, busy) {
+            return;
+        }
+        let off = self.arms[choice as usize].observe(rows, nanoseconds, choice.fixed());
+        if let (Choice::LockStep, Some(busy)) = (choice, busy) {
+            let busy = busy as f32;
+            self.busy = if self.busy > 0.0 { self.busy + (busy.min(self.busy * 2.0) - self.busy) / 4.0 } else { busy };
+        }
+        if choice == self.current {
+            self.credit += nanoseconds as f32 * self.untimed as f32 / BUDGET;
+            self.untimed = 0;
+            self.notice(off, rows, nanoseconds);
+        }
+    }
+
+    /// Whether a trial goes on because not all workers took part in a call of it.
+    fn is_waking(&mut self, choice: Choice, busy: Option<u64>) -> bool {
+        let Some(trial) = self.trial.as_mut().filter(|trial| trial.choice == choice) else { return false };
+        let waking = choice != Choice::Leader && busy.is_none() && trial.waking > 0;
+        if waking {
+            trial.waking -= 1;
+            trial.left += 1;
+        } else if trial.left == 0 {
+            self.trial = None;
+        }
+        waking
+    }
+
+    /// Forgets what it knows when the present route surprises again and again.
+    fn notice(&mut self, off: f32, rows: u64, nanoseconds: u64) {
+        let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off);
+        self.surprises = if surprising { self.surprises + 1 } else { 0 };
+        if self.surprises >= SURPRISES {
+            self.surprises = 0;
+            self.wait = [0; 3];
+            self.interval = [FIRST_INTERVAL; 3];
+            self.arms[self.current as usize].restart(rows, nanoseconds);
+            Choice::ALL
+                .into_iter()
+                .filter(|&other| other != self.current)
+                .for_each(|other| self.arms[other as usize].doubt());
+        }
+    }
+
+    /// Takes the route that is best by now, or begins to try another one.
+    fn reconsider(&mut self, rows: u64, workers: usize) {
+        let best = self.best(rows, workers);
+        if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
+            self.current = best;
+        }
+        self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_PER_SAMPLE));
+        let next = Choice::ALL.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
+        if let Some(choice) = next {
+            self.begin_trial(choice, rows);
+        }
+    }
+
+    fn begin_trial(&mut self, choice: Choice, rows: u64) {
+        let place = choice as usize;
+        self.credit -= self.cost_of_trial(choice, rows);
+        self.arms[place].doubt();
+        self.wait[place] = self.interval[place];
+        self.interval[place] = (self.interval[place] * 2).min(LONGEST_INTERVAL);
+        self.trials += 1;
+        self.trial = Some(Trial { choice, left: TRIAL_CALLS, waking: WAKING_CALLS });
+    }
+
+    fn is_worth_a_trial(&self, other: Choice, rows: u64, workers: usize) -> bool {
+        if other == self.current || workers < 2 || !self.arm(self.current).is_known() {
+            return false;
+        }
+        let now = self.expected(self.current, rows);
+        if self.at_best(other, rows, workers) >= now * BETTER {
+            return false;
+        }
+        self.wait[other as usize] == 0 && self.credit >= self.cost_of_trial(other, rows)
+    }
+
+    /// What a trial takes longer than the same calls by the present route.
+    fn cost_of_trial(&self, other: Choice, rows: u64) -> f32 {
+        let now = self.expected(self.current, rows);
+        let then = match other {
+            tried if self.arm(tried).was_tried() => self.expected(tried, rows),
+            Choice::Leader => self.busy,
+            // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
+            Choice::LockStep | Choice::Heartbeat => now + ROUND + SESSION,
+        };
+        (then - now).max(0.0) * TRIAL_CALLS as f32
+    }
+
+    /// What a call could take by another route if all went well there.
+    fn at_best(&self, other: Choice, rows: u64, workers: usize) -> f32 {
+        let alone = self.arm(Choice::Leader);
+        let shared = self.arm(Choice::LockStep);
+        let work = match (alone.was_tried(), shared.was_tried()) {
+            (true, _) => alone.expected(rows, 0.0),
+            (_, true) => self.busy,
+            _ => 0.0,
+        };
+        match other {
+            Choice::Leader if alone.was_tried() => work.min(self.busy * UNSHARED),
+            Choice::Leader => self.busy * UNSHARED,
+            Choice::LockStep => CHEAPEST_ROUND + work / workers as f32,
+            // Only worth it where lock step leaves workers idle.
+            Choice::Heartbeat if shared.is_known() => CHEAPEST_SESSION + self.busy / workers as f32 * (2.0 - BETTER),
+            Choice::Heartbeat => f32::INFINITY,
+        }
+    }
+
+    fn best(&self, rows: u64, workers: usize) -> Choice {
+        let known = Choice::ALL.into_iter().filter(|&choice| self.arm(choice).is_known() || choice == self.current);
+        let possible = known.filter(|&choice| workers > 1 || choice == Choice::Leader);
+        possible.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Choice::Leader)
+    }
+
+    fn arm(&self, choice: Choice) -> &Arm {
+        &self.arms[choice as usize]
+    }
+
+    fn expected(&self, choice: Choice, rows: u64) -> f32 {
+        self.arm(choice).expected(rows, choice.fixed())
+    }
+
+    /// What it chose last and why.
+    pub(crate) fn explain(&self) -> Explanation {
+        let expected = |choice| {
+            let known = self.arm(choice).was_tried();
+            known.then(|| std::time::Duration::from_nanos(self.expected(choice, self.rows) as u64))
+        };
+        Explanation {
+            choice: self.current,
+            rows: self.rows,
+            calls: self.calls,
+            trials: self.trials,
+            expected: Choice::ALL.map(expected),
+        }
+    }
+}
+
+/// What a [`Model`] would say of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Explanation {
+    pub(crate) choice: Choice,
+    pub(crate) rows: u64,
+    pub(crate) calls: u64,
+    pub(crate) trials: u64,
+    /// What a call is expected to take by each route, if it was ever taken.
+    pub(crate) expected: [Option<std::time::Duration>; 3],
+}

@@ -1,0 +1,121 @@
+use super::*;
+
+/// What calls really take: a machine for a [`Model`] to find its way on.
+struct Machine {
+    /// Nanoseconds of a row on one thread.
+    row: f64,
+    /// How much longer a row takes while other workers sweep theirs.
+    shared: f64,
+    round: f64,
+    session: f64,
+    /// By how much the longest share exceeds the mean.
+    skew: f64,
+    workers: usize,
+}
+
+const PLAIN: Machine = Machine { row: 1.0, shared: 1.0, round: 800.0, session: 2_500.0, skew: 0.0, workers: 2 };
+
+impl Machine {
+    fn takes(&self, choice: Choice, rows: u64) -> f64 {
+        let alone = self.row * rows as f64;
+        let share = alone * self.shared / self.workers as f64;
+        match choice {
+            Choice::Leader => alone,
+            Choice::LockStep => self.round + share * (1.0 + self.skew),
+            Choice::Heartbeat => self.session + share * 1.02,
+        }
+    }
+
+    fn best(&self, rows: u64) -> f64 {
+        Choice::ALL.map(|choice| self.takes(choice, rows)).into_iter().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Makes `calls` calls; returns what they took altogether.
+    fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
+        let call = || {
+            let decision = model.choose(|| rows, self.workers);
+            let takes = self.takes(decision.choice, rows);
+            if decision.timed {
+                let busy = self.row * self.shared * rows as f64;
+                model.observe(decision.choice, rows, takes as u64, Some(busy as u64));
+            }
+            takes
+        };
+        std::iter::repeat_with(call).take(calls as usize).sum()
+    }
+}
+
+#[test]
+fn every_size_and_machine_ends_up_near_the_best() {
+    let machines = [
+        PLAIN,
+        Machine { row: 1_000.0, ..PLAIN },
+        Machine { shared: 1.9, ..PLAIN },
+        Machine { shared: 2.5, ..PLAIN },
+        Machine { skew: 0.9, row: 50.0, ..PLAIN },
+        Machine { workers: 16, round: 2_500.0, session: 6_000.0, ..PLAIN },
+        Machine { workers: 1, ..PLAIN },
+    ];
+    for (number, machine) in machines.iter().enumerate() {
+        for rows in [1, 10, 100, 1_000, 2_000, 10_000, 100_000, 1_000_000] {
+            let mut model = Model::default();
+            machine.run(&mut model, rows, 300);
+            let (warm, best) = (machine.run(&mut model, rows, 20_000), machine.best(rows) * 20_000.0);
+            assert!(warm <= best * 1.05, "machine {number}, {rows} rows: {} x the best", warm / best);
+        }
+    }
+}
+
+#[test]
+fn learning_costs_little() {
+    for rows in [10, 1_000, 10_000, 1_000_000] {
+        let took = PLAIN.run(&mut Model::default(), rows, 100);
+        assert!(took <= PLAIN.best(rows) * 130.0, "{rows} rows: {}", took / PLAIN.best(rows) / 100.0);
+    }
+}
+
+#[test]
+fn calls_that_are_too_small_for_a_round_never_try_one() {
+    let mut model = Model::default();
+    PLAIN.run(&mut model, 100, 10_000);
+    assert_eq!(model.explain().trials, 0);
+}
+
+#[test]
+fn a_world_that_changes_is_learned_anew() {
+    let mut model = Model::default();
+    PLAIN.run(&mut model, 100, 1_000);
+    assert_eq!(model.explain().choice, Choice::Leader);
+    // More rows.
+    PLAIN.run(&mut model, 100_000, 300);
+    assert_eq!(model.explain().choice, Choice::LockStep);
+    // Rows that got in each other's way.
+    let crowded = Machine { shared: 3.0, ..PLAIN };
+    crowded.run(&mut model, 100_000, 2_000);
+    assert_eq!(model.explain().choice, Choice::Leader);
+    // And out of it again: nothing on the leader tells, only trials do.
+    PLAIN.run(&mut model, 100_000, 20_000);
+    assert_eq!(model.explain().choice, Choice::LockStep);
+}
+
+#[test]
+fn one_slow_call_changes_nothing() {
+    let mut model = Model::default();
+    PLAIN.run(&mut model, 100_000, 300);
+    model.observe(Choice::LockStep, 100_000, 30_000_000, None);
+    PLAIN.run(&mut model, 100_000, 100);
+    assert_eq!(model.explain().choice, Choice::LockStep);
+}
+
+#[test]
+fn nonsense_is_survived() {
+    let mut model = Model::default();
+    for rows in [0, u64::MAX, 1, 0] {
+        for nanoseconds in [0, u64::MAX] {
+            model.choose(|| rows, 2);
+            model.observe(Choice::LockStep, rows, nanoseconds, Some(u64::MAX));
+            model.observe(Choice::Leader, rows, nanoseconds, None);
+        }
+    }
+    PLAIN.run(&mut model, 1_000, 100);
+}

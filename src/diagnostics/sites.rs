@@ -1,0 +1,49 @@
+//! What mode `Auto` chose, and why.
+
+use std::{panic::Location, time::Duration};
+
+use crate::{
+    auto::{CallSites, Choice, Explanation, Site},
+    settings::SchedulerMode,
+};
+
+/// A place in a program that starts parallel calls in mode [`Auto`](SchedulerMode::Auto), and how they run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CallSiteDiagnostics {
+    /// The tagged system that it is in, as an index into [`AffinityDiagnostics::systems`](super::AffinityDiagnostics::systems).
+    pub system: Option<usize>,
+    /// Where `par_iter` or `par_iter_mut` is called.
+    pub location: &'static Location<'static>,
+    /// Calls so far.
+    pub calls: u64,
+    /// How often another way to run them was tried, for three calls each time.
+    pub trials: u64,
+    /// Rows of the last call.
+    pub rows: u64,
+    /// How calls run now: as in mode [`Serial`](SchedulerMode::Serial), [`LockStep`](SchedulerMode::LockStep) or
+    /// [`Heartbeat`](SchedulerMode::Heartbeat).
+    pub choice: SchedulerMode,
+    expected: [Option<Duration>; Choice::ALL.len()],
+}
+
+impl CallSiteDiagnostics {
+    fn new(site: &Site, explanation: Explanation) -> Self {
+        let Explanation { choice, rows, calls, trials, expected } = explanation;
+        let (system, location) = (site.system(), site.location());
+        Self { system, location, calls, trials, rows, choice: choice.mode(), expected }
+    }
+
+    /// What a call of so many rows is expected to take in `mode`; `None` if it was never tried, because it cannot be better, or is none that `Auto`
+    /// chooses from.
+    pub fn expected(&self, mode: SchedulerMode) -> Option<Duration> {
+        let choice = Choice::ALL.into_iter().find(|choice| choice.mode() == mode)?;
+        self.expected[choice as usize]
+    }
+}
+
+/// Replaces what was known by what is.
+pub(super) fn pull_sites(known: &mut Vec<CallSiteDiagnostics>, sites: &CallSites) {
+    known.clear();
+    sites.for_each(|site, explanation| known.push(CallSiteDiagnostics::new(site, explanation)));
+}

@@ -1,0 +1,218 @@
+//! Who sweeps which chunk of a worker's share: the worker takes chunks from the front, others that are done take them from the far end.
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+/// The number of a round in which chunks are claimed. What was claimed in another round counts for nothing, so no worker has to clear another
+/// one's claims: that would be a cache line moved in each round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tag(u32);
+
+/// The most chunks that a share can have: owner and thieves together count to twice that and one more for each worker.
+pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
+
+/// Which chunks of one share are taken, in one word.
+///
+/// # Invariant (claims)
+/// In the round of one tag, of a share of `n` chunks, each number from 0 to `n - 1` is returned at most once by [`take_front`](Self::take_front) and
+/// [`take_back`](Self::take_back) together: the word counts how many were taken from each end, each call adds to it in one atomic step, and
+/// none returns a number that the other end has reached. Claims of one tag are over before those of the next begin: [`ClaimBoard::begin`] needs
+/// the board for itself.
+///
+/// Relaxed: being one read-modify-write makes a claim unique. What is claimed was published with the round, and what was done with it is published by the
+/// arrival of who did it.
+pub(crate) struct Claims(AtomicU64);
+
+/// What a [`Claims`] word says: the bits are tag (32), taken from the front (16), taken from the back (16).
+#[derive(Clone, Copy)]
+struct Taken {
+    front: u32,
+    back: u32,
+}
+
+impl Taken {
+    fn of(word: u64, tag: Tag) -> Self {
+        if (word >> 32) as u32 == tag.0 {
+            Self { front: (word >> 16) as u16 as u32, back: word as u16 as u32 }
+        } else {
+            Self { front: 0, back: 0 }
+        }
+    }
+
+    fn word(self, tag: Tag) -> u64 {
+        u64::from(tag.0) << 32 | u64::from(self.front) << 16 | u64::from(self.back)
+    }
+}
+
+/// A chunk that the owner of a share took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Front {
+    /// Its number, from the front.
+    pub(crate) chunk: u32,
+    /// How many were taken from the far end: the claim is good only for a share of more than `chunk + taken` chunks.
+    pub(crate) taken: u32,
+}
+
+impl Claims {
+    fn new() -> Self {
+        // No round has the tag 0.
+        Self(AtomicU64::new(0))
+    }
+
+    /// Takes the next chunk from the front. The owner need not know how many there are as long as nobody took any: it sees the end of its rows.
+    #[inline]
+    pub(crate) fn take_front(&self, tag: Tag) -> Front {
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            let taken = Taken::of(word, tag);
+            let next = Taken { front: taken.front + 1, ..taken }.word(tag);
+            match self.0.compare_exchange_weak(word, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Front { chunk: taken.front, taken: taken.back },
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Takes the last chunk that nobody has taken, of a share of `chunks`, if at least `fewest` are left and fewer than `most` were taken from this end.
+    /// Returns how many were: the chunk's number, counted from the far end.
+    pub(crate) fn take_back(&self, tag: Tag, chunks: u32, fewest: u32, most: u32) -> Option<u32> {
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            let taken = Taken::of(word, tag);
+            let left = chunks.saturating_sub(taken.front + taken.back);
+            if left < fewest.max(1) || taken.back >= most {
+                return None;
+            }
+            let next = Taken { back: taken.back + 1, ..taken }.word(tag);
+            match self.0.compare_exchange_weak(word, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(taken.back),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// How many of `chunks` chunks nobody has taken yet; 0 if `most` were taken from the far end, so that no more can be.
+    pub(crate) fn left(&self, tag: Tag, chunks: u32, most: u32) -> u32 {
+        let taken = Taken::of(self.0.load(Ordering::Relaxed), tag);
+        if taken.back < most { chunks.saturating_sub(taken.front + taken.back) } else { 0 }
+    }
+}
+
+/// The claims of all workers.
+pub(crate) struct ClaimBoard {
+    shares: Box<[CachePadded<Share>]>,
+    tag: u32,
+    /// Whether any chunk changed hands since the leader last asked.
+    stolen: CachePadded<AtomicBool>,
+}
+
+struct Share {
+    claims: Claims,
+    /// For how long others swept chunks of this share, and the worker chunks of others, in nanoseconds.
+    given: AtomicU64,
+    taken: AtomicU64,
+}
+
+impl Share {
+    fn new() -> Self {
+        Self { claims: Claims::new(), given: AtomicU64::new(0), taken: AtomicU64::new(0) }
+    }
+}
+
+impl ClaimBoard {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            shares: (0..workers).map(|_| CachePadded::new(Share::new())).collect(),
+            tag: 0,
+            stolen: CachePadded::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// The tag of a new round, in which nothing is taken.
+    pub(crate) fn begin(&mut self) -> Tag {
+        self.tag = self.tag.wrapping_add(1);
+        if self.tag == 0 {
+            // Tags come again: what was claimed under them is forgotten first.
+            self.shares.iter_mut().for_each(|share| share.claims = Claims::new());
+            self.tag = 1;
+        }
+        Tag(self.tag)
+    }
+
+    /// The claims on the share of `worker`.
+    #[inline]
+    pub(crate) fn share(&self, worker: usize) -> &Claims {
+        &self.shares[worker].claims
+    }
+
+    /// Notes that `thief` swept rows of `owner` for so many nanoseconds. Relaxed: read after the round.
+    pub(crate) fn note_theft(&self, owner: usize, thief: usize, nanoseconds: u64) {
+        self.shares[owner].given.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.shares[thief].taken.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.stolen.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there were thefts since [`forget_thefts`](Self::forget_thefts).
+    pub(crate) fn any_theft(&self) -> bool {
+        self.stolen.load(Ordering::Relaxed)
+    }
+
+    /// For how long others swept the share of `worker`, and for how long it swept others'.
+    pub(crate) fn thefts(&self, worker: usize) -> (u64, u64) {
+        let share = &self.shares[worker];
+        (share.given.load(Ordering::Relaxed), share.taken.load(Ordering::Relaxed))
+    }
+
+    /// To be called between rounds.
+    pub(crate) fn forget_thefts(&mut self) {
+        if self.any_theft() {
+            self.stolen.store(false, Ordering::Relaxed);
+            for share in &mut self.shares {
+                share.given.store(0, Ordering::Relaxed);
+                share.taken.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for ClaimBoard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClaimBoard").field("workers", &self.shares.len()).field("tag", &self.tag).finish()
+    }
+}
+
+#[cfg(all(test, not(affinity_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owner_and_thief_meet() {
+        let mut board = ClaimBoard::new(1);
+        for _ in 0..2 {
+            let tag = board.begin();
+            let claims = board.share(0);
+            assert_eq!(claims.take_front(tag), Front { chunk: 0, taken: 0 });
+            assert_eq!(claims.take_back(tag, 4, 3, 4), Some(0));
+            assert_eq!(claims.take_back(tag, 4, 3, 4), None);
+            assert_eq!(claims.take_back(tag, 4, 1, 1), None);
+            assert_eq!(claims.left(tag, 4, 4), 2);
+            assert_eq!(claims.take_back(tag, 4, 1, 4), Some(1));
+            assert_eq!(claims.take_front(tag), Front { chunk: 1, taken: 2 });
+            assert_eq!(claims.take_back(tag, 4, 1, 4), None);
+            // The owner learns from the counts that this one is gone.
+            assert_eq!(claims.take_front(tag), Front { chunk: 2, taken: 2 });
+        }
+    }
+
+    #[test]
+    fn old_tags_are_forgotten_before_they_come_again() {
+        let mut board = ClaimBoard::new(1);
+        let first = board.begin();
+        board.share(0).take_front(first);
+        board.tag = u32::MAX;
+        let again = board.begin();
+        assert_eq!(again, first);
+        assert_eq!(board.share(0).left(again, 3, 3), 3);
+    }
+}

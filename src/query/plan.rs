@@ -1,0 +1,171 @@
+//! How one parallel call is to run: by the mode, by what is known of calls from the same place, and by where it is started.
+
+use std::{
+    panic::Location,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use log::warn;
+
+use super::{cost::RowCost, stretch::Line, sweep::Rows};
+use crate::{
+    auto::{Choice, Decision, LazySite, Site, Sites},
+    context::{BevysBatch, Context, Entered, with_entered},
+    pool::{in_round, now},
+    record::running_index,
+    settings::SchedulerMode,
+};
+
+/// How one parallel call runs.
+pub(super) enum Route {
+    /// On the calling thread.
+    Here,
+    /// On Bevy's compute threads.
+    Bevy,
+    /// On the gang, each worker its own rows.
+    Gang(Arc<Context>),
+    /// On the gang, by fork/join.
+    Heartbeat(Arc<Context>),
+}
+
+/// What is known of the calls that one place in a program starts.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    cost: RowCost,
+    auto: LazySite,
+    /// The memory of sweeps by fork/join. Never contended: a system that starts calls here is one.
+    line: Mutex<Line>,
+}
+
+/// A place in a program that starts a parallel call.
+#[derive(Clone, Copy)]
+pub(super) struct CallSite<'s> {
+    location: &'static Location<'static>,
+    known: &'s Known,
+}
+
+impl<'s> CallSite<'s> {
+    /// The place that this is called from, through functions that track their caller.
+    #[inline]
+    #[track_caller]
+    pub(super) fn caller(sites: &'s Sites<Known>) -> Self {
+        Self::at(Location::caller(), sites)
+    }
+
+    #[inline]
+    pub(super) fn at(location: &'static Location<'static>, sites: &'s Sites<Known>) -> Self {
+        Self { location, known: sites.at(location) }
+    }
+}
+
+/// What was decided for one call.
+pub(super) struct Plan<'s> {
+    pub(super) route: Route,
+    known: &'s Known,
+    /// In mode `Auto`: what its model said, and where to tell it what came of that.
+    auto: Option<(&'s Site, Decision)>,
+}
+
+/// When a call that is timed began.
+#[derive(Clone, Copy)]
+pub(super) struct Timing(u64);
+
+impl<'s> Plan<'s> {
+    /// The plan for a sweep of `rows` on this thread.
+    #[inline]
+    pub(super) fn new(rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
+        if in_round() || BevysBatch::is_open() {
+            // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
+            return Self::by(Route::Here, site);
+        }
+        let tagged = with_entered(|entered| entered.map(|entered| Self::tagged(entered, rows, site)));
+        tagged.unwrap_or_else(|| {
+            warn_untagged();
+            Self::by(Route::Bevy, site)
+        })
+    }
+
+    fn by(route: Route, site: CallSite<'s>) -> Self {
+        Self { route, known: site.known, auto: None }
+    }
+
+    #[inline]
+    fn tagged(entered: &Entered, rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
+        let (context, workers) = (&entered.context, entered.context.pool.workers());
+        let alone = workers == 1;
+        let is_worth_a_round = || !alone && site.known.cost.is_worth_a_round(rows.total());
+        let route = match entered.mode {
+            SchedulerMode::Auto if !alone => return Self::auto(context, rows, site),
+            SchedulerMode::Bevy => Route::Bevy,
+            SchedulerMode::LockStep if is_worth_a_round() => Route::Gang(context.clone()),
+            SchedulerMode::Heartbeat if is_worth_a_round() => Route::Heartbeat(context.clone()),
+            _ => Route::Here,
+        };
+        Self::by(route, site)
+    }
+
+    /// What the model of the place says.
+    fn auto(context: &Arc<Context>, rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
+        let known = site.known.auto.get(&context.sites, site.location, running_index);
+        let decision = known.model().choose(|| rows.total(), context.pool.present());
+        let route = match decision.choice {
+            Choice::Leader => Route::Here,
+            Choice::LockStep => Route::Gang(context.clone()),
+            Choice::Heartbeat => Route::Heartbeat(context.clone()),
+        };
+        Self { auto: Some((known, decision)), ..Self::by(route, site) }
+    }
+
+    /// The line that a sweep by fork/join is laid out on.
+    pub(super) fn line(&self) -> MutexGuard<'s, Line> {
+        self.known.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What rows cost, as far as is known.
+    pub(super) fn cost(&self) -> &'s RowCost {
+        &self.known.cost
+    }
+
+    /// Begins to time the call, if somebody wants to know.
+    #[inline]
+    pub(super) fn begin(&self) -> Option<Timing> {
+        self.auto.filter(|(_, decision)| decision.timed).map(|_| Timing(now()))
+    }
+
+    /// Tells the model what the call on the gang took, for so many rows.
+    #[inline]
+    pub(super) fn end(&self, timing: Option<Timing>, context: &Context, rows: u64) {
+        if let (Some((site, decision)), Some(Timing(began))) = (self.auto, timing) {
+            site.model().observe(decision.choice, rows, now() - began, context.pool.last_busy_of_all());
+        }
+    }
+
+    /// Whether this call, which stays on this thread, is one to be timed.
+    #[inline]
+    pub(super) fn is_timed_here(&self) -> bool {
+        match (&self.route, self.auto) {
+            (Route::Here, Some((_, decision))) => decision.timed,
+            _ => self.known.cost.is_due(),
+        }
+    }
+
+    pub(super) fn observe_here(&self, rows: u64, nanoseconds: u64) {
+        self.known.cost.observe(rows, nanoseconds);
+        if let Some((site, decision)) = self.auto {
+            site.model().observe(decision.choice, rows, nanoseconds, None);
+        }
+    }
+}
+
+fn warn_untagged() {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if !WARNED.swap(true, Ordering::Relaxed) {
+        warn!(
+            "bevy_affinity: an AffineQuery runs through Bevy's par_iter because its system is not tagged: \
+             add `.affine()` to the system and `AffinityParallelPlugin` to the app"
+        );
+    }
+}

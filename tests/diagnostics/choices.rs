@@ -1,0 +1,88 @@
+//! What is told of mode `Auto`: which way each place chose, and why.
+//!
+//! Rows that are dear sleep: that takes as long on a busy machine as on a quiet one, and several can sleep on one core.
+
+use std::{thread, time::Duration};
+
+use bevy::prelude::*;
+use bevy_affinity::{CallSiteDiagnostics, prelude::*, topology::Topology};
+
+use super::{Scheduling, diagnostics};
+
+#[derive(Component)]
+struct Cheap(u32);
+
+#[derive(Component)]
+struct Dear;
+
+fn count(mut rows: AffineQuery<&mut Cheap>) {
+    rows.par_iter_mut().for_each(|mut row| row.0 += 1);
+}
+/// The line of `par_iter_mut` above.
+const COUNTED_AT: u32 = line!() - 3;
+
+fn wait(rows: AffineQuery<&Dear>) {
+    rows.par_iter().for_each(|_| thread::sleep(Duration::from_micros(100)));
+}
+
+/// More workers than cores: they wait for each other, and none is left out because its core is busy.
+fn workers() -> usize {
+    Topology::get().parallelism() + 1
+}
+
+fn app<M>(system: impl IntoAffine<M>, rows: impl IntoIterator<Item = impl Bundle>) -> App {
+    let mut app = Scheduling::auto(workers()).app();
+    app.add_systems(Update, system.affine());
+    rows.into_iter().for_each(|row| _ = app.world_mut().spawn(row));
+    app
+}
+
+/// Runs the app until its one call site has been called so often, and it is told.
+fn after(app: &mut App, calls: u64) -> CallSiteDiagnostics {
+    loop {
+        app.update();
+        if let [site] = diagnostics(app).call_sites[..]
+            && site.calls >= calls
+        {
+            return site;
+        }
+    }
+}
+
+#[test]
+fn a_tiny_sweep_stays_on_the_leader() {
+    let mut app = app(count, [Cheap(0)]);
+    let site = after(&mut app, 200);
+    assert_eq!((site.choice, site.rows), (SchedulerMode::Serial, 1), "{site:?}");
+    assert!(site.expected(SchedulerMode::Serial).is_some(), "{site:?}");
+    assert!(site.expected(SchedulerMode::Bevy).is_none() && site.expected(SchedulerMode::Auto).is_none());
+}
+
+#[test]
+fn a_sweep_that_gains_by_it_goes_to_the_gang() {
+    let mut app = app(wait, (0..64).map(|_| Dear));
+    let site = after(&mut app, 60);
+    assert!(matches!(site.choice, SchedulerMode::LockStep | SchedulerMode::Heartbeat), "{site:?}");
+    assert!(site.trials > 0 && site.rows == 64, "{site:?}");
+    let [alone, shared] = [SchedulerMode::Serial, site.choice].map(|mode| site.expected(mode).expect("it was tried"));
+    assert!(shared < alone, "{site:?}");
+}
+
+#[test]
+fn a_place_is_told_by_its_system_and_its_line() {
+    let mut app = app(count, [Cheap(0)]);
+    let site = after(&mut app, 1);
+    let system = site.system.expect("it is in a tagged system");
+    assert!(diagnostics(&app).systems[system].name.ends_with("count"));
+    assert!(site.location.file().ends_with("choices.rs"), "{site:?}");
+    assert_eq!(site.location.line(), COUNTED_AT);
+}
+
+#[test]
+fn other_modes_choose_nothing() {
+    for scheduling in [Scheduling::SERIAL, Scheduling::BEVY, Scheduling::lock_step(2), Scheduling::heartbeat(2)] {
+        let mut app = super::app(scheduling);
+        (0..3).for_each(|_| app.update());
+        assert!(diagnostics(&app).call_sites.is_empty(), "{scheduling:?}");
+    }
+}
