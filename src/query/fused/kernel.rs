@@ -194,9 +194,10 @@ macro_rules! impl_kernel {
                     F: QueryFilter,
                     $($param: Copy),*
                 {
-                    // Called, and with a parameter for each reference: so the compiler knows that no row overwrites what they refer to. A method of the kernel:
-                    // so it is compiled where the kernel is, and the kernel becomes a part of it.
-                    #[inline(never)]
+                    // With a parameter for each reference: so the compiler knows that no row overwrites what they refer to, and reads it once. A method of the
+                    // kernel, and `inline`: so it is compiled together with the kernel, which becomes a part of the loop. Without these, loops over `f32` were seen to
+                    // take twice as long.
+                    #[inline]
                     unsafe fn run(&self, cursor: &mut Cursor<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*) {
                         // SAFETY: the caller's promise.
                         unsafe { cursor.visit(at, rows, |item| call(self, <D as RowData<F>>::row(item), $($param),*)) };
