@@ -130,17 +130,17 @@ macro_rules! systems {
     ($query:ident, $iterate:ident) => {
         pub fn steer<V: Value>(mut rows: $query<(&'static mut Velocity<V>, &'static Thrust<V>)>, step: Res<Step>) {
             let step = step.0;
-            rows.$iterate().for_each(|(mut velocity, thrust)| velocity.0 = velocity.0.plus(thrust.0, step));
+            rows.$iterate().for_each(move |(mut velocity, thrust)| velocity.0 = velocity.0.plus(thrust.0, step));
         }
 
         pub fn drive<V: Value>(mut rows: $query<(&'static mut Position<V>, &'static Velocity<V>)>, step: Res<Step>) {
             let step = step.0;
-            rows.$iterate().for_each(|(mut position, velocity)| position.0 = velocity.0.plus(velocity.0, step));
+            rows.$iterate().for_each(move |(mut position, velocity)| position.0 = velocity.0.plus(velocity.0, step));
         }
 
         pub fn age<V: Value>(mut rows: $query<&'static mut Age<V>>, step: Res<Step>) {
             let step = step.0;
-            rows.$iterate().for_each(|mut age| age.0 = age.0.plus(V::ONE, step));
+            rows.$iterate().for_each(move |mut age| age.0 = age.0.plus(V::ONE, step));
         }
     };
 }

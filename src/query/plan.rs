@@ -56,7 +56,11 @@ impl<'s> CallSite<'s> {
     #[inline]
     #[track_caller]
     pub(super) fn caller(sites: &'s Sites<Known>) -> Self {
-        let location = Location::caller();
+        Self::at(Location::caller(), sites)
+    }
+
+    #[inline]
+    pub(super) fn at(location: &'static Location<'static>, sites: &'s Sites<Known>) -> Self {
         Self { location, known: sites.at(location) }
     }
 }

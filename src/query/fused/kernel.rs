@@ -123,8 +123,8 @@ impl<P: KernelParam> KernelParam for Option<P> {
 /// A function (or closure) that can be fused: its first parameter is a [`Row`], all others are [`KernelParam`]s.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel",
-    note = "a kernel is a function of a `Row` and of parameters that are only read: `fn drive(Row((mut position, velocity)): Row<(&mut Position, \
-            &Velocity)>, time: &Time)`"
+    note = "the first parameter of a kernel is a `Row`, the others are only read: `&T` of a resource `T` (not `Res<T>`), `Query` over read-only data, and \
+            `Option` of these: `fn drive(Row((mut position, velocity)): Row<(&mut Position, &Velocity)>, time: &Time)`"
 )]
 pub trait Kernel<Marker>: Send + Sync + 'static {
     /// What it is given of a row. Of the row's entity alone: [`fused`](super::fused()) goes on with the next kernel before the other rows have been visited.
@@ -194,9 +194,10 @@ macro_rules! impl_kernel {
                     F: QueryFilter,
                     $($param: Copy),*
                 {
-                    // Called, and with a parameter for each reference: so the compiler knows that no row overwrites what they refer to. A method of the kernel:
-                    // so it is compiled where the kernel is, and the kernel becomes a part of it.
-                    #[inline(never)]
+                    // With a parameter for each reference: so the compiler knows that no row overwrites what they refer to, and reads it once. A method of the
+                    // kernel, and `inline`: so it is compiled together with the kernel, which becomes a part of the loop. Without these, loops over `f32` were seen to
+                    // take twice as long.
+                    #[inline]
                     unsafe fn run(&self, cursor: &mut Cursor<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*) {
                         // SAFETY: the caller's promise.
                         unsafe { cursor.visit(at, rows, |item| call(self, <D as RowData<F>>::row(item), $($param),*)) };

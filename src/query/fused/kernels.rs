@@ -134,8 +134,7 @@ impl<'w, 's, D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> Pass<'w, 
 /// Items reach no other rows: their data is `SingleEntityQueryData`, and filters are checked when their access is registered.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of kernels",
-    note = "`fused` takes a tuple of up to twelve functions: `fused((steer, drive))`. The first parameter of each is a `Row`, the others are only read: `Res`, \
-            `Query` over read-only data, and `Option` of these"
+    note = "`fused` takes a tuple of one to twelve functions, each of a `Row` and of what is only read: `fused((steer, drive))`"
 )]
 pub trait Kernels<M>: Send + Sync + 'static {
     #[doc(hidden)]

@@ -76,7 +76,7 @@ pub fn fused<M, K: Kernels<M>>(kernels: K) -> Fused<K> {
 /// A system made by [`fused`], to be tagged with [`.affine()`](crate::IntoAffine::affine).
 pub struct Fused<K> {
     kernels: K,
-    /// Where it was made: what is known of its runs is filed under that.
+    /// Where it was made: what is known of its sweeps goes by that.
     location: &'static Location<'static>,
 }
 
@@ -97,9 +97,9 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
 
     fn run(&mut self, (): (), run: SystemParamItem<Self::Param>) {
         let Self { kernels, location } = &*self;
-        let FusedParam { rows, known, passes } = run;
+        let FusedParam { rows, sites, passes } = run;
         let length = longest_chunk().min(BLOCK_ROWS) as u32;
-        let plan = Plan::new(&rows, CallSite::new(location, known));
+        let plan = Plan::new(&rows, CallSite::at(location, sites));
         for_each_part(&plan, &rows, move |part| {
             let mut cursors = K::cursors(&passes);
             part.for_each_range(&rows, |_, storage, rows| {

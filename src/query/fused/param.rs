@@ -15,12 +15,13 @@ use super::{
     kernels::Kernels,
     ticks::Runs,
 };
+use crate::auto::Sites;
 
 /// The parameter of a fused system.
 pub struct FusedParam<'w, 's, K: Kernels<M>, M: 'static> {
     /// Those that any of the kernels visits.
     pub(super) rows: Rows<'w, 's>,
-    pub(super) known: &'s Known,
+    pub(super) sites: &'s Sites<Known>,
     pub(super) passes: K::Passes<'w, 's>,
 }
 
@@ -30,8 +31,8 @@ pub struct FusedState<S> {
     /// The storages that any of the kernels visits. Tables if all can visit tables, archetypes if one cannot: kernels that cut the same entities
     /// into different blocks would meet in them.
     matched: Matched,
-    /// What runs were measured to take.
-    known: Known,
+    /// What was measured.
+    sites: Sites<Known>,
     runs: Runs,
 }
 
@@ -45,7 +46,7 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         let mut kernels = K::states(world);
         let dense = K::each(&kernels).all(|kernel| kernel.is_dense());
         K::each_mut(&mut kernels).for_each(|kernel| *kernel.matched() = Matched::new(dense));
-        FusedState { kernels, matched: Matched::new(dense), known: Known::default(), runs: Runs::default() }
+        FusedState { kernels, matched: Matched::new(dense), sites: Sites::default(), runs: Runs::default() }
     }
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
@@ -75,6 +76,6 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         let last_run = state.runs.next(meta.get_last_run(), this_run);
         // SAFETY: the access is registered, says the caller; `update` checked the world.
         let passes = unsafe { K::passes(&mut state.kernels, world, meta, last_run, this_run) }?;
-        Ok(FusedParam { rows: Rows { world, matched: &state.matched }, known: &state.known, passes })
+        Ok(FusedParam { rows: Rows { world, matched: &state.matched }, sites: &state.sites, passes })
     }
 }
