@@ -15,9 +15,10 @@ use crate::{
     pool::{AffinityPool, SweptRows},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
+    topology::Topology,
 };
 
-/// All that the tagged systems of one world share, for as long as the settings stay as they are.
+/// All that the tagged systems of one world share, for as long as the settings and the cores stay as they are.
 pub(crate) struct Context {
     settings: AffinitySettings,
     pub(crate) pool: AffinityPool,
@@ -35,11 +36,12 @@ pub(crate) struct Context {
 impl Context {
     fn new(
         settings: &AffinitySettings,
+        topology: Arc<Topology>,
         systems: Arc<SystemTimings>,
         recorder: Arc<Recorder>,
         sites: Arc<CallSites>,
     ) -> Self {
-        let pool = AffinityPool::recorded(settings, recorder.clone());
+        let pool = AffinityPool::recorded(settings, topology, recorder.clone());
         Self {
             settings: settings.clone(),
             systems,
@@ -70,25 +72,33 @@ impl Context {
     }
 }
 
-/// The context of one world, made anew whenever the settings differ from those it was made with.
+/// The context of one world, made anew whenever the settings or the cores differ from those it was made with.
 #[derive(Resource)]
 pub(crate) struct WorldContext(Mutex<Arc<Context>>);
 
 impl WorldContext {
-    pub(crate) fn new(settings: &AffinitySettings) -> Self {
-        Self(Mutex::new(Arc::new(Context::new(settings, Arc::default(), Arc::default(), Arc::default()))))
+    pub(crate) fn new(settings: &AffinitySettings, topology: Arc<Topology>) -> Self {
+        Self(Mutex::new(Arc::new(Context::new(settings, topology, Arc::default(), Arc::default(), Arc::default()))))
     }
 
     /// The context for `settings`; the old one lives on until the calls that use it are over.
     pub(crate) fn for_settings(&self, settings: &AffinitySettings) -> Arc<Context> {
+        self.follow(settings, None)
+    }
+
+    /// The context for `settings` on the cores of `topology`.
+    pub(crate) fn for_cores(&self, settings: &AffinitySettings, topology: &Arc<Topology>) -> Arc<Context> {
+        self.follow(settings, Some(topology))
+    }
+
+    fn follow(&self, settings: &AffinitySettings, topology: Option<&Arc<Topology>>) -> Arc<Context> {
         let mut context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if context.settings != *settings {
-            *context = Arc::new(Context::new(
-                settings,
-                context.systems.clone(),
-                context.recorder.clone(),
-                context.sites.clone(),
-            ));
+        if context.settings != *settings
+            || topology.is_some_and(|topology| context.pool.is_outdated(settings, topology))
+        {
+            let topology = topology.unwrap_or(context.pool.topology()).clone();
+            let (systems, recorder, sites) = (context.systems.clone(), context.recorder.clone(), context.sites.clone());
+            *context = Arc::new(Context::new(settings, topology, systems, recorder, sites));
         }
         context.clone()
     }
@@ -166,3 +176,6 @@ impl Drop for SystemScope {
         ENTERED.set(self.before.take());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,6 +44,7 @@ mod record;
 mod schedule;
 mod settings;
 mod sync;
+mod task_pools;
 pub mod topology;
 mod transforms;
 #[expect(unsafe_code, reason = "the contract with the ECS: nodes are visited by who claims them")]
@@ -60,7 +61,7 @@ pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes
 pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
 pub use record::{FrameSpan, Span, SpanKind};
 pub use schedule::{AffineSystems, IntoAffine};
-pub use settings::{AffinitySettings, Pinning, SchedulerMode, WorkerCount};
+pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};
 pub use transforms::AffineTransformPlugin;
 pub use tree::{AffineTree, TreeFold, TreeReport};
 
@@ -69,7 +70,7 @@ pub mod prelude {
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffineTransformPlugin, AffineTree, AffinityDiagnostics,
         AffinityParallelPlugin, AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox,
-        PerWorker, Pinning, ScatterReport, SchedulerMode, Scope, TreeReport, Worker, WorkerCount,
+        PerWorker, Pinning, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport, Worker, WorkerCount,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

@@ -2,15 +2,17 @@
 
 use bevy::{
     app::{App, First, Plugin},
+    ecs::system::NonSendMarker,
     prelude::{Commands, Res},
 };
 
 use crate::{
     context::WorldContext,
     diagnostics,
-    pool::AffinityPool,
+    pool::{AffinityPool, in_round},
     schedule::run_tagged_schedules_alone,
     settings::{AffinitySettings, SchedulerMode},
+    topology::Topology,
 };
 
 /// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step gang.
@@ -40,24 +42,31 @@ impl Plugin for AffinityParallelPlugin {
             .allow_ambiguous_resource::<SchedulerMode>()
             .allow_ambiguous_resource::<WorldContext>();
         let settings = app.world().resource::<AffinitySettings>();
-        let context = WorldContext::new(settings);
+        let context = WorldContext::new(settings, Topology::get());
         app.insert_resource(context.current().pool.clone())
             .insert_resource(context)
-            .add_systems(First, (run_tagged_schedules_alone, follow_settings));
+            .add_systems(First, (run_tagged_schedules_alone, follow_settings_and_cores));
         diagnostics::plugin(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);
     }
 }
 
-/// Gives the world the pool for the settings that it now has.
-fn follow_settings(
+/// Gives the world the pool for the settings that it now has and for the cores that it may now use.
+///
+/// Runs on the thread that leads the gang: the system tells each thread of its own cores.
+fn follow_settings_and_cores(
+    _leader: NonSendMarker,
     settings: Res<AffinitySettings>,
     world_context: Res<WorldContext>,
     pool: Res<AffinityPool>,
     mut commands: Commands,
 ) {
-    let context = world_context.for_settings(&settings);
+    // An app that runs inside a round may be on a pinned worker, which is told of one core.
+    let context = match in_round() {
+        true => world_context.for_settings(&settings),
+        false => world_context.for_cores(&settings, &Topology::follow()),
+    };
     if !context.pool.is_same(&pool) {
         commands.insert_resource(context.pool.clone());
     }

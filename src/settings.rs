@@ -8,12 +8,37 @@ use bevy::reflect::Reflect;
 /// How many workers a gang has. The leader (the thread that runs the tagged systems) counts as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 pub enum WorkerCount {
-    /// As many as can run at once: no more than the affinity mask of the process has cores, nor than
-    /// [`std::thread::available_parallelism`], which knows of CPU quotas.
+    /// As many as can run at once, less the [spare cores](AffinitySettings::spare_cores): no more than the affinity mask has cores, nor
+    /// than [`std::thread::available_parallelism`], which knows of CPU quotas. Both are followed while an app runs: they are read again about
+    /// once a second, for the thread that runs the app. So an app that pins that thread to one core is left with one worker.
     #[default]
     Auto,
     /// This many, with a warning if there are fewer cores. `Exactly(1)` sweeps on the leader alone; 0 counts as 1.
     Exactly(usize),
+}
+
+/// How many cores [`WorkerCount::Auto`] leaves to all that runs beside the gang: the render thread, audio, IO, other programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+pub enum SpareCores {
+    /// One of every eight cores, and no more than two: none on 2 and 4 cores, one on 8, two on 16 and more.
+    ///
+    /// Pipelined rendering keeps one thread busy; audio, IO and drivers want a second core now and then, and nothing else of Bevy's runs for long
+    /// beside tagged systems. On a few cores the gang needs each of them more: of 2 a spare one is half of the work, of 4 a quarter.
+    #[default]
+    Auto,
+    /// This many; one worker, the leader, is left in any case. `Exactly(0)` suits simulations that draw nothing.
+    Exactly(usize),
+}
+
+impl SpareCores {
+    /// How many of `cores` cores the gang has; at least 1.
+    pub(crate) fn leave_of(self, cores: usize) -> usize {
+        let spare = match self {
+            Self::Auto => (cores / 8).min(2),
+            Self::Exactly(spare) => spare,
+        };
+        cores.saturating_sub(spare).max(1)
+    }
 }
 
 /// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would inherit that.
@@ -45,6 +70,9 @@ pub enum Pinning {
 pub struct AffinitySettings {
     /// How many workers take part. Default: [`WorkerCount::Auto`].
     pub workers: WorkerCount,
+    /// How many cores [`WorkerCount::Auto`] leaves to others. Default: [`SpareCores::Auto`]. What Bevy's own threads take is another matter:
+    /// see [`task_pool_plugin`](Self::task_pool_plugin).
+    pub spare_cores: SpareCores,
     /// Where the worker threads may run. Default: [`Pinning::Core`].
     pub pinning: Pinning,
     /// The most rows of a table that a worker sweeps in one piece, which is the longest slice that
@@ -57,6 +85,9 @@ pub struct AffinitySettings {
     /// How often a worker inside [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat) gives work away at most. Shorter spreads work
     /// sooner, longer costs less. Default: 100 us; giving a job away costs about 1 us.
     pub heartbeat: Duration,
+    /// Whether a worker whose core is busy with another process is left out of rounds for some time, and its rows swept by the others: a round would wait for
+    /// it. Tried again after 20 ms, then more and more seldom, up to once in a second. Nobody is left out where workers share cores. Default: on.
+    pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system from running beside them, so that the gang has the cores to itself.
     /// Read when a system is initialised (before its first run), so set it before the plugin. Default: off.
     pub exclusive: bool,
@@ -66,10 +97,12 @@ impl Default for AffinitySettings {
     fn default() -> Self {
         Self {
             workers: WorkerCount::Auto,
+            spare_cores: SpareCores::Auto,
             pinning: Pinning::Core,
             chunk_rows: 4096,
             spin: Duration::from_micros(50),
             heartbeat: Duration::from_micros(100),
+            avoid_busy_cores: true,
             exclusive: false,
         }
     }
@@ -107,6 +140,17 @@ mod tests {
     use bevy::reflect::{TypeInfo, Typed};
 
     use super::*;
+
+    #[test]
+    fn small_machines_are_the_gangs_and_large_ones_keep_a_core_or_two() {
+        let gang_of = |cores| SpareCores::Auto.leave_of(cores);
+        assert_eq!([1, 2, 4, 6, 8, 12, 16, 32, 128].map(gang_of), [1, 2, 4, 6, 7, 11, 14, 30, 126]);
+    }
+
+    #[test]
+    fn the_leader_is_left_whatever_is_spared() {
+        assert_eq!([0, 1, 3, 4, usize::MAX].map(|spare| SpareCores::Exactly(spare).leave_of(4)), [4, 3, 1, 1, 1]);
+    }
 
     #[test]
     fn no_mode_is_missing_from_the_list() {

@@ -14,7 +14,11 @@ use std::{
 use bevy_affinity::prelude::*;
 
 fn pool(workers: usize) -> AffinityPool {
-    AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() })
+    AffinityPool::new(&AffinitySettings {
+        workers: WorkerCount::Exactly(workers),
+        avoid_busy_cores: false,
+        ..Default::default()
+    })
 }
 
 /// All pools of a process share one gang, and who does not get it runs on the spot: so tests take turns.

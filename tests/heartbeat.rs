@@ -17,13 +17,21 @@ use bevy_affinity::prelude::*;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn pool(workers: usize) -> AffinityPool {
-    AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() })
+    AffinityPool::new(&AffinitySettings {
+        workers: WorkerCount::Exactly(workers),
+        avoid_busy_cores: false,
+        ..Default::default()
+    })
 }
 
 /// A pool whose workers give work away as often as they are asked.
 fn eager(workers: usize) -> AffinityPool {
-    let settings =
-        AffinitySettings { workers: WorkerCount::Exactly(workers), heartbeat: Duration::ZERO, ..Default::default() };
+    let settings = AffinitySettings {
+        workers: WorkerCount::Exactly(workers),
+        heartbeat: Duration::ZERO,
+        avoid_busy_cores: false,
+        ..Default::default()
+    };
     AffinityPool::new(&settings)
 }
 

@@ -35,9 +35,15 @@ fn eager(workers: usize) -> (App, MutexGuard<'static, ()>) {
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let workers = WorkerCount::Exactly(workers);
     let mut app = App::new();
-    app.insert_resource(AffinitySettings { workers, chunk_rows: 1, heartbeat: Duration::ZERO, ..default() })
-        .insert_resource(SchedulerMode::Heartbeat)
-        .add_plugins(AffinityParallelPlugin);
+    app.insert_resource(AffinitySettings {
+        workers,
+        chunk_rows: 1,
+        heartbeat: Duration::ZERO,
+        avoid_busy_cores: false,
+        ..default()
+    })
+    .insert_resource(SchedulerMode::Heartbeat)
+    .add_plugins(AffinityParallelPlugin);
     (app, turn)
 }
 

@@ -85,6 +85,35 @@ fn one_round_of_three() {
     model(1, || play(3, 1));
 }
 
+/// A worker is left out of the first round and takes part in the second.
+#[test]
+fn a_worker_comes_back() {
+    model(2, || {
+        let (board, seat) = (Arc::new(Board::new()), Arc::new(Seat::new()));
+        let worker = {
+            let (board, seat) = (board.clone(), seat.clone());
+            let seen = board.epoch();
+            thread::spawn(move || work(&board, &seat, 1, seen))
+        };
+        let leader = thread::current().id();
+        let rows = [Row(UnsafeCell::new(0)), Row(UnsafeCell::new(0))];
+        let mut lead = board.try_lead().expect("nobody else leads");
+        for left_out in [true, false] {
+            seat.leave_out(left_out);
+            let job = |index: usize| {
+                assert!(!left_out || thread::current().id() == leader);
+                // SAFETY: each index has a row of its own; loom checks it.
+                rows[index].0.with_mut(|row| unsafe { *row += 1 });
+            };
+            assert!(lead.round(std::iter::once(&*seat), Duration::ZERO, &job).is_ok());
+        }
+        // SAFETY: the rounds are over; loom checks it.
+        rows.iter().for_each(|row| row.0.with(|row| assert_eq!(unsafe { *row }, 2)));
+        lead.stop(std::iter::once(&*seat));
+        worker.join().expect("the worker ends");
+    });
+}
+
 #[test]
 fn panics_reach_the_leader_after_all_are_done() {
     model(2, || {

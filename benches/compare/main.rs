@@ -8,18 +8,18 @@
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
 
 mod joins;
-mod machine;
 mod ours;
 mod ping_pong;
-mod race;
 mod report;
 mod rivals;
 mod round;
 mod runs;
 mod same_core;
 mod setup;
+#[allow(dead_code, reason = "each bench needs a part of it")]
+#[path = "../shared/mod.rs"]
+mod shared;
 mod spin_pool;
-mod statistics;
 mod sweep;
 mod transforms;
 mod tree;
@@ -29,6 +29,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::setup::{Arguments, Group, Setup};
+use crate::shared::{bevys_pool, race, statistics};
 
 fn main() -> ExitCode {
     let setup = Setup::new(Arguments::parse());
@@ -42,8 +43,8 @@ fn main() -> ExitCode {
 }
 
 fn run(setup: &Setup) -> Result<(), String> {
-    rivals::start_bevy_pool(setup.workers);
-    println!("{}", machine::describe(setup));
+    bevys_pool::start(setup.workers);
+    println!("{}", setup.describe());
     if setup.runs(Group::Round) {
         round::run(setup)?;
     }

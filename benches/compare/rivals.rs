@@ -2,13 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use bevy::tasks::{ComputeTaskPool, TaskPoolBuilder};
 use rayon::ThreadPoolBuilder;
-
-/// Bevy's compute pool is one per process, so it is made once, before anything can start it with another size.
-pub fn start_bevy_pool(workers: usize) {
-    ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(workers).build());
-}
 
 pub fn rayon(workers: usize) -> Result<rayon::ThreadPool, String> {
     let pool = ThreadPoolBuilder::new().num_threads(workers).build();

@@ -6,6 +6,8 @@ use std::thread;
 use clap::{Parser, ValueEnum};
 use core_affinity::CoreId;
 
+use crate::shared::machine;
+
 /// Rounds of each race: enough for a median that repeats, with all groups in about two minutes.
 const ROUNDS: u32 = 60;
 const QUICK_ROUNDS: u32 = 10;
@@ -76,6 +78,21 @@ impl Setup {
             sizes: SIZES.into_iter().filter(|&size| size <= largest).collect(),
             cores: core_affinity::get_core_ids().unwrap_or_default(),
         }
+    }
+
+    /// The header of the report, as markdown list items.
+    pub fn describe(&self) -> String {
+        let mut lines = machine::describe("compare", self.cores.len());
+        lines.push(format!(
+            "Workers: {0}, the caller counts; Bevy's and rayon's pools: {0} threads and, where they let it, the caller",
+            self.workers
+        ));
+        lines.push(format!(
+            "{} rounds; contenders take turns; results checked after each turn; a clock reading costs {} ns and is not subtracted",
+            self.rounds,
+            machine::clock_cost()
+        ));
+        machine::list(&lines)
     }
 
     pub fn runs(&self, group: Group) -> bool {

@@ -142,7 +142,9 @@ fn network(options: &Options) -> Result<Network, map::MapError> {
 fn simulation(options: &Options, city: &Arc<City>) -> Box<dyn Simulation> {
     let city = Arc::clone(city);
     let workers = options.workers.map(usize::from);
-    let gang = |workers| AffinitySettings { workers, ..AffinitySettings::default() };
+    // Nothing is drawn beside the simulation.
+    let spare_cores = SpareCores::Exactly(0);
+    let gang = |workers| AffinitySettings { workers, spare_cores, ..AffinitySettings::default() };
     match options.mode {
         Mode::Plain => Box::new(Plain::new(city)),
         Mode::Bevy => {

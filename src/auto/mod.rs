@@ -37,8 +37,12 @@ const BUDGET: f32 = 100.0;
 /// What trials may cost before anything was earned, in nanoseconds.
 const FIRST_CREDIT: f32 = 50_000.0;
 
-/// Calls in a trial. The first finds rows in the caches of other cores, and workers asleep: it is not counted.
+/// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 const TRIAL_CALLS: u32 = 3;
+
+/// So many more calls a trial may have because workers were still waking up: 30 to 50 us, a few short calls. Where calls are so short and seldom that workers
+/// never come in time, that is how it is.
+const WAKING_CALLS: u32 = 16;
 
 /// Calls between trials of one route: doubles each time nothing came of it.
 const FIRST_INTERVAL: u32 = 64;
@@ -95,6 +99,8 @@ struct Trial {
     choice: Choice,
     /// Calls that are still to come.
     left: u32,
+    /// Calls that may still be left out of account.
+    waking: u32,
 }
 
 /// What is known of the calls that one place in a program starts.
@@ -139,9 +145,16 @@ impl Default for Model {
 }
 
 impl Model {
-    /// How to run a call for `rows` rows, with `workers` workers at hand.
+    /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time where there are many tables: it is done when something
+    /// depends on it.
     #[inline]
-    pub(crate) fn choose(&mut self, rows: u64, workers: usize) -> Decision {
+    pub(crate) fn choose(&mut self, count_rows: impl FnOnce() -> u64, workers: usize) -> Decision {
+        if self.trial.is_none() && self.current == Choice::Leader && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE {
+            self.calls += 1;
+            self.untimed += 1;
+            return Decision { choice: Choice::Leader, timed: false };
+        }
+        let rows = count_rows();
         if self.calls == 0 && rows >= UNKNOWN_ROWS {
             self.current = Choice::LockStep;
         }
@@ -149,11 +162,13 @@ impl Model {
         self.untimed += 1;
         if let Some(trial) = &mut self.trial {
             let decision = Decision { choice: trial.choice, timed: trial.left < TRIAL_CALLS };
-            trial.left = trial.left.saturating_sub(1);
             if trial.left == 0 {
+                // Its last call was never observed: it panicked.
                 self.trial = None;
+            } else {
+                trial.left -= 1;
+                return decision;
             }
-            return decision;
         }
         let timed = self.untimed > CALLS_PER_SAMPLE || !self.arm(self.current).is_known();
         if timed {
@@ -164,6 +179,9 @@ impl Model {
 
     /// Learns what a call that was to be timed took; `busy` is for how long all workers together were in it.
     pub(crate) fn observe(&mut self, choice: Choice, rows: u64, nanoseconds: u64, busy: Option<u64>) {
+        if self.is_waking(choice, busy) {
+            return;
+        }
         let off = self.arms[choice as usize].observe(rows, nanoseconds, choice.fixed());
         if let (Choice::LockStep, Some(busy)) = (choice, busy) {
             let busy = busy as f32;
@@ -174,6 +192,19 @@ impl Model {
             self.untimed = 0;
             self.notice(off, rows, nanoseconds);
         }
+    }
+
+    /// Whether a trial goes on because not all workers took part in a call of it.
+    fn is_waking(&mut self, choice: Choice, busy: Option<u64>) -> bool {
+        let Some(trial) = self.trial.as_mut().filter(|trial| trial.choice == choice) else { return false };
+        let waking = choice != Choice::Leader && busy.is_none() && trial.waking > 0;
+        if waking {
+            trial.waking -= 1;
+            trial.left += 1;
+        } else if trial.left == 0 {
+            self.trial = None;
+        }
+        waking
     }
 
     /// Forgets what it knows when the present route surprises again and again.
@@ -212,7 +243,7 @@ impl Model {
         self.wait[place] = self.interval[place];
         self.interval[place] = (self.interval[place] * 2).min(LONGEST_INTERVAL);
         self.trials += 1;
-        self.trial = Some(Trial { choice, left: TRIAL_CALLS });
+        self.trial = Some(Trial { choice, left: TRIAL_CALLS, waking: WAKING_CALLS });
     }
 
     fn is_worth_a_trial(&self, other: Choice, rows: u64, workers: usize) -> bool {

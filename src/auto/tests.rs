@@ -33,7 +33,7 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
-            let decision = model.choose(rows, self.workers);
+            let decision = model.choose(|| rows, self.workers);
             let takes = self.takes(decision.choice, rows);
             if decision.timed {
                 let busy = self.row * self.shared * rows as f64;
@@ -112,7 +112,7 @@ fn nonsense_is_survived() {
     let mut model = Model::default();
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
-            model.choose(rows, 2);
+            model.choose(|| rows, 2);
             model.observe(Choice::LockStep, rows, nanoseconds, Some(u64::MAX));
             model.observe(Choice::Leader, rows, nanoseconds, None);
         }

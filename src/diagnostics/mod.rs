@@ -171,7 +171,7 @@ impl AffinityDiagnostics {
         self.workers.resize_with(context.pool.workers(), WorkerDiagnostics::default);
         let counted = context.pool.worker_times().zip(&*context.affinity);
         for ((index, worker), (times, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
-            worker.pull(index, times, rows);
+            worker.pull(index, times, rows, context.pool.topology());
         }
         for (worker, rounds) in self.workers.iter_mut().zip(context.pool.rounds_left_out()) {
             worker.rounds_left_out = rounds;
@@ -188,9 +188,9 @@ impl AffinityDiagnostics {
 }
 
 impl WorkerDiagnostics {
-    fn pull(&mut self, index: usize, times: WorkerTimes, rows: &SweptRows) {
+    fn pull(&mut self, index: usize, times: WorkerTimes, rows: &SweptRows, topology: &Topology) {
         self.index = index;
-        self.core = Topology::get().cores.get(index).map(|core| core.id).filter(|_| index > 0);
+        self.core = topology.cores.get(index).map(|core| core.id).filter(|_| index > 0);
         WorkerTimes { busy: self.busy, wait: self.wait, rounds: self.rounds, taken_over: self.taken_over } = times;
         (self.swept_rows, self.same_core_rows) = rows.read();
         self.stolen_rows = rows.stolen();

@@ -123,7 +123,8 @@ impl<'a> Trace<'a> {
         let role = if worker == 0 { "leader".to_owned() } else { format!("worker {worker}") };
         let ran_on = self.spans_in().filter(|span| span.worker == worker).find_map(|span| span.core);
         let core = ran_on.or_else(|| self.diagnostics.workers.get(worker)?.core);
-        match core.and_then(|core| Topology::get().find(core)) {
+        let topology = Topology::get();
+        match core.and_then(|core| topology.find(core)) {
             Some(core) => format!("{role}, core {}, cache domain {}", core.id, core.cache_domain),
             None => role,
         }

@@ -1,11 +1,11 @@
 //! The settings, to be changed while the app runs.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
-use bevy_egui::egui::{self, Response, Slider, Ui};
+use bevy_egui::egui::{self, Slider, Ui};
 
 use crate::{
-    settings::{AffinitySettings, Pinning, WorkerCount},
+    settings::{AffinitySettings, Pinning, SpareCores, WorkerCount},
     topology::Topology,
 };
 
@@ -37,7 +37,11 @@ impl Controls {
 fn show_grid(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
     let mut dragged = false;
     ui.label("workers");
-    ui.horizontal(|ui| dragged |= show_workers(ui, &mut settings.workers));
+    dragged |= show_workers(ui, settings);
+    ui.end_row();
+    ui.label("spare").on_hover_text("cores that are left to others when the number of workers is automatic");
+    let auto = settings.workers == WorkerCount::Auto;
+    dragged |= ui.add_enabled_ui(auto, |ui| show_spare(ui, &mut settings.spare_cores)).inner;
     ui.end_row();
     ui.label("pinning");
     show_pinning(ui, &mut settings.pinning);
@@ -69,22 +73,45 @@ fn micros(duration: Duration) -> u64 {
     duration.as_micros() as u64
 }
 
-fn show_workers(ui: &mut Ui, workers: &mut WorkerCount) -> bool {
+fn show_workers(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
     let parallelism = Topology::get().parallelism();
-    let mut auto = *workers == WorkerCount::Auto;
-    if ui.checkbox(&mut auto, "auto").on_hover_text(format!("{parallelism} here")).changed() {
-        *workers = if auto { WorkerCount::Auto } else { WorkerCount::Exactly(parallelism) };
-    }
-    let mut count = match *workers {
-        WorkerCount::Auto => parallelism,
-        WorkerCount::Exactly(count) => count,
+    let by_itself = settings.spare_cores.leave_of(parallelism);
+    let chosen = match settings.workers {
+        WorkerCount::Auto => None,
+        WorkerCount::Exactly(count) => Some(count),
     };
     // Twice as many as can run at once: enough to see what too many do.
-    let response: Response = ui.add_enabled(!auto, Slider::new(&mut count, 1..=2 * parallelism));
-    if !auto {
-        *workers = WorkerCount::Exactly(count);
-    }
-    response.dragged()
+    let (chosen, dragged) = show_count(ui, chosen, by_itself, 1..=2 * parallelism);
+    settings.workers = chosen.map_or(WorkerCount::Auto, WorkerCount::Exactly);
+    dragged
+}
+
+fn show_spare(ui: &mut Ui, spare: &mut SpareCores) -> bool {
+    let parallelism = Topology::get().parallelism();
+    let chosen = match *spare {
+        SpareCores::Auto => None,
+        SpareCores::Exactly(count) => Some(count),
+    };
+    let by_itself = parallelism - SpareCores::Auto.leave_of(parallelism);
+    let (chosen, dragged) = show_count(ui, chosen, by_itself, 0..=parallelism - 1);
+    *spare = chosen.map_or(SpareCores::Auto, SpareCores::Exactly);
+    dragged
+}
+
+/// A number that is `chosen`, or else comes `by_itself`. Returns it as it is now, and whether the slider is being dragged.
+fn show_count(
+    ui: &mut Ui,
+    chosen: Option<usize>,
+    by_itself: usize,
+    range: RangeInclusive<usize>,
+) -> (Option<usize>, bool) {
+    ui.horizontal(|ui| {
+        let (mut auto, mut count) = (chosen.is_none(), chosen.unwrap_or(by_itself));
+        ui.checkbox(&mut auto, "auto").on_hover_text(format!("{by_itself} here"));
+        let slider = ui.add_enabled(!auto, Slider::new(&mut count, range));
+        ((!auto).then_some(count), slider.dragged())
+    })
+    .inner
 }
 
 fn show_pinning(ui: &mut Ui, pinning: &mut Pinning) {

@@ -257,14 +257,15 @@ impl Lane {
     fn set_name(&mut self, worker: usize, core: Option<CoreId>) {
         self.name.clear();
         self.place.clear();
-        let core = core.and_then(|core| Topology::get().find(core));
+        let topology = Topology::get();
+        let core = core.and_then(|core| topology.find(core));
         // Writing to a string does not fail.
         let _ = match worker {
             0 => write!(self.name, "worker 0, leader"),
             _ => write!(self.name, "worker {worker}"),
         };
         match core {
-            Some(core) => describe_core(core, &mut self.place),
+            Some(core) => describe_core(core, &topology, &mut self.place),
             None if worker == 0 => self.place.push_str("main thread, not pinned"),
             None => self.place.push_str("not pinned"),
         }
@@ -287,9 +288,9 @@ impl Lane {
 }
 
 /// `core 3, SMT of 1, cache 0`
-fn describe_core(core: &Core, to: &mut String) {
+fn describe_core(core: &Core, topology: &Topology, to: &mut String) {
     let _ = write!(to, "core {}", core.id);
-    let siblings = Topology::get().cores.iter().filter(|other| other.physical == core.physical && other.id != core.id);
+    let siblings = topology.cores.iter().filter(|other| other.physical == core.physical && other.id != core.id);
     for sibling in siblings {
         let _ = write!(to, ", SMT of {}", sibling.id);
     }

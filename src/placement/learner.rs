@@ -10,7 +10,7 @@ use std::{
 
 /// A run that takes longer than the mean by more than this is out of balance; in learning, less than that is enough.
 const TOLERATED: f64 = 0.08;
-const SETTLED: f64 = 0.03;
+const SETTLED: f64 = 0.04;
 
 /// An imbalance of so much is no noise: the world has changed.
 const OBVIOUS: f64 = 0.25;
@@ -23,6 +23,9 @@ const LONGEST_PATIENCE: u32 = 512;
 /// Frames of learning after which it ends, in balance or not.
 const MOST_FRAMES: u32 = 40;
 
+/// Frames that are timed at least before that is given up.
+const FEWEST_FRAMES: u32 = 3;
+
 /// A table whose rows take less than this in a frame, in nanoseconds, is left alone: what is gained is less than what is noise.
 const WORTH_LEARNING: u64 = 20_000;
 
@@ -30,7 +33,7 @@ const WORTH_LEARNING: u64 = 20_000;
 const LONGEST_MOVE: u32 = 8;
 
 /// The best cuts have to be better than the present ones by this factor.
-const WORTH_MOVING: f64 = 0.98;
+const WORTH_MOVING: f64 = 0.97;
 
 /// In so many stretches the cost of rows is told apart.
 const BINS: usize = 64;
@@ -92,8 +95,17 @@ impl Learner {
         if imbalance < SETTLED || self.frames >= MOST_FRAMES { self.end() } else { Verdict::Move }
     }
 
+    /// To be called when there are no better cuts: it cannot be mended, or what was out of balance was something else.
+    pub(super) fn give_up(&mut self) -> bool {
+        let enough = self.frames > FEWEST_FRAMES;
+        if enough {
+            self.end();
+        }
+        enough
+    }
+
     /// Ends learning: what comes next has to be more obvious, or last longer.
-    pub(super) fn end(&mut self) -> Verdict {
+    fn end(&mut self) -> Verdict {
         self.frames = 0;
         self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
         Verdict::End

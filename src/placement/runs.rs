@@ -137,9 +137,13 @@ impl Runs {
         match (learner.end_frame(self.profile.is_some()), &mut self.profile) {
             (Verdict::Begin, profile) => *profile = Some(Box::new(Profile::new(self.cuts[self.cuts.len() - 1]))),
             (Verdict::Move, Some(profile)) => {
-                let better = profile.better_cuts(&self.cuts);
-                profile.fade();
-                return better.map_or(0, |better| self.take_over(&better));
+                if let Some(better) = profile.better_cuts(&self.cuts) {
+                    profile.fade();
+                    return self.take_over(&better);
+                }
+                if learner.give_up() {
+                    self.profile = None;
+                }
             }
             (Verdict::End, profile) => *profile = None,
             _ => {}

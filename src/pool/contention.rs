@@ -86,6 +86,8 @@ pub(super) fn is_core_taken(now: u64) -> bool {
 #[derive(Default)]
 pub(super) struct Attendance {
     out: AtomicU32,
+    /// When the leader's core was found to be taken last.
+    leader: AtomicU64,
 }
 
 /// What is known of the attendance of one worker. Written by the thread that leads.
@@ -96,6 +98,8 @@ pub(super) struct Record {
     penalty: AtomicU64,
     /// When it came back last.
     back: AtomicU64,
+    /// When its core was found to be taken last.
+    taken: AtomicU64,
     /// Nanoseconds of rounds that it missed, one after another.
     missed: AtomicU64,
 }
@@ -106,12 +110,20 @@ impl Record {
         self.until.load(Ordering::Relaxed) > 0
     }
 
-    /// Notes that the worker took part in a round.
+    /// Notes that the worker took part in a round, and whether it found its core to be taken.
     #[inline]
-    pub(super) fn present(&self) {
+    pub(super) fn present(&self, taken: bool, now: u64) {
         if self.missed.load(Ordering::Relaxed) > 0 {
             self.missed.store(0, Ordering::Relaxed);
         }
+        if taken {
+            self.taken.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether its core was found to be taken a short time ago.
+    pub(super) fn is_taken(&self, now: u64) -> bool {
+        is_recent(&self.taken, now)
     }
 
     /// Notes that the worker missed a round of so many nanoseconds; true if it has been away for too long.
@@ -155,6 +167,20 @@ impl Attendance {
         }
     }
 
+    /// Notes that the leader's core was found to be taken.
+    pub(super) fn note_leader(&self, now: u64) {
+        self.leader.store(now, Ordering::Relaxed);
+    }
+
+    /// Leaves the worker out of rounds from the next one on, unless the leader is no better off: where all cores are taken, more threads have a larger part of
+    /// them.
+    #[cold]
+    pub(super) fn leave_out_late(&self, record: &Record, now: u64) {
+        if !is_recent(&self.leader, now) {
+            self.leave_out(record, now);
+        }
+    }
+
     /// Leaves the worker out of rounds from the next one on: shorter the first time, longer if it was soon left out again.
     #[cold]
     pub(super) fn leave_out(&self, record: &Record, now: u64) {
@@ -169,6 +195,11 @@ impl Attendance {
         record.until.store(now + penalty, Ordering::Relaxed);
         self.out.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+fn is_recent(time: &AtomicU64, now: u64) -> bool {
+    let time = time.load(Ordering::Relaxed);
+    time > 0 && now.saturating_sub(time) < FIRST_PENALTY
 }
 
 fn add(counter: &AtomicU64, amount: u64) -> u64 {
@@ -272,10 +303,20 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_left_out_where_all_cores_are_taken() {
+        let (attendance, record) = (Attendance::default(), Record::default());
+        attendance.note_leader(MS);
+        attendance.leave_out_late(&record, 2 * MS);
+        assert!(!record.is_out());
+        attendance.leave_out_late(&record, 2 * MS + FIRST_PENALTY);
+        assert!(record.is_out());
+    }
+
+    #[test]
     fn who_misses_rounds_one_after_another_is_away() {
         let record = Record::default();
         assert!((0..19).all(|_| !record.missing(AWAY / 20)));
-        record.present();
+        record.present(false, 1);
         assert!(!record.missing(AWAY / 20));
         assert!(record.missing(AWAY));
     }

@@ -68,7 +68,22 @@ pub(super) struct Identity {
     pub(super) index: WorkerIndex,
     /// The core it is pinned to, if it is.
     pub(super) core: Option<CoreId>,
-    pinning: Pinning,
+    /// What it was last pinned by; nothing on the leader and on new threads.
+    post: Option<Post>,
+}
+
+/// Where the workers of a pool stay: they are pinned again when it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Post {
+    pub(super) pinning: Pinning,
+    /// Of the cores: see [`Topology::version`].
+    pub(super) version: u32,
+}
+
+impl Post {
+    pub(super) fn new(pinning: Pinning, topology: &Topology) -> Self {
+        Self { pinning, version: topology.version }
+    }
 }
 
 thread_local! {
@@ -90,7 +105,7 @@ pub(super) struct LeaderGuard {
 impl LeaderGuard {
     pub(super) fn enter() -> Self {
         let before = IDENTITY.get();
-        let leader = Identity { index: WorkerIndex::LEADER, core: None, pinning: Pinning::Off };
+        let leader = Identity { index: WorkerIndex::LEADER, core: None, post: None };
         IDENTITY.set(Some(before.unwrap_or(leader)));
         Self { before }
     }
@@ -119,10 +134,10 @@ impl Gang {
     }
 
     /// The seats of workers 1 to `workers - 1`; fewer if threads cannot be started, with one warning.
-    pub(super) fn seats(&self, workers: usize, pinning: Pinning) -> Arc<[SharedSeat]> {
+    pub(super) fn seats(&self, workers: usize, pinning: Pinning, topology: &Arc<Topology>) -> Arc<[SharedSeat]> {
         let mut members = ignore_poison(self.members.lock());
         while members.len() + 1 < workers {
-            match self.start_member(WorkerIndex(members.len() + 1), pinning) {
+            match self.start_member(WorkerIndex(members.len() + 1), pinning, topology.clone()) {
                 Ok(member) => members.push(member),
                 Err(error) => {
                     let had = members.len() + 1;
@@ -134,15 +149,16 @@ impl Gang {
         members.iter().take(workers - 1).map(|member| member.seat.clone()).collect()
     }
 
-    fn start_member(&self, index: WorkerIndex, pinning: Pinning) -> io::Result<Member> {
+    fn start_member(&self, index: WorkerIndex, pinning: Pinning, topology: Arc<Topology>) -> io::Result<Member> {
         let seat = SharedSeat::default();
         let (board, own_seat) = (self.board.clone(), seat.clone());
         // Read here, so that no round is missed between this line and the thread's first look.
         let seen = board.epoch();
         let builder = thread::Builder::new().name(format!("affinity worker {}", index.0)).stack_size(WORKER_STACK);
         let thread = builder.spawn(move || {
-            IDENTITY.set(Some(Identity { index, core: None, pinning: Pinning::Off }));
-            keep_pinned(pinning);
+            IDENTITY.set(Some(Identity { index, core: None, post: None }));
+            keep_pinned(Post::new(pinning, &topology), &topology);
+            drop(topology);
             work(&board, &own_seat, index.0, seen);
         })?;
         Ok(Member { seat, thread })
@@ -166,14 +182,15 @@ impl Drop for Gang {
     }
 }
 
-/// Moves the calling worker thread to where `pinning` wants it, if it is not there yet. The leader is left alone.
+/// Moves the calling worker thread to where `post` wants it, on the cores of `topology`, if it is not there yet. The leader is left alone.
 #[inline]
-pub(super) fn keep_pinned(pinning: Pinning) {
+pub(super) fn keep_pinned(post: Post, topology: &Topology) {
     if let Some(identity) = IDENTITY.get()
-        && identity.pinning != pinning
+        && identity.post != Some(post)
         && identity.index != WorkerIndex::LEADER
     {
-        IDENTITY.set(Some(Identity { pinning, core: pin(identity.index, pinning), ..identity }));
+        let core = pin(identity.index, post.pinning, topology);
+        IDENTITY.set(Some(Identity { post: Some(post), core, ..identity }));
     }
 }
 
@@ -182,8 +199,8 @@ pub(super) fn keep_pinned(pinning: Pinning) {
 /// It comes to be there when it wakes up while the workers sleep. A woken worker then waits for its core and the leader runs its rows, for
 /// tens of milliseconds if another process is on the core that the two leave free: the system sees two busy cores.
 #[cold]
-pub(super) fn leave_workers_cores(is_present: impl Fn(usize) -> bool) {
-    let cores = &Topology::get().cores;
+pub(super) fn leave_workers_cores(topology: &Topology, is_present: impl Fn(usize) -> bool) {
+    let cores = &topology.cores;
     let mut theirs = cores.iter().enumerate().skip(1).filter(|(worker, _)| is_present(*worker));
     if current_core().is_some_and(|here| theirs.any(|(_, core)| core.id == here)) {
         // Refused where the application keeps this thread to other cores: then it has its reasons.
@@ -194,8 +211,7 @@ pub(super) fn leave_workers_cores(is_present: impl Fn(usize) -> bool) {
 /// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay unpinned: they would share a core
 /// with another worker while the system may know a free one.
 #[cold]
-fn pin(index: WorkerIndex, pinning: Pinning) -> Option<CoreId> {
-    let topology = Topology::get();
+fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology) -> Option<CoreId> {
     let core = topology.cores.get(index.0).map(|core| core.id);
     let pinned = match (pinning, core) {
         (Pinning::Core, Some(core)) => pin_current_thread(core).map(|()| Some(core)),

@@ -46,7 +46,7 @@ use crate::{
 use batch::Exchange;
 use contention::is_core_taken;
 use counters::WorkerCounters;
-use gang::{Gang, LeaderGuard, SharedSeat, identity, keep_pinned, leave_workers_cores};
+use gang::{Gang, LeaderGuard, Post, SharedSeat, identity, keep_pinned, leave_workers_cores};
 use heartbeat::{Desk, Session, on_the_spot};
 use round::{Stint, drop_or_abort};
 
@@ -108,7 +108,9 @@ pub struct AffinityPool {
     recorder: Arc<Recorder>,
     heartbeat: Duration,
     spin: Duration,
-    pinning: Pinning,
+    post: Post,
+    /// Of the cores that the pool was made for.
+    topology: Arc<Topology>,
 }
 
 /// How long workers stay hot that share cores with each other: any longer keeps one of them from its work.
@@ -118,15 +120,15 @@ impl AffinityPool {
     /// A pool as `settings` says. Starts the threads that are missing; if that fails there are fewer [workers](Self::workers),
     /// and one warning.
     pub fn new(settings: &AffinitySettings) -> Self {
-        Self::recorded(settings, Arc::default())
+        Self::recorded(settings, Topology::get(), Arc::default())
     }
 
-    /// A pool that leaves the spans of its rounds with `recorder`.
-    pub(crate) fn recorded(settings: &AffinitySettings, recorder: Arc<Recorder>) -> Self {
-        let cores = Topology::get().parallelism();
-        let wanted = wanted_workers(settings.workers, cores);
+    /// A pool for the cores of `topology` that leaves the spans of its rounds with `recorder`.
+    pub(crate) fn recorded(settings: &AffinitySettings, topology: Arc<Topology>, recorder: Arc<Recorder>) -> Self {
+        let cores = topology.parallelism();
+        warn_of_count(settings.workers, cores);
         let gang = Gang::shared();
-        let seats = gang.seats(wanted, settings.pinning);
+        let seats = gang.seats(wanted_workers(settings, cores), settings.pinning, &topology);
         let workers = seats.len() + 1;
         Self {
             gang,
@@ -135,12 +137,28 @@ impl AffinityPool {
             desks: (0..workers).map(|_| CachePadded::new(Desk::new())).collect(),
             swept: (0..workers).map(|_| CachePadded::default()).collect(),
             // Workers that share cores wait for each other: that is what was asked for.
-            watchful: workers <= cores,
+            watchful: settings.avoid_busy_cores && workers <= cores,
             recorder,
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
-            pinning: settings.pinning,
+            post: Post::new(settings.pinning, &topology),
+            topology,
         }
+    }
+
+    /// The cores that the pool was made for.
+    pub(crate) fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
+    /// Whether a pool with the same `settings`, made for `topology`, would be any different.
+    pub(crate) fn is_outdated(&self, settings: &AffinitySettings, topology: &Topology) -> bool {
+        let (cores, had) = (topology.parallelism(), self.topology.parallelism());
+        let is_crowded_on = |cores| self.workers() > cores;
+        // What was wanted, not the workers: where threads could not be started, every frame would try again.
+        topology.version != self.topology.version
+            || wanted_workers(settings, cores) != wanted_workers(settings, had)
+            || is_crowded_on(cores) != is_crowded_on(had)
     }
 
     /// How many workers take part in a round, the leader (who calls [`run`](Self::run)) included.
@@ -293,7 +311,7 @@ impl AffinityPool {
 
     /// Calls `f` for one index and notes when, on the account of the thread that ran it.
     fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, recorded: Option<SpanKind>) {
-        keep_pinned(self.pinning);
+        keep_pinned(self.post, &self.topology);
         let Some(me) = identity() else {
             f(Worker { index, core: None });
             return;
@@ -332,7 +350,7 @@ impl AffinityPool {
             let is_away = match stint {
                 Some(stint) => {
                     counters.record_stint(stint, round.clone());
-                    seat.record.present();
+                    seat.record.present(stint.core_taken, round.end);
                     stint.core_taken
                 }
                 None if seat.record.is_out() => {
@@ -345,24 +363,27 @@ impl AffinityPool {
                 }
             };
             if is_away && self.watchful {
-                self.gang.attendance.leave_out(&seat.record, round.end);
+                self.gang.attendance.leave_out_late(&seat.record, round.end);
             }
         }
         if let Some(kind) = recorded {
             self.record_spans(kind, round, &self.seats);
         }
-        if !complete && self.pinning == Pinning::Core {
-            leave_workers_cores(|worker| self.seats.get(worker - 1).is_some_and(|seat| !seat.record.is_out()));
+        if !complete && self.post.pinning == Pinning::Core {
+            let is_present = |worker: usize| self.seats.get(worker - 1).is_some_and(|seat| !seat.record.is_out());
+            leave_workers_cores(&self.topology, is_present);
         }
     }
 
     /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader.
     #[cold]
     fn take_a_workers_core(&self, now: u64) {
-        let present = self.seats.iter().enumerate().filter(|(_, seat)| !seat.record.is_out());
-        let Some((last, seat)) = present.last() else { return };
+        self.gang.attendance.note_leader(now);
+        let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
+        let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
+        let Some((last, seat)) = better_off.next_back() else { return };
         self.gang.attendance.leave_out(&seat.record, now);
-        if let (Pinning::Core, Some(core)) = (self.pinning, Topology::get().cores.get(last + 1)) {
+        if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
             // Refused where the application keeps this thread to other cores.
             let _ = move_current_thread_to(core.id);
         }
@@ -444,7 +465,7 @@ impl std::fmt::Debug for AffinityPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AffinityPool")
             .field("workers", &self.workers())
-            .field("pinning", &self.pinning)
+            .field("pinning", &self.post.pinning)
             .field("spin", &self.spin)
             .finish_non_exhaustive()
     }
@@ -460,19 +481,23 @@ pub(crate) fn running_on() -> Option<CoreId> {
     identity().and_then(|me| me.core).or_else(current_core)
 }
 
-fn wanted_workers(count: WorkerCount, cores: usize) -> usize {
-    match count {
+/// How many workers a pool has on `cores` cores, if that many threads can be started.
+pub(crate) fn wanted_workers(settings: &AffinitySettings, cores: usize) -> usize {
+    match settings.workers {
         _ if cfg!(target_arch = "wasm32") => 1,
-        WorkerCount::Auto => cores.min(epoch::MAX_WORKERS),
+        WorkerCount::Auto => settings.spare_cores.leave_of(cores).min(epoch::MAX_WORKERS),
+        WorkerCount::Exactly(workers) => workers.clamp(1, epoch::MAX_WORKERS),
+    }
+}
+
+fn warn_of_count(count: WorkerCount, cores: usize) {
+    match count {
         WorkerCount::Exactly(0) => {
             warn!("bevy_affinity: AffinitySettings asks for 0 workers; the leader is one: running with 1");
-            1
         }
-        WorkerCount::Exactly(workers) => {
-            if workers > cores {
-                warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
-            }
-            workers.min(epoch::MAX_WORKERS)
+        WorkerCount::Exactly(workers) if workers > cores => {
+            warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
         }
+        _ => {}
     }
 }

@@ -13,7 +13,11 @@ use super::AffinityPool;
 use crate::settings::{AffinitySettings, Pinning, WorkerCount};
 
 fn pool(workers: usize) -> AffinityPool {
-    AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() })
+    AffinityPool::new(&AffinitySettings {
+        workers: WorkerCount::Exactly(workers),
+        avoid_busy_cores: false,
+        ..Default::default()
+    })
 }
 
 /// Every index is called once in every round; the leader sees what all wrote.

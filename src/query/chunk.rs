@@ -181,7 +181,7 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
         );
         let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
         let length = longest_chunk();
-        let plan = Plan::new(sweep.rows.total(), self.site);
+        let plan = Plan::new(&sweep.rows, self.site);
         for_each_part(&plan, &sweep.rows, move |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for chunk in pieces(rows, length) {

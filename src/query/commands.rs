@@ -88,7 +88,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let Self { sweep, site, .. } = self;
         let (entities, allocator) = (commands.entities, commands.allocator);
         let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
-        let plan = Plan::new(sweep.rows.total(), site);
+        let plan = Plan::new(&sweep.rows, site);
         for_each_part(&plan, &sweep.rows, |part| {
             let mut cursor = sweep.cursor();
             part.for_each_range(&sweep.rows, |ordinal, storage, rows| {

@@ -66,7 +66,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
         let Self { query, sweep, site, .. } = self;
-        let plan = Plan::new(sweep.rows.total(), site);
+        let plan = Plan::new(&sweep.rows, site);
         match &plan.route {
             Route::Bevy if ComputeTaskPool::try_get().is_some() => {
                 let _span = SweepSpan::begin(&sweep.rows);

@@ -8,7 +8,7 @@ use super::{
     plan::{Plan, Route},
     recorded::SweepSpan,
     shares::{Chunks, Share, Shares, learn_costs},
-    stretch::{Line, Stretch, on_heartbeat},
+    stretch::{Stretch, on_heartbeat},
     sweep::Rows,
 };
 use crate::{
@@ -126,10 +126,11 @@ pub(super) fn for_each_part(plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(
         Route::Gang(context) => in_lock_step(context, plan, rows, body),
         Route::Heartbeat(context) => {
             let timing = plan.begin();
-            let line = Line::new(rows, plan.cost().piece(context.chunk_rows()));
+            let mut line = plan.line();
+            line.lay(rows, plan.cost().piece(context.chunk_rows()));
             let led = on_heartbeat(context, &mut context.placement(), &line, &body);
             plan.cost().observe_session(led, context.pool.last_led());
-            plan.end(timing, None);
+            plan.end(timing, context, rows.total());
         }
     }
 }
@@ -138,14 +139,15 @@ fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: i
     let (timing, cost, workers) = (plan.begin(), plan.cost(), context.pool.workers());
     let mut placement = context.placement();
     place(&mut placement, rows, cost.grain());
-    let chunks = cost.chunk_rows(rows.total(), workers).map(|rows| Chunks::new(&mut placement, rows));
+    let total = rows.total();
+    let chunks = cost.chunk_rows(total, workers).map(|rows| Chunks::new(&mut placement, rows));
     let led = on_gang(context, &placement, *rows, chunks, body);
     cost.observe(led, context.pool.last_led());
     if chunks.is_some() {
         learn_costs(context, &mut placement, rows);
     }
     drop(placement);
-    plan.end(timing, timing.is_some().then(|| context.pool.last_busy_of_all()).flatten());
+    plan.end(timing, context, total);
 }
 
 /// Brings the placement of all rows up to date.

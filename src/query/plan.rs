@@ -3,14 +3,14 @@
 use std::{
     panic::Location,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use log::warn;
 
-use super::cost::RowCost;
+use super::{cost::RowCost, stretch::Line, sweep::Rows};
 use crate::{
     auto::{Choice, Decision, LazySite, Site, Sites},
     context::{BevysBatch, Context, Entered, with_entered},
@@ -36,6 +36,8 @@ pub(super) enum Route {
 pub(super) struct Known {
     cost: RowCost,
     auto: LazySite,
+    /// The memory of sweeps by fork/join. Never contended: a system that starts calls here is one.
+    line: Mutex<Line>,
 }
 
 /// A place in a program that starts a parallel call.
@@ -59,7 +61,6 @@ impl<'s> CallSite<'s> {
 pub(super) struct Plan<'s> {
     pub(super) route: Route,
     known: &'s Known,
-    rows: u64,
     /// In mode `Auto`: what its model said, and where to tell it what came of that.
     auto: Option<(&'s Site, Decision)>,
 }
@@ -69,50 +70,54 @@ pub(super) struct Plan<'s> {
 pub(super) struct Timing(u64);
 
 impl<'s> Plan<'s> {
-    /// The plan for a sweep of `rows` rows on this thread.
+    /// The plan for a sweep of `rows` on this thread.
     #[inline]
-    pub(super) fn new(rows: u64, site: CallSite<'s>) -> Self {
+    pub(super) fn new(rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
         if in_round() || BevysBatch::is_open() {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
-            return Self::by(Route::Here, rows, site);
+            return Self::by(Route::Here, site);
         }
         let tagged = with_entered(|entered| entered.map(|entered| Self::tagged(entered, rows, site)));
         tagged.unwrap_or_else(|| {
             warn_untagged();
-            Self::by(Route::Bevy, rows, site)
+            Self::by(Route::Bevy, site)
         })
     }
 
-    fn by(route: Route, rows: u64, site: CallSite<'s>) -> Self {
-        Self { route, known: site.known, rows, auto: None }
+    fn by(route: Route, site: CallSite<'s>) -> Self {
+        Self { route, known: site.known, auto: None }
     }
 
     #[inline]
-    fn tagged(entered: &Entered, rows: u64, site: CallSite<'s>) -> Self {
+    fn tagged(entered: &Entered, rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
         let (context, workers) = (&entered.context, entered.context.pool.workers());
         let alone = workers == 1;
+        let is_worth_a_round = || !alone && site.known.cost.is_worth_a_round(rows.total());
         let route = match entered.mode {
             SchedulerMode::Auto if !alone => return Self::auto(context, rows, site),
             SchedulerMode::Bevy => Route::Bevy,
-            SchedulerMode::LockStep if !alone && site.known.cost.is_worth_a_round(rows) => Route::Gang(context.clone()),
-            SchedulerMode::Heartbeat if !alone && site.known.cost.is_worth_a_round(rows) => {
-                Route::Heartbeat(context.clone())
-            }
+            SchedulerMode::LockStep if is_worth_a_round() => Route::Gang(context.clone()),
+            SchedulerMode::Heartbeat if is_worth_a_round() => Route::Heartbeat(context.clone()),
             _ => Route::Here,
         };
-        Self::by(route, rows, site)
+        Self::by(route, site)
     }
 
     /// What the model of the place says.
-    fn auto(context: &Arc<Context>, rows: u64, site: CallSite<'s>) -> Self {
+    fn auto(context: &Arc<Context>, rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
         let known = site.known.auto.get(&context.sites, site.location, running_index);
-        let decision = known.model().choose(rows, context.pool.present());
+        let decision = known.model().choose(|| rows.total(), context.pool.present());
         let route = match decision.choice {
             Choice::Leader => Route::Here,
             Choice::LockStep => Route::Gang(context.clone()),
             Choice::Heartbeat => Route::Heartbeat(context.clone()),
         };
-        Self { auto: Some((known, decision)), ..Self::by(route, rows, site) }
+        Self { auto: Some((known, decision)), ..Self::by(route, site) }
+    }
+
+    /// The line that a sweep by fork/join is laid out on.
+    pub(super) fn line(&self) -> MutexGuard<'s, Line> {
+        self.known.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What rows cost, as far as is known.
@@ -126,11 +131,11 @@ impl<'s> Plan<'s> {
         self.auto.filter(|(_, decision)| decision.timed).map(|_| Timing(now()))
     }
 
-    /// Tells the model what the call took, and for how long all workers together were busy with it.
+    /// Tells the model what the call on the gang took, for so many rows.
     #[inline]
-    pub(super) fn end(&self, timing: Option<Timing>, busy: Option<u64>) {
+    pub(super) fn end(&self, timing: Option<Timing>, context: &Context, rows: u64) {
         if let (Some((site, decision)), Some(Timing(began))) = (self.auto, timing) {
-            site.model().observe(decision.choice, self.rows, now() - began, busy);
+            site.model().observe(decision.choice, rows, now() - began, context.pool.last_busy_of_all());
         }
     }
 
@@ -146,7 +151,7 @@ impl<'s> Plan<'s> {
     pub(super) fn observe_here(&self, rows: u64, nanoseconds: u64) {
         self.known.cost.observe(rows, nanoseconds);
         if let Some((site, decision)) = self.auto {
-            site.model().observe(decision.choice, self.rows, nanoseconds, None);
+            site.model().observe(decision.choice, rows, nanoseconds, None);
         }
     }
 }

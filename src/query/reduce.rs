@@ -51,7 +51,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ) -> T {
         let Self { sweep, site, .. } = self;
         let reduced = Mutex::new(Vec::new());
-        let plan = Plan::new(sweep.rows.total(), site);
+        let plan = Plan::new(&sweep.rows, site);
         for_each_part(&plan, &sweep.rows, |part| {
             let mut blocks = reduce_part(part, &sweep, &identity, &map, &combine);
             reduced.lock().unwrap_or_else(PoisonError::into_inner).append(&mut blocks);

@@ -14,7 +14,8 @@ use crate::{
     topology::CoreId,
 };
 
-/// All rows of a sweep in one line, one storage after another, to be cut between pieces of equal length.
+/// All rows of a sweep in one line, one storage after another, to be cut between pieces of equal length. Kept from call to call for its memory.
+#[derive(Debug, Default)]
 pub(super) struct Line {
     /// The storages that have rows.
     sections: Vec<Section>,
@@ -24,6 +25,7 @@ pub(super) struct Line {
 }
 
 /// The rows of one storage.
+#[derive(Debug)]
 struct Section {
     /// The place of its first row in the line.
     first: u64,
@@ -37,18 +39,18 @@ struct Section {
 const ALIGNMENT: u64 = 64;
 
 impl Line {
-    /// The rows of a sweep, to be cut into pieces of `piece` rows, or a few more.
-    pub(super) fn new(rows: &Rows<'_, '_>, piece: u64) -> Self {
-        let piece = if piece > ALIGNMENT { piece.next_multiple_of(ALIGNMENT) } else { piece.max(1) };
-        let mut line = Self { sections: Vec::new(), rows: 0, piece };
+    /// Becomes the line of the rows of a sweep, to be cut into pieces of `piece` rows, or a few more.
+    pub(super) fn lay(&mut self, rows: &Rows<'_, '_>, piece: u64) {
+        self.piece = if piece > ALIGNMENT { piece.next_multiple_of(ALIGNMENT) } else { piece.max(1) };
+        self.rows = 0;
+        self.sections.clear();
         for (ordinal, storage) in (0..).zip(rows.storages()) {
             let count = rows.count(storage);
             if count > 0 {
-                line.sections.push(Section { first: line.rows, rows: count, storage, ordinal });
-                line.rows += u64::from(count);
+                self.sections.push(Section { first: self.rows, rows: count, storage, ordinal });
+                self.rows += u64::from(count);
             }
         }
-        line
     }
 
     /// Makes room for the footprints of all workers on this line.

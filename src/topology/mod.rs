@@ -5,6 +5,7 @@
 //! cpuset, core 0 may not be ours.
 
 mod cpulist;
+mod latest;
 mod pin;
 mod sysfs;
 
@@ -14,8 +15,6 @@ pub use pin::{
 
 use std::fmt;
 use std::path::Path;
-use std::sync::OnceLock;
-use std::thread;
 
 /// A hardware thread, by the number the operating system gives it.
 ///
@@ -66,7 +65,7 @@ impl Core {
     }
 }
 
-/// The cores that this process may use.
+/// The cores that this process may use, as the thread that leads the gang was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// In the order in which workers should take them: physical cores before SMT siblings, performance before
@@ -76,19 +75,11 @@ pub struct Topology {
     pub cores: Vec<Core>,
     /// How many threads can really run at once: a cgroup quota may allow fewer than there are cores.
     pub available: usize,
+    /// Another number whenever the cores have changed: threads that were pinned before have to be pinned again.
+    pub(crate) version: u32,
 }
 
 impl Topology {
-    /// The topology as it was at the first call in this process.
-    ///
-    /// It is kept because a pinned thread, and every thread it starts, is told of its own core only. The first
-    /// call must therefore come before the program pins a thread by other means; the functions of this module
-    /// make it themselves.
-    pub fn get() -> &'static Self {
-        static TOPOLOGY: OnceLock<Topology> = OnceLock::new();
-        TOPOLOGY.get_or_init(Self::detect)
-    }
-
     /// How many workers can run at once without sharing a core; at least 1.
     pub fn parallelism(&self) -> usize {
         match self.cores.len() {
@@ -110,15 +101,29 @@ impl Topology {
         self.cores.iter().find(|core| core.id == id)
     }
 
-    /// Asks the system, which answers for the calling thread.
-    fn detect() -> Self {
-        let allowed: Vec<_> =
-            core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| CoreId(core.id)).collect();
+    /// Describes `allowed`, given in ascending order, in workers' order.
+    fn describe(allowed: &[CoreId]) -> Vec<Core> {
         // Only Linux and Android have this folder. Without it all cores count as alike, which is the best that
         // can be said elsewhere.
-        let mut cores = sysfs::describe(Path::new("/sys/devices"), &allowed);
+        let mut cores = sysfs::describe(Path::new("/sys/devices"), allowed);
         cores.sort_by_key(Core::worker_order);
-        Self { cores, available: thread::available_parallelism().map_or(1, usize::from) }
+        cores
+    }
+}
+
+impl fmt::Display for Topology {
+    /// `cores 0, 2 (1 thread at a time)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut ids: Vec<_> = self.cores.iter().map(|core| core.id).collect();
+        ids.sort();
+        let ids: Vec<_> = ids.iter().map(CoreId::to_string).collect();
+        match &*ids {
+            [] => f.write_str("cores that the system does not tell")?,
+            [id] => write!(f, "core {id}")?,
+            ids => write!(f, "cores {}", ids.join(", "))?,
+        }
+        let threads = if self.available == 1 { "thread" } else { "threads" };
+        write!(f, " ({} {threads} at a time)", self.available)
     }
 }
 

@@ -20,7 +20,7 @@ fn core(index: usize, cache_domain: usize) -> Core {
 
 #[test]
 fn this_machine_has_exactly_the_cores_of_the_mask() {
-    let detected: Vec<_> = Topology::detect().cores.iter().map(|c| c.id.0).collect();
+    let detected: Vec<_> = Topology::get().cores.iter().map(|c| c.id.0).collect();
     let mask: BTreeSet<_> = core_affinity::get_core_ids().into_iter().flatten().map(|core| core.id).collect();
     assert_eq!(detected.len(), mask.len(), "each core once");
     assert_eq!(BTreeSet::from_iter(detected), mask);
@@ -39,7 +39,7 @@ fn parallelism_is_bounded_by_cores_and_by_quota() {
     let cores = vec![core(4, 0), core(6, 0), core(8, 0)];
     let parallelism = |cores: &[Core], available| {
         let cores = cores.to_vec();
-        Topology { cores, available }.parallelism()
+        Topology { cores, available, version: 0 }.parallelism()
     };
     assert_eq!(parallelism(&cores, 2), 2);
     assert_eq!(parallelism(&cores, 8), 3);
@@ -48,7 +48,7 @@ fn parallelism_is_bounded_by_cores_and_by_quota() {
 
 #[test]
 fn a_cache_domain_is_found_by_any_of_its_cores() {
-    let topology = Topology { cores: vec![core(4, 0), core(6, 1), core(8, 0)], available: 3 };
+    let topology = Topology { cores: vec![core(4, 0), core(6, 1), core(8, 0)], available: 3, version: 0 };
     assert_eq!(topology.sharing_cache(CoreId(8)), [CoreId(4), CoreId(8)]);
     assert_eq!(topology.sharing_cache(CoreId(6)), [CoreId(6)]);
     assert_eq!(topology.sharing_cache(CoreId(5)), []);

@@ -52,7 +52,8 @@ impl Scheduling {
     }
 
     pub fn settings(self) -> AffinitySettings {
-        AffinitySettings { workers: WorkerCount::Exactly(self.workers), ..default() }
+        // Every worker takes part, however busy the machine is.
+        AffinitySettings { workers: WorkerCount::Exactly(self.workers), avoid_busy_cores: false, ..default() }
     }
 }
 

@@ -31,6 +31,7 @@ fn all_settings_change_every_frame() {
     for frame in 0..200 {
         app.insert_resource(MODES[frame / 2 % MODES.len()]).insert_resource(AffinitySettings {
             workers: WorkerCount::Exactly(frame % 5),
+            spare_cores: SpareCores::Exactly(frame % 3),
             pinning: PINNINGS[frame % PINNINGS.len()],
             chunk_rows: [0, 1, 7, 64, 4096, usize::MAX][frame % 6],
             spin: [Duration::ZERO, Duration::from_micros(20), Duration::from_millis(1)][frame / 3 % 3],

@@ -3,6 +3,7 @@
 //! A row that is dear sleeps: that takes as long on a busy machine as on a quiet one, and does not need cores.
 
 #[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "each test crate uses a part of it")]
 mod common;
 mod learning;
 mod results;

@@ -4,7 +4,6 @@
 //! the cost of the schedule is left out.
 
 use std::fmt::Debug;
-use std::time::{Duration, Instant};
 
 use bevy::ecs::component::Mutable;
 use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
@@ -14,6 +13,7 @@ use bevy_affinity::prelude::*;
 use crate::race::{Race, Turn};
 use crate::report::SizeTable;
 use crate::setup::Setup;
+use crate::shared::stopwatch::Stopwatch;
 use crate::{ours, ping_pong};
 
 pub fn run(setup: &Setup) -> Result<(), String> {
@@ -124,18 +124,6 @@ impl Contest {
                 app.world().resource::<Stopwatch>().0
             });
         }
-    }
-}
-
-/// How long the last sweep took.
-#[derive(Resource, Default)]
-pub struct Stopwatch(pub Duration);
-
-impl Stopwatch {
-    pub fn time(&mut self, sweep: impl FnOnce()) {
-        let start = Instant::now();
-        sweep();
-        self.0 = start.elapsed();
     }
 }
 

@@ -7,9 +7,9 @@ use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
-use super::components::Stopwatch;
 use crate::race::{Race, Turn};
 use crate::setup::Setup;
+use crate::shared::stopwatch::Stopwatch;
 use crate::{ours, report};
 
 const ROWS: usize = 100_000;

@@ -11,6 +11,7 @@ use std::{
 
 use bevy::prelude::Entity;
 use crossbeam_utils::CachePadded;
+use smallvec::SmallVec;
 
 use super::{Address, ScatterReport};
 use crate::{placement::Storage, query::sweep::Missing};
@@ -75,6 +76,9 @@ pub(super) struct Mail<M> {
     stolen: AtomicBool,
 }
 
+/// Lanes that somebody has for now: on the stack for as many workers as most machines have.
+type Locked<'a, M> = SmallVec<[MutexGuard<'a, Lane<M>>; 16]>;
+
 fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
     // A panic while a lane was locked ends the call, and its mail is dropped whole.
     lane.lock().unwrap_or_else(PoisonError::into_inner)
@@ -105,7 +109,8 @@ impl<M> Mail<M> {
     pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(Destination, M)) {
         let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { self.layout.per_sender() };
         let lanes = self.lanes.iter().skip(owner).step_by(self.layout.owners).step_by(step);
-        let mut lanes: Vec<_> = lanes.map(|lane| lock(lane)).collect();
+        let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
+        let mut lanes: Locked<'_, M> = with_letters.collect();
         let first = |lane: &&mut MutexGuard<'_, Lane<M>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
         while let Some(lane) = lanes.iter_mut().min_by_key(first)
             && let Some((_, count)) = lane.segments.pop_front()
@@ -117,7 +122,7 @@ impl<M> Mail<M> {
 
 /// Takes messages from the senders of a [`scatter`](crate::AffineParIter::scatter).
 pub struct Outbox<'a, M> {
-    lanes: Vec<MutexGuard<'a, Lane<M>>>,
+    lanes: Locked<'a, M>,
     address: Address<'a>,
     /// The place of the sender's storage in the order of storages.
     ordinal: u32,

@@ -21,7 +21,7 @@ use super::{
     plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
     shares::{Chunks, learn_costs},
-    stretch::{Line, on_heartbeat},
+    stretch::on_heartbeat,
     sweep::{Rows, Sweep},
 };
 use mail::{Lanes, Mail};
@@ -175,7 +175,7 @@ where
     {
         let counts = Counts::default();
         let total = self.senders.rows.total();
-        let plan = Plan::new(total, site);
+        let plan = Plan::new(&self.senders.rows, site);
         let (route, cost) = (&plan.route, plan.cost());
         let (senders, owners, stolen_lanes) = match route {
             Route::Here => (1, 1, 0),
@@ -214,19 +214,20 @@ where
                 if chunks.is_some() {
                     learn_costs(context, &mut placement, &self.receivers.rows);
                 }
-                plan.end(timing, None);
+                plan.end(timing, context, total);
             }
             Route::Heartbeat(context) => {
                 let timing = plan.begin();
                 let mut placement = context.placement();
                 place(&mut placement, &self.receivers.rows, cost.grain());
-                let line = Line::new(&self.senders.rows, total.div_ceil(senders as u64));
+                let mut line = plan.line();
+                line.lay(&self.senders.rows, total.div_ceil(senders as u64));
                 let led = on_heartbeat(context, &mut placement, &line, &post);
                 let posting = context.pool.last_led() * total / led.max(1);
                 on_gang(context, &placement, self.receivers.rows, None, deliver);
                 // As if the leader had done all: its share of the rows is not that of the messages.
                 cost.observe_session(total, posting + context.pool.last_led() * owners as u64);
-                plan.end(timing, None);
+                plan.end(timing, context, total);
             }
         }
         store.put_back(mail);

@@ -38,9 +38,9 @@ fn the_topology_does_not_shrink_with_a_pinned_thread() {
     let all = Topology::get();
     let Some(last) = all.cores.last() else { return };
     let id = last.id;
-    let pinned = on_new_thread(move || (pin_current_thread(id), Topology::detect()));
+    let pinned = on_new_thread(move || (pin_current_thread(id), core_affinity::get_core_ids()));
     if cfg!(target_os = "linux") && pinned.0.is_ok() {
-        assert_eq!(pinned.1.cores.len(), 1, "the trap that `get` is there for");
+        assert_eq!(pinned.1.map(|cores| cores.len()), Some(1), "the trap that `get` is there for");
     }
     assert_eq!(Topology::get(), all);
 }

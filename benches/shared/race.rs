@@ -6,16 +6,35 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::statistics::{Samples, Standing};
+use super::statistics::{Samples, Standing};
 
-/// Pause before each turn, in which the threads of the contender before fall asleep. Longer than any pool here spins.
-const SETTLE: Duration = Duration::from_micros(500);
+/// How long the turns of a race are.
+#[derive(Clone, Copy)]
+pub struct Pace {
+    /// Pause before each turn, in which the threads of the contender before fall asleep. Longer than any pool here spins.
+    pub settle: Duration,
+    /// Aimed at for the timed calls of the baseline's turn.
+    pub turn: Duration,
+    /// Fewest and most timed calls of a turn.
+    pub calls: (u32, u32),
+    /// No round is begun after so much time, but for the [`FEWEST_ROUNDS`].
+    pub budget: Duration,
+}
 
-/// Aimed at for the timed calls of the baseline's turn: long enough to be hot, short enough for many rounds.
-const TURN: Duration = Duration::from_millis(1);
+impl Default for Pace {
+    /// Turns that are long enough to be hot and short enough for many rounds.
+    fn default() -> Self {
+        Self {
+            settle: Duration::from_micros(500),
+            turn: Duration::from_millis(1),
+            calls: (3, 200),
+            budget: Duration::MAX,
+        }
+    }
+}
 
-/// Fewest and most timed calls of a turn.
-const CALLS: (u32, u32) = (3, 200);
+/// Rounds that are run whatever they take: the fewest of which a median says something.
+const FEWEST_ROUNDS: usize = 5;
 
 /// Calls that are measured (and thrown away) to learn how long one takes.
 const TRIAL_CALLS: u32 = 5;
@@ -30,8 +49,12 @@ pub struct Turn {
 impl Turn {
     fn new(timed: u32) -> Self {
         // Two calls wake the threads and fetch the data; the rest lets adaptive pools settle.
-        let warm_up = 2 + timed / 8;
-        Self { warm_up, timed, nanoseconds: Vec::with_capacity(timed as usize) }
+        Self { warm_up: 2 + timed / 8, ..Self::cold(timed) }
+    }
+
+    /// A turn of which every call is timed.
+    fn cold(timed: u32) -> Self {
+        Self { warm_up: 0, timed, nanoseconds: Vec::with_capacity(timed as usize) }
     }
 
     /// Makes the turn's calls and times each from here.
@@ -62,7 +85,7 @@ impl Turn {
 type Play<'a, Data> = Box<dyn FnMut(&mut Data, &mut Turn) + 'a>;
 
 struct Contender<'a, Data> {
-    name: &'static str,
+    name: String,
     /// Index of the contender that the ratio refers to.
     baseline: usize,
     play: Play<'a, Data>,
@@ -75,54 +98,80 @@ pub struct Race<'a, Data> {
     /// What is wrong with the data after so many calls, if anything.
     fault: fn(&mut Data, u64) -> Option<String>,
     contenders: Vec<Contender<'a, Data>>,
+    pace: Pace,
     calls: u64,
 }
 
 impl<'a, Data> Race<'a, Data> {
     pub fn new(data: Data, fault: fn(&mut Data, u64) -> Option<String>) -> Self {
-        Self { data, fault, contenders: Vec::new(), calls: 0 }
+        Self { data, fault, contenders: Vec::new(), pace: Pace::default(), calls: 0 }
+    }
+
+    pub fn at_pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
     }
 
     /// Enters the contender to which the next ones are compared.
-    pub fn enter_baseline(&mut self, name: &'static str, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
+    pub fn enter_baseline(&mut self, name: impl Into<String>, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
         self.push(name, self.contenders.len(), play);
     }
 
     /// Enters a contender that is compared with the baseline entered last.
-    pub fn enter(&mut self, name: &'static str, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
+    pub fn enter(&mut self, name: impl Into<String>, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
         let baseline = self.contenders.last().map_or(0, |previous| previous.baseline);
         self.push(name, baseline, play);
     }
 
-    fn push(&mut self, name: &'static str, baseline: usize, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
-        self.contenders.push(Contender { name, baseline, play: Box::new(play), samples: Samples::default() });
+    fn push(&mut self, name: impl Into<String>, baseline: usize, play: impl FnMut(&mut Data, &mut Turn) + 'a) {
+        self.contenders.push(Contender {
+            name: name.into(),
+            baseline,
+            play: Box::new(play),
+            samples: Samples::default(),
+        });
     }
 
-    /// Runs all rounds; an error names the contender whose result was wrong.
-    pub fn run(mut self, rounds: u32) -> Result<Vec<Standing>, String> {
+    /// The first calls of the contender that entered `index`th, in nanoseconds each, after some of the first one that fetch the data.
+    /// To be called before the race.
+    pub fn first_calls(&mut self, index: usize, calls: u32) -> Result<Vec<u64>, String> {
+        self.take_turn(0, Turn::new(TRIAL_CALLS))?;
+        self.take_turn(index, Turn::cold(calls))
+    }
+
+    /// Runs all rounds, or as many as the pace's budget allows; an error names the contender whose result was wrong.
+    pub fn run(&mut self, rounds: u32) -> Result<Vec<Standing>, String> {
+        let began = Instant::now();
         let timed = self.calls_per_turn()?;
         for round in 0..rounds as usize {
+            if round >= FEWEST_ROUNDS && began.elapsed() > self.pace.budget {
+                break;
+            }
             for turn in 0..self.contenders.len() {
                 // Each round starts with another contender, so that none always follows the same one.
                 let index = (round + turn) % self.contenders.len();
-                let samples = self.take_turn(index, timed)?;
+                let samples = self.take_turn(index, Turn::new(timed))?;
                 self.contenders[index].samples.push_round(samples);
             }
         }
         Ok(self.standings())
     }
 
-    fn calls_per_turn(&mut self) -> Result<u32, String> {
-        let trial = self.take_turn(0, TRIAL_CALLS)?;
-        let fastest = trial.into_iter().min().unwrap_or(1).max(1);
-        let calls = TURN.as_nanos() as u64 / fastest;
-        Ok((calls as u32).clamp(CALLS.0, CALLS.1))
+    /// What the contenders share.
+    pub fn data(&mut self) -> &mut Data {
+        &mut self.data
     }
 
-    fn take_turn(&mut self, index: usize, timed: u32) -> Result<Vec<u64>, String> {
-        thread::sleep(SETTLE);
+    fn calls_per_turn(&mut self) -> Result<u32, String> {
+        let trial = self.take_turn(0, Turn::new(TRIAL_CALLS))?;
+        let fastest = trial.into_iter().min().unwrap_or(1).max(1);
+        let calls = self.pace.turn.as_nanos() as u64 / fastest;
+        let (fewest, most) = self.pace.calls;
+        Ok(calls.clamp(fewest.into(), most.into()) as u32)
+    }
+
+    fn take_turn(&mut self, index: usize, mut turn: Turn) -> Result<Vec<u64>, String> {
+        thread::sleep(self.pace.settle);
         let contender = &mut self.contenders[index];
-        let mut turn = Turn::new(timed);
         (contender.play)(&mut self.data, &mut turn);
         self.calls += turn.calls();
         match (self.fault)(&mut self.data, self.calls) {
@@ -134,7 +183,7 @@ impl<'a, Data> Race<'a, Data> {
     fn standings(&self) -> Vec<Standing> {
         let standing = |contender: &Contender<'a, Data>| {
             let baseline = &self.contenders[contender.baseline].samples;
-            contender.samples.standing(contender.name, baseline)
+            contender.samples.standing(&contender.name, baseline)
         };
         self.contenders.iter().map(standing).collect()
     }

@@ -3,32 +3,25 @@
 use std::fs;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::setup::Setup;
-
 /// Readings for [`clock_cost`]: about a millisecond.
 const CLOCK_READINGS: u32 = 20_000;
 
-/// The header of the report, as markdown list items.
-pub fn describe(setup: &Setup) -> String {
+/// The first lines of a report: the machine, when and how `bench` was called. `cores` are those that this process may use.
+pub fn describe(bench: &str, cores: usize) -> Vec<String> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let features = if cfg!(feature = "rivals") { " --features rivals" } else { "" };
-    let command = format!("cargo bench --bench compare{features} -- {}", arguments.join(" "));
-    let lines = [
-        format!("Processor: {}, {} cores usable", processor(), setup.cores.len()),
+    let command = format!("cargo bench --bench {bench}{features} -- {}", arguments.join(" "));
+    vec![
+        format!("Processor: {}, {cores} cores usable", processor()),
         format!("Caches: {}", caches()),
         format!("Load average at the start: {}", load()),
         format!("Command: `{}`, {}", command.trim_end_matches([' ', '-']), today()),
-        format!(
-            "Workers: {0}, the caller counts; Bevy's and rayon's pools: {0} threads and, where they let it, the caller",
-            setup.workers
-        ),
-        format!(
-            "{} rounds; contenders take turns; results checked after each turn; a clock reading costs {} ns and is not subtracted",
-            setup.rounds,
-            clock_cost()
-        ),
-    ];
-    lines.map(|line| format!("- {line}\n")).concat()
+    ]
+}
+
+/// Lines as a markdown list.
+pub fn list(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 
 fn processor() -> String {
@@ -58,7 +51,7 @@ fn load() -> String {
 }
 
 /// Nanoseconds of one clock reading.
-fn clock_cost() -> u128 {
+pub fn clock_cost() -> u128 {
     let start = Instant::now();
     for _ in 0..CLOCK_READINGS {
         std::hint::black_box(Instant::now());

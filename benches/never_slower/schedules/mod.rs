@@ -1,0 +1,163 @@
+//! Group `schedules`: all that a schedule costs, with 1, 10 or 100 systems of few and cheap rows. Plain systems run under Bevy's executor; so
+//! do tagged ones where others are between them, and where not, the plugin chooses.
+
+mod kits;
+
+use std::fmt;
+use std::hint::black_box;
+use std::time::Duration;
+
+use bevy::ecs::schedule::SingleThreadedExecutor;
+use bevy::prelude::*;
+
+use kits::{KITS, Kit};
+
+use crate::contest::{Contest, Tally, Verdict};
+use crate::journal::Journal;
+use crate::setup::Setup;
+use crate::shared::ours;
+use crate::shared::race::{Pace, Race, Turn};
+use crate::shared::report::{counted, duration, print_table};
+
+/// Above the number of components, multiples of it.
+const SYSTEMS: [usize; 3] = [1, 10, 100];
+const ROWS: [usize; 2] = [1_000, 10_000];
+
+/// What one race may take.
+const BUDGET: Duration = Duration::from_secs(5);
+
+/// The systems of a schedule. Beyond 20 they share components.
+#[derive(Clone, Copy)]
+struct Plan {
+    systems: usize,
+    /// Of each component.
+    rows: usize,
+    /// One after another; or in any order, those of different components (up to 20) at the same time.
+    chained: bool,
+    /// Whether each system is followed by one that is never tagged.
+    mixed: bool,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = if self.chained { "chained" } else { "independent" };
+        let mixed = if self.mixed { ", as many untagged ones between" } else { "" };
+        write!(f, "{} of {}, {order}{mixed}", counted(self.systems, "system"), counted(self.rows, "row"))
+    }
+}
+
+pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
+    let plans = plans();
+    let progress = setup.progress("schedules", plans.len());
+    let names = Contest::names(&contests()).collect::<Vec<_>>();
+    let mut lines = vec![[vec!["schedule".to_owned()], names, Verdict::heads().to_vec()].concat()];
+    let mut tally = Tally::default();
+    for plan in plans {
+        progress.set_message(plan.to_string());
+        let standings = race(setup, plan).run(setup.rounds)?;
+        journal.note("schedules", plan, &standings);
+        if let Some(verdict) = Verdict::of(&contests(), &standings) {
+            tally.add(plan, &verdict);
+            let medians = standings.iter().map(|standing| duration(standing.median)).collect();
+            lines.push([vec![plan.to_string()], medians, verdict.cells().to_vec()].concat());
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    print_table("Whole schedules, medians", &lines);
+    tally.print();
+    Ok(())
+}
+
+fn plans() -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for systems in SYSTEMS {
+        for rows in ROWS {
+            for (chained, mixed) in [(false, false), (false, true), (true, false), (true, true)] {
+                // A single system is in no order.
+                if systems > 1 || !chained {
+                    plans.push(Plan { systems, rows, chained, mixed });
+                }
+            }
+        }
+    }
+    plans
+}
+
+fn contests() -> Vec<Contest> {
+    let mut contests = Contest::all();
+    contests.insert(1, Contest::SerialAlone);
+    contests
+}
+
+/// A world with the schedules of one plan.
+struct Planned {
+    app: App,
+    plan: Plan,
+}
+
+fn race(setup: &Setup, plan: Plan) -> Race<'static, Planned> {
+    let mut app = ours::app_with(setup.settings());
+    plan.kits().for_each(|kit| (kit.spawn)(app.world_mut(), plan.rows));
+    contests().into_iter().for_each(|contest| plan.add_to(&mut app, contest));
+    // The plugin looks at the schedules.
+    app.update();
+    let mut race = Race::new(Planned { app, plan }, fault).at_pace(Pace { budget: BUDGET, ..Pace::default() });
+    race.enter_baseline(Contest::Serial.name(), |planned, turn| play(Contest::Serial, planned, turn));
+    for contest in contests().into_iter().skip(1) {
+        race.enter(contest.name(), move |planned, turn| play(contest, planned, turn));
+    }
+    race
+}
+
+/// Place of a system in the chain.
+#[derive(SystemSet, Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Step {
+    Count(usize),
+    Between(usize),
+}
+
+impl Plan {
+    /// Every component that is used, once.
+    fn kits(self) -> impl Iterator<Item = &'static Kit> {
+        KITS.iter().take(self.systems)
+    }
+
+    fn add_to(self, app: &mut App, contest: Contest) {
+        for (number, kit) in KITS.iter().cycle().take(self.systems).enumerate() {
+            app.add_systems(contest, kit.system(contest).in_set(Step::Count(number)));
+            if self.mixed {
+                app.add_systems(contest, between.in_set(Step::Between(number)));
+            }
+            if self.chained {
+                let steps = (Step::Count(number), Step::Between(number), Step::Count(number + 1));
+                app.configure_sets(contest, steps.chain());
+            }
+        }
+        if contest == Contest::SerialAlone {
+            app.edit_schedule(contest, |schedule| {
+                schedule.set_executor(SingleThreadedExecutor::new());
+            });
+        }
+    }
+}
+
+/// A system that is never tagged: it does what small systems do, which is little.
+fn between(mut runs: Local<u32>) {
+    *runs = black_box(*runs + 1);
+}
+
+fn play(contest: Contest, planned: &mut Planned, turn: &mut Turn) {
+    if let Contest::Affine(mode) = contest {
+        planned.app.insert_resource(mode);
+    }
+    turn.repeat(|| planned.app.world_mut().run_schedule(contest));
+}
+
+/// Every system adds one to every row of its component in every call.
+fn fault(planned: &mut Planned, calls: u64) -> Option<String> {
+    let sweeps = calls * planned.plan.systems.div_ceil(KITS.len()) as u64;
+    let world = planned.app.world_mut();
+    let wrong = planned.plan.kits().find_map(|kit| (kit.wrong)(world, sweeps))?;
+    Some(format!("a row is {wrong} after {calls} calls"))
+}

@@ -1,0 +1,17 @@
+//! A system times its own sweep, so that the cost of the schedule around it is left out.
+
+use std::time::{Duration, Instant};
+
+use bevy::prelude::Resource;
+
+/// How long the last sweep took.
+#[derive(Resource, Default)]
+pub struct Stopwatch(pub Duration);
+
+impl Stopwatch {
+    pub fn time(&mut self, sweep: impl FnOnce()) {
+        let start = Instant::now();
+        sweep();
+        self.0 = start.elapsed();
+    }
+}
