@@ -38,7 +38,7 @@ fn show_heads(ui: &mut Ui) {
     ui.weak("call").on_hover_text("where par_iter or par_iter_mut is called");
     let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out";
     ui.weak("runs as").on_hover_text(meaning);
-    ui.label(number("rows").weak()).on_hover_text("of the last call");
+    ui.label(number("rows").weak()).on_hover_text("of one of the last calls");
     for way in WAYS {
         let meaning = "what a call is expected to take in this mode: measured before, for as many rows as now";
         ui.label(number(&format!("{way:?}")).weak()).on_hover_text(meaning);
