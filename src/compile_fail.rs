@@ -130,3 +130,92 @@ pub struct NoOuterScope;
 /// });
 /// ```
 pub struct NoSharedCell;
+
+/// A kernel of a fused system changes its row and nothing else.
+///
+/// ```compile_fail,E0277
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn die(Row((entity, health)): Row<(Entity, &Health)>, commands: Commands) {}
+/// App::new().add_systems(Update, fused((die,)).affine());
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// # #[derive(Component)]
+/// # struct Health(u32);
+/// #[derive(Resource)]
+/// struct Total(u32);
+///
+/// fn add(Row(health): Row<&Health>, total: ResMut<Total>) {}
+/// App::new().add_systems(Update, fused((add,)).affine());
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// # #[derive(Component)]
+/// # struct Health(u32);
+/// fn infect(Row(health): Row<&Health>, others: Query<&mut Health>) {}
+/// App::new().add_systems(Update, fused((infect,)).affine());
+/// ```
+///
+/// Reading what is shared is fine:
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// # #[derive(Component)]
+/// # struct Health(u32);
+/// # #[derive(Component)]
+/// # struct Medic(u32);
+/// fn heal(Row(mut health): Row<&mut Health>, medics: Query<&Medic>) {}
+/// App::new().add_systems(Update, fused((heal,)).affine());
+/// ```
+pub struct NoSideEffects;
+
+/// A kernel's row is of its own entity alone: another kernel may be changing the others.
+///
+/// ```compile_fail,E0277
+/// use bevy::{ecs::query::NestedQuery, prelude::*};
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn compare(Row(others): Row<NestedQuery<&Health>>) {}
+/// App::new().add_systems(Update, fused((compare,)).affine());
+/// ```
+pub struct NoOtherRows;
+
+/// An item of a row cannot be kept: the next kernel gets the row's next.
+///
+/// ```compile_fail
+/// use std::sync::Mutex;
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// let kept: &'static Mutex<Vec<Mut<Health>>> = Box::leak(Box::default());
+/// let keep = move |Row(health): Row<&mut Health>| kept.lock().unwrap().push(health);
+/// App::new().add_systems(Update, fused((keep,)).affine());
+/// ```
+///
+/// The same without keeping it does:
+///
+/// ```
+/// use std::sync::Mutex;
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// let kept: &'static Mutex<Vec<u32>> = Box::leak(Box::default());
+/// let keep = move |Row(health): Row<&mut Health>| kept.lock().unwrap().push(health.0);
+/// App::new().add_systems(Update, fused((keep,)).affine());
+/// ```
+pub struct NoKeptRows;

@@ -58,7 +58,10 @@ pub use diagnostics::{
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
 pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
-pub use query::{AffineCommands, AffineParIter, AffineQuery, ChunkData, Outbox, ScatterReport};
+pub use query::{
+    AffineCommands, AffineParIter, AffineQuery, ChunkData, Fused, Kernel, KernelParam, Kernels, Outbox, Row,
+    ScatterReport, fused,
+};
 pub use record::{FrameSpan, Span, SpanKind};
 pub use schedule::{AffineSystems, IntoAffine};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};
@@ -70,7 +73,8 @@ pub mod prelude {
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffineTransformPlugin, AffineTree, AffinityDiagnostics,
         AffinityParallelPlugin, AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox,
-        PerWorker, Pinning, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport, Worker, WorkerCount,
+        PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport, Worker, WorkerCount,
+        fused,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

@@ -2,11 +2,12 @@
 //! Prints the tables of `BENCHMARKS.md`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [uneven] [tree] [joins] [same-core] [transforms] [--quick] [--workers N] [--rounds N]
+//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [--quick] [--workers N] [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
 
+mod fused;
 mod joins;
 mod ours;
 mod ping_pong;
@@ -53,6 +54,9 @@ fn run(setup: &Setup) -> Result<(), String> {
     }
     if setup.runs(Group::Uneven) {
         sweep::uneven::run(setup)?;
+    }
+    if setup.runs(Group::Fused) {
+        fused::run(setup)?;
     }
     if setup.runs(Group::Tree) {
         tree::run(setup)?;

@@ -25,6 +25,8 @@ pub enum Group {
     Sweep,
     /// A sweep in which one row in a thousand costs a thousand times as much.
     Uneven,
+    /// Three systems that sweep the same rows, chained and fused.
+    Fused,
     /// The sum of a binary tree by fork/join, from 1,000 to 16.7 million nodes.
     Tree,
     /// What the parts of fork/join cost: joins that nobody shares, clocks, wake-ups, doing nothing.

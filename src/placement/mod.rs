@@ -14,7 +14,7 @@ use crate::pool::ClaimBoard;
 
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Storage {
+pub enum Storage {
     Table(u32),
     Archetype(u32),
 }

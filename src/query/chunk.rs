@@ -204,7 +204,7 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 }
 
 /// The setting of the tagged system that runs here, or the default where none does.
-fn longest_chunk() -> usize {
+pub(super) fn longest_chunk() -> usize {
     with_entered(|entered| match entered {
         Some(entered) => entered.context.chunk_rows(),
         None => AffinitySettings::default().chunk_rows,

@@ -8,7 +8,7 @@ use bevy::ecs::{
 use crate::placement::Storage;
 
 /// The storages of one query, in ascending order.
-pub(crate) struct Matched {
+pub struct Matched {
     generation: ArchetypeGeneration,
     /// Whether whole tables match, so that tables are visited and not archetypes.
     pub(super) dense: bool,
@@ -35,6 +35,23 @@ impl Matched {
             let archetypes = query.matched_archetypes().map(|archetype| archetype.index() as u32);
             self.storages.extend(archetypes.map(Storage::Archetype));
         }
+        self.note_contained();
+    }
+
+    /// Takes over what any of `parts`, which are up to date and visit the same kind of storages, contains now.
+    pub(super) fn unite<'a>(&mut self, parts: impl Iterator<Item = &'a Self>, archetypes: &Archetypes) {
+        if self.generation == archetypes.generation() && !self.storages.is_empty() {
+            return;
+        }
+        self.generation = archetypes.generation();
+        self.storages.clear();
+        parts.for_each(|part| self.storages.extend(&part.storages));
+        self.storages.sort_unstable_by_key(|storage| storage.index());
+        self.storages.dedup();
+        self.note_contained();
+    }
+
+    fn note_contained(&mut self) {
         for storage in &self.storages {
             let index = storage.index();
             if self.contains.len() <= index {

@@ -3,6 +3,7 @@
 mod chunk;
 mod commands;
 mod cost;
+mod fused;
 mod matched;
 mod par_iter;
 mod parts;
@@ -16,6 +17,7 @@ pub(crate) mod sweep;
 
 pub use chunk::ChunkData;
 pub use commands::AffineCommands;
+pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 pub use par_iter::AffineParIter;
 
 pub use scatter::{Outbox, ScatterReport};
@@ -104,6 +106,23 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
         Self { query, data, filter, matched: Matched::new(dense), sites: Sites::default(), mail: MailStore::default() }
     }
+
+    /// Takes over the archetypes that came since the last time. Panics if `world` is not the state's own.
+    fn update(&mut self, world: UnsafeWorldCell<'_>) {
+        self.query.update_archetypes_unsafe_world_cell(world);
+        D::update_archetypes(&mut self.data, world);
+        F::update_archetypes(&mut self.filter, world);
+        self.matched.update(&self.query, world.archetypes());
+    }
+
+    /// Registers the access of the query, which panics if `access` conflicts with it.
+    fn register(&self, meta: &SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
+        self.query.init_access(Some(meta.name()), access, world.into());
+        // The own fetch states ask for the same access once more; nobody needs to hear of it twice.
+        let mut scratch = FilteredAccessSet::new();
+        D::init_nested_access(&self.data, Some(meta.name()), &mut scratch, world.into());
+        F::init_nested_access(&self.filter, Some(meta.name()), &mut scratch, world.into());
+    }
 }
 
 /// Whether the filters that apply to all queries (disabled entities) tell by table.
@@ -128,11 +147,7 @@ unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Af
         component_access_set: &mut FilteredAccessSet,
         world: &mut World,
     ) {
-        state.query.init_access(Some(system_meta.name()), component_access_set, world.into());
-        // The own fetch states ask for the same access once more; nobody needs to hear of it twice.
-        let mut scratch = FilteredAccessSet::new();
-        D::init_nested_access(&state.data, Some(system_meta.name()), &mut scratch, world.into());
-        F::init_nested_access(&state.filter, Some(system_meta.name()), &mut scratch, world.into());
+        state.register(system_meta, component_access_set, world);
     }
 
     #[inline]
@@ -142,10 +157,7 @@ unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Af
         world: UnsafeWorldCell<'w>,
         change_tick: Tick,
     ) -> Result<Self::Item<'w, 's>, SystemParamValidationError> {
-        state.query.update_archetypes_unsafe_world_cell(world);
-        D::update_archetypes(&mut state.data, world);
-        F::update_archetypes(&mut state.filter, world);
-        state.matched.update(&state.query, world.archetypes());
+        state.update(world);
         let state: &'s Self::State = state;
         let (last_run, this_run) = (system_meta.get_last_run(), change_tick);
         // SAFETY: the access is registered, says the caller; `update_archetypes_unsafe_world_cell` checked the world.

@@ -111,7 +111,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 }
 
 /// One thread's position in a [`Sweep`].
-pub(crate) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
+pub struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
     sweep: Sweep<'w, 's, D, F>,
     data: D::Fetch<'w>,
     filter: F::Fetch<'w>,

@@ -1,0 +1,214 @@
+//! Kernels: functions of one row and of parameters that are only read.
+
+use std::ops::Range;
+
+use bevy::{
+    ecs::{
+        query::{QueryData, QueryFilter, ReadOnlyQueryData, SingleEntityQueryData},
+        resource::Resource,
+        system::{ReadOnlySystemParam, SystemParam, SystemParamItem},
+    },
+    prelude::{Query, Res},
+};
+use variadics_please::all_tuples;
+
+use super::super::sweep::Cursor;
+use crate::placement::Storage;
+
+/// The row that a kernel of [`fused`](super::fused()) is called with: the item of the query data `D` of an entity that passes the filter `F`.
+///
+/// It is taken apart in the kernel's signature, as [`In`](bevy::prelude::In) is:
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// # #[derive(Component)] struct Position(f32);
+/// # #[derive(Component)] struct Velocity(f32);
+/// # #[derive(Component)] struct Parked;
+/// fn drive(Row((mut position, velocity)): Row<(&mut Position, &Velocity), Without<Parked>>, time: &Time) {
+///     position.0 += velocity.0 * time.delta_secs();
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).init_resource::<Time>().add_systems(Update, fused((drive,)).affine()).update();
+/// ```
+pub struct Row<'w, 's, D: RowData<F>, F: QueryFilter = ()>(pub <D as RowData<F>>::Item<'w, 's>);
+
+/// The item of query data; mentions a filter, so that [`Row`] can have one.
+#[doc(hidden)]
+pub trait RowData<F>: QueryData {
+    type Item<'w, 's>;
+
+    fn row<'w, 's>(item: <Self as QueryData>::Item<'w, 's>) -> Row<'w, 's, Self, F>
+    where
+        Self: Sized,
+        F: QueryFilter;
+}
+
+impl<D: QueryData, F> RowData<F> for D {
+    type Item<'w, 's> = <D as QueryData>::Item<'w, 's>;
+
+    #[inline(always)]
+    fn row<'w, 's>(item: <D as QueryData>::Item<'w, 's>) -> Row<'w, 's, D, F>
+    where
+        F: QueryFilter,
+    {
+        Row(item)
+    }
+}
+
+impl<D: RowData<F>, F: QueryFilter> std::fmt::Debug for Row<'_, '_, D, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Row").finish_non_exhaustive()
+    }
+}
+
+/// What all rows of a kernel share: `&T` of a resource `T`, a [`Query`] over read-only data, or an [`Option`] of these.
+///
+/// A [`Query`] may read what no kernel of the same [`fused`](super::fused()) writes; Bevy's message about conflicting parameters (B0001) tells if one does.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a kernel",
+    note = "besides its `Row` a kernel can have `&T` of a resource, `Query` over read-only data, and `Option` of these"
+)]
+pub trait KernelParam: Sealed {
+    /// The system parameter that it comes from.
+    type Param: ReadOnlySystemParam + for<'w, 's> SystemParam<Item<'w, 's>: Sync> + 'static;
+
+    /// What the kernel is called with.
+    type Shared<'a>: Copy;
+
+    #[doc(hidden)]
+    fn share<'a>(item: &'a SystemParamItem<'_, '_, Self::Param>) -> Self::Shared<'a>;
+}
+
+/// Other parameters might bring effects that are applied after a system, which nobody would do here.
+mod sealed {
+    pub trait Sealed {}
+}
+
+use sealed::Sealed;
+
+impl<T: Resource> Sealed for &T {}
+impl<D: ReadOnlyQueryData + 'static, F: QueryFilter + 'static> Sealed for Query<'_, '_, D, F> {}
+impl<P: KernelParam> Sealed for Option<P> {}
+
+impl<T: Resource> KernelParam for &T {
+    type Param = Res<'static, T>;
+    type Shared<'a> = &'a T;
+
+    #[inline(always)]
+    fn share<'a>(item: &'a SystemParamItem<'_, '_, Self::Param>) -> &'a T {
+        item
+    }
+}
+
+impl<D: ReadOnlyQueryData + 'static, F: QueryFilter + 'static> KernelParam for Query<'_, '_, D, F> {
+    type Param = Query<'static, 'static, D, F>;
+    type Shared<'a> = Query<'a, 'a, D, F>;
+
+    #[inline(always)]
+    fn share<'a>(item: &'a SystemParamItem<'_, '_, Self::Param>) -> Query<'a, 'a, D, F> {
+        *item
+    }
+}
+
+impl<P: KernelParam> KernelParam for Option<P> {
+    type Param = Option<P::Param>;
+    type Shared<'a> = Option<P::Shared<'a>>;
+
+    #[inline(always)]
+    fn share<'a>(item: &'a SystemParamItem<'_, '_, Self::Param>) -> Option<P::Shared<'a>> {
+        item.as_ref().map(P::share)
+    }
+}
+
+/// A function (or closure) that can be fused: its first parameter is a [`Row`], all others are [`KernelParam`]s.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kernel",
+    note = "a kernel is a function of a `Row` and of parameters that are only read: `fn drive(Row((mut position, velocity)): Row<(&mut Position, \
+            &Velocity)>, time: &Time)`"
+)]
+pub trait Kernel<Marker>: Send + Sync + 'static {
+    /// What it is given of a row. Of the row's entity alone: [`fused`](super::fused()) goes on with the next kernel before the other rows have been visited.
+    type Data: SingleEntityQueryData + 'static;
+    /// Which rows it is called for.
+    type Filter: QueryFilter + 'static;
+    /// What all rows share.
+    type Params: ReadOnlySystemParam + for<'w, 's> SystemParam<Item<'w, 's>: Sync> + 'static;
+
+    /// Calls it for those of `rows` that pass the filter.
+    ///
+    /// # Safety
+    /// As for [`Cursor::visit`].
+    #[doc(hidden)]
+    unsafe fn visit<'w, 's>(
+        &self,
+        cursor: &mut Cursor<'w, 's, Self::Data, Self::Filter>,
+        params: &SystemParamItem<'_, '_, Self::Params>,
+        storage: Storage,
+        rows: Range<u32>,
+    );
+}
+
+macro_rules! impl_kernel {
+    ($($param:ident),*) => {
+        impl<Func, D, F, $($param),*> Kernel<fn(Row<'static, 'static, D, F>, $($param),*)> for Func
+        where
+            D: SingleEntityQueryData + 'static,
+            F: QueryFilter + 'static,
+            $($param: KernelParam + 'static,)*
+            Func: Send + Sync + 'static,
+            for<'a> &'a Func: Fn(Row<D, F>, $($param),*) + Fn(Row<D, F>, $($param::Shared<'_>),*),
+        {
+            type Data = D;
+            type Filter = F;
+            type Params = ($($param::Param,)*);
+
+            #[inline]
+            #[allow(non_snake_case, reason = "the macro's caller names the types")]
+            unsafe fn visit<'w, 's>(
+                &self,
+                cursor: &mut Cursor<'w, 's, D, F>,
+                params: &SystemParamItem<'_, '_, Self::Params>,
+                storage: Storage,
+                rows: Range<u32>,
+            ) {
+                // As in Bevy: without this function the compiler does not see that `&Func` can be called.
+                #[inline(always)]
+                #[allow(clippy::too_many_arguments, reason = "as many as there are parameters")]
+                fn call<R, $($param),*>(kernel: impl Fn(R, $($param),*), row: R, $($param: $param),*) {
+                    kernel(row, $($param),*);
+                }
+
+                /// A kernel's loop over rows.
+                #[allow(clippy::too_many_arguments, reason = "as many as there are parameters")]
+                trait Loop<D: SingleEntityQueryData, F: QueryFilter, $($param),*> {
+                    /// # Safety
+                    /// As for [`Cursor::visit`].
+                    unsafe fn run(&self, cursor: &mut Cursor<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*);
+                }
+
+                #[allow(clippy::too_many_arguments, reason = "as many as there are parameters")]
+                impl<Func, D, F, $($param),*> Loop<D, F, $($param),*> for Func
+                where
+                    for<'a> &'a Func: Fn(Row<D, F>, $($param),*),
+                    D: SingleEntityQueryData,
+                    F: QueryFilter,
+                    $($param: Copy),*
+                {
+                    // Called, and with a parameter for each reference: so the compiler knows that no row overwrites what they refer to. A method of the kernel:
+                    // so it is compiled where the kernel is, and the kernel becomes a part of it.
+                    #[inline(never)]
+                    unsafe fn run(&self, cursor: &mut Cursor<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*) {
+                        // SAFETY: the caller's promise.
+                        unsafe { cursor.visit(at, rows, |item| call(self, <D as RowData<F>>::row(item), $($param),*)) };
+                    }
+                }
+
+                let ($($param,)*) = params;
+                // SAFETY: the caller's promise.
+                unsafe { Loop::run(self, cursor, storage, rows, $($param::share($param)),*) };
+            }
+        }
+    };
+}
+
+all_tuples!(impl_kernel, 0, 8, P);

@@ -1,0 +1,132 @@
+//! [`fused`]: systems that touch nothing but their own rows, one after another on each block of rows while it is in the cache.
+
+mod kernel;
+mod kernels;
+mod param;
+mod ticks;
+
+pub use kernel::{Kernel, KernelParam, Row};
+pub use kernels::Kernels;
+
+use std::{fmt, marker::PhantomData, ops::Range, panic::Location};
+
+use bevy::ecs::system::{SystemParamFunction, SystemParamItem};
+
+use super::{
+    chunk::longest_chunk,
+    parts::for_each_part,
+    plan::{CallSite, Plan},
+};
+use param::FusedParam;
+
+/// The most rows that all kernels visit before the next ones: 8 KiB of an `f32` column. A handful of columns with their change ticks fits a
+/// second-level cache, two or three a first-level one; shorter blocks gain nothing, and each costs some 10 ns a kernel.
+const BLOCK_ROWS: usize = 2048;
+
+/// One system made of several *kernels*: functions of one row, each as good as a system over a query. A worker goes through its rows block by block (2,048
+/// rows) and calls all kernels, one after another, for a block before it goes on to the next: the block stays in the core's cache, and
+/// nobody waits in between.
+///
+/// A kernel's first parameter is its [`Row`]: query data, and a filter if it has one. The others are what all rows share, and only read: `&T` of a resource,
+/// [`Query`](bevy::prelude::Query) over read-only data, and [`Option`] of these. Kernels may be functions or closures.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Position(f32);
+/// #[derive(Component)]
+/// struct Velocity(f32);
+/// #[derive(Component)]
+/// struct Thrust(f32);
+/// #[derive(Resource)]
+/// struct Drag(f32);
+///
+/// fn steer(Row((mut velocity, thrust)): Row<(&mut Velocity, &Thrust)>, drag: &Drag) {
+///     velocity.0 += thrust.0 - velocity.0 * drag.0;
+/// }
+///
+/// fn drive(Row((mut position, velocity)): Row<(&mut Position, &Velocity)>) {
+///     position.0 += velocity.0;
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins(AffinityParallelPlugin).insert_resource(Drag(0.5)).add_systems(Update, fused((steer, drive)).affine());
+/// let ship = app.world_mut().spawn((Position(0.0), Velocity(2.0), Thrust(3.0))).id();
+/// app.update();
+/// assert_eq!(app.world().get::<Position>(ship).unwrap().0, 4.0);
+/// ```
+///
+/// The world is afterwards as if each kernel were a system and these were chained, to the bit and to the change tick: a later kernel sees what an earlier one
+/// changed in the same run, an earlier one what a later one changed in the run before. That is so because a kernel can look at nothing that another one
+/// writes, except for the row that it is called with. What kernels write elsewhere (a counter that a closure shares) is written in another order.
+///
+/// It is one system otherwise: one name, one place in the schedule, one line in the diagnostics, run conditions and sets for all kernels or for none.
+/// If a resource is missing, no kernel runs. If one of the queries cannot visit whole tables (a component in a sparse set), all go by archetype.
+///
+/// # Panics
+/// When the system is initialised, if a kernel's data conflicts with itself, or if a `Query` that rows share can read what a kernel writes.
+#[must_use = "a system does nothing until it is added to a schedule"]
+#[track_caller]
+pub fn fused<M, K: Kernels<M>>(kernels: K) -> Fused<K> {
+    Fused { kernels, location: Location::caller() }
+}
+
+/// A system made by [`fused`], to be tagged with [`.affine()`](crate::IntoAffine::affine).
+pub struct Fused<K> {
+    kernels: K,
+    /// Where it was made: what is known of its runs is filed under that.
+    location: &'static Location<'static>,
+}
+
+impl<K> fmt::Debug for Fused<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::any::type_name::<Self>())
+    }
+}
+
+/// Tells fused systems from functions.
+#[doc(hidden)]
+pub struct FusedMarker<M>(PhantomData<M>);
+
+impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K> {
+    type In = ();
+    type Out = ();
+    type Param = FusedParam<'static, 'static, K, M>;
+
+    fn run(&mut self, (): (), run: SystemParamItem<Self::Param>) {
+        let Self { kernels, location } = &*self;
+        let FusedParam { rows, known, passes } = run;
+        let length = longest_chunk().min(BLOCK_ROWS) as u32;
+        let plan = Plan::new(&rows, CallSite::new(location, known));
+        for_each_part(&plan, &rows, move |part| {
+            let mut cursors = K::cursors(&passes);
+            part.for_each_range(&rows, |_, storage, rows| {
+                for block in blocks(rows, length) {
+                    // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by 'parts' on `Part`; `run` is used up, so no other call
+                    // visits these rows.
+                    unsafe { kernels.visit(&passes, &mut cursors, storage, block) };
+                }
+            });
+        });
+    }
+}
+
+/// `rows` in blocks of at most `length`.
+fn blocks(rows: Range<u32>, length: u32) -> impl Iterator<Item = Range<u32>> {
+    rows.clone().step_by(length as usize).map(move |start| start..rows.end.min(start.saturating_add(length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::blocks;
+
+    #[test]
+    fn blocks_are_all_rows_in_order() {
+        assert_eq!(blocks(3..10, 3).collect::<Vec<_>>(), [3..6, 6..9, 9..10]);
+        assert_eq!(blocks(5..5, 3).count(), 0);
+        let end = u32::MAX;
+        assert_eq!(blocks(end - 3..end, 2).collect::<Vec<_>>(), [end - 3..end - 1, end - 1..end]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Change ticks of kernels, as if each were a system of its own.
+
+use bevy::ecs::change_detection::Tick;
+
+/// Which runs of the whole system its kernels have seen.
+#[derive(Default)]
+pub(super) struct Runs {
+    /// The system's `last_run` when it was last given its parameters.
+    before: Tick,
+    /// Its `this_run` then.
+    latest: Option<Tick>,
+}
+
+/// What becomes of the kernels' `last_run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastRun {
+    /// It stays: the run before did not end.
+    Stays,
+    /// It becomes the kernel's `this_run` of the run before.
+    Advances,
+    /// It becomes the system's: this is the first run, or somebody has set the system's, as Bevy does when it is too old.
+    Follows(Tick),
+}
+
+impl Runs {
+    /// To be called once a run, with the system's ticks.
+    pub(super) fn next(&mut self, last_run: Tick, this_run: Tick) -> LastRun {
+        let latest = self.latest.replace(this_run);
+        let before = std::mem::replace(&mut self.before, last_run);
+        match latest {
+            Some(latest) if latest == last_run => LastRun::Advances,
+            Some(_) if before == last_run => LastRun::Stays,
+            _ => LastRun::Follows(last_run),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_advance_with_runs_that_end() {
+        let tick = Tick::new;
+        let mut runs = Runs::default();
+        assert_eq!(runs.next(tick(7), tick(10)), LastRun::Follows(tick(7)));
+        assert_eq!(runs.next(tick(10), tick(20)), LastRun::Advances);
+        // The run at 20 panicked: Bevy leaves `last_run` as it was.
+        assert_eq!(runs.next(tick(10), tick(30)), LastRun::Stays);
+        assert_eq!(runs.next(tick(30), tick(40)), LastRun::Advances);
+        // Somebody has set it.
+        assert_eq!(runs.next(tick(35), tick(50)), LastRun::Follows(tick(35)));
+    }
+}
