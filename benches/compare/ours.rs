@@ -1,8 +1,17 @@
 //! The contenders of this crate: all that the comparison calls of it stands here.
 
+use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
-pub use crate::shared::ours::{app, pool, settings};
+use crate::shared;
+pub use crate::shared::ours::{pool, settings};
+
+/// An app in which tagged systems run on a gang of so many workers, in lock step: what a mode that chooses makes of it is not compared here.
+pub fn app(workers: usize) -> App {
+    let mut app = shared::ours::app(workers);
+    app.insert_resource(SchedulerMode::LockStep);
+    app
+}
 
 /// A pool whose rounds are recorded in the timeline of an app.
 pub fn recorded_pool(workers: usize) -> AffinityPool {

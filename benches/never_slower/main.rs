@@ -6,7 +6,7 @@
 //!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
-//! `calls`, the matrix of all sizes and costs, takes about four minutes, everything about eight.
+//! Everything takes many minutes, most of them `calls`, the matrix of all sizes and costs; `--quick` some.
 
 mod busy;
 mod calls;

@@ -9,6 +9,7 @@ use clap::{Parser, ValueEnum};
 use core_affinity::CoreId;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::cell;
 use crate::contest::Contest;
 use crate::shared::{machine, ours};
 use crate::work::Steps;
@@ -42,7 +43,7 @@ pub struct Arguments {
     /// Groups to run; all if none is named.
     #[arg(value_enum)]
     groups: Vec<Group>,
-    /// Fewer rounds and shorter ones: about a fifth of the time.
+    /// Fewer rounds and shorter races: for a look, not for figures.
     #[arg(long)]
     quick: bool,
     /// Workers of the gang, the calling thread included, and threads of Bevy's pool [default: the available cores].
@@ -83,6 +84,9 @@ impl Setup {
     pub fn new(arguments: Arguments) -> Result<Self, String> {
         let available = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let rounds = if arguments.quick { QUICK_ROUNDS } else { ROUNDS };
+        if let Some(rows) = arguments.rows.iter().find(|rows| !cell::ROWS.contains(rows)) {
+            return Err(format!("no cell has {rows} rows; there are {:?}", cell::ROWS));
+        }
         let groups = if arguments.groups.is_empty() { Group::value_variants().to_vec() } else { arguments.groups };
         Ok(Self {
             groups,

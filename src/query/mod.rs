@@ -14,6 +14,7 @@ mod scatter;
 mod shares;
 mod stretch;
 pub(crate) mod sweep;
+mod walk;
 
 pub use chunk::ChunkData;
 pub use commands::AffineCommands;

@@ -7,9 +7,10 @@ use bevy::tasks::ComputeTaskPool;
 use super::{
     plan::{Plan, Route},
     recorded::SweepSpan,
-    shares::{Chunks, Share, Shares, learn_costs},
+    shares::{Chunks, Claim, Shares, learn_costs},
     stretch::{Stretch, on_heartbeat},
     sweep::Rows,
+    walk::Walk,
 };
 use crate::{
     context::{BevysBatch, Context},
@@ -29,11 +30,12 @@ pub(super) enum Division<'a> {
 impl Division<'_> {
     /// The rows of `part`; runs of different parts are disjoint, and together they are all `rows` rows.
     #[inline]
-    fn range(&self, storage: Storage, rows: u32, part: usize) -> Range<u32> {
+    pub(super) fn range(&self, storage: Storage, rows: impl FnOnce() -> u32, part: usize) -> Range<u32> {
         match self {
             Self::Placed(placement) => placement.get(storage).map_or(0..0, |runs| runs.range_of(part)),
             Self::Even { parts } => {
-                let cut = |part: usize| (u64::from(rows) * part as u64).div_ceil(*parts as u64) as u32;
+                let rows = u64::from(rows());
+                let cut = |part: usize| (rows * part as u64).div_ceil(*parts as u64) as u32;
                 cut(part)..cut(part + 1)
             }
         }
@@ -57,7 +59,7 @@ pub(super) type Body<'a> = dyn Fn(Part<'_, '_>) + Sync + 'a;
 ///
 /// # Invariant (parts)
 /// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a division has disjoint runs, of which
-/// [`on_compute_threads`] makes a part each; [`Share`] and [`Stretch`] say the same of shares and stretches.
+/// [`on_compute_threads`] makes a part each; [`Claim`] and [`Stretch`] say the same of shares and stretches.
 pub(super) struct Part<'a, 's> {
     /// Whose rows these are. Ascends with the rows of each storage.
     pub(super) index: usize,
@@ -72,8 +74,8 @@ pub(super) struct Part<'a, 's> {
 enum PartRows<'a, 's> {
     /// What the division gives to it.
     Divided,
-    /// What it has in a round.
-    Share(Share<'a>),
+    /// What is claimed of that in a round.
+    Claimed(Claim<'a>),
     /// What other workers leave to it.
     Stretch(Stretch<'a, 's>),
 }
@@ -88,8 +90,8 @@ impl<'a, 's> Part<'a, 's> {
         Self { index, stolen: None, division, rows: PartRows::Divided }
     }
 
-    pub(super) fn share(index: usize, stolen: Option<u32>, division: Division<'a>, share: Share<'a>) -> Self {
-        Self { index, stolen, division, rows: PartRows::Share(share) }
+    pub(super) fn owned(index: usize, stolen: Option<u32>, division: Division<'a>, claim: Claim<'a>) -> Self {
+        Self { index, stolen, division, rows: PartRows::Claimed(claim) }
     }
 
     pub(super) fn stretch(index: usize, division: Division<'a>, stretch: Stretch<'a, 's>) -> Self {
@@ -100,17 +102,27 @@ impl<'a, 's> Part<'a, 's> {
     /// place in that order.
     #[inline]
     pub(super) fn for_each_range(self, rows: &Rows<'_, '_>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        match self.rows {
-            PartRows::Divided => {
-                for (ordinal, storage) in (0..).zip(rows.storages()) {
-                    let range = self.division.range(storage, rows.count(storage), self.index);
-                    if !range.is_empty() {
-                        visit(ordinal, storage, range);
-                    }
-                }
+        let mut claim = match self.rows {
+            PartRows::Stretch(stretch) => return stretch.for_each_range(&mut visit),
+            PartRows::Claimed(claim) => Some(claim),
+            PartRows::Divided => None,
+        };
+        let mut walk = Walk::new(*rows, self.division, self.index);
+        // One place that visits, so that it is inlined: only then its loop is vectorised.
+        loop {
+            let room = claim.as_mut().map_or(u64::MAX, |claim| claim.room(&mut walk));
+            if room == 0 {
+                break;
             }
-            PartRows::Share(share) => share.for_each_range(visit),
-            PartRows::Stretch(stretch) => stretch.for_each_range(&mut visit),
+            let Some((ordinal, storage, range)) = walk.next(room) else { break };
+            let began = claim.as_ref().and_then(|claim| claim.begin(storage));
+            visit(ordinal, storage, range.clone());
+            if let Some(claim) = &mut claim {
+                claim.end(storage, range, began);
+            }
+        }
+        if let Some(claim) = claim {
+            claim.finish();
         }
     }
 }

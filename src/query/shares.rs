@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{
     parts::{Division, Part},
     sweep::Rows,
+    walk::Walk,
 };
 use crate::{
     context::Context,
@@ -45,18 +46,28 @@ pub(super) struct Shares<'a> {
     chunks: Option<Chunks>,
 }
 
-/// Some of the rows of one worker's share.
+/// What one worker may sweep of a share.
 ///
 /// # Invariant (shares)
 /// A share is the rows that the placement gives to one worker. Cut into chunks, it is swept by whoever claims them: each chunk once ('claims' on
 /// `Claims`). Without chunks it is swept as a whole, by who runs the worker's index.
-pub(super) struct Share<'a> {
+pub(super) struct Claim<'a> {
     shares: Shares<'a>,
     owner: usize,
-    /// The chunk, by number; all that the owner can claim if there is none.
-    chunk: Option<u32>,
-    /// Who sweeps it.
+    /// Who sweeps.
     worker: usize,
+    kind: Kind,
+    swept: Swept,
+}
+
+/// Which rows of a share are claimed.
+enum Kind {
+    /// All of them.
+    All,
+    /// As many chunks from the front as nobody else takes; so many rows are claimed by now.
+    Front { chunks: Chunks, claimed: u64 },
+    /// The rows of a chunk that was stolen.
+    Stolen(Range<u64>),
 }
 
 impl<'a> Shares<'a> {
@@ -76,24 +87,30 @@ impl<'a> Shares<'a> {
     /// Runs `body` for the own rows of `worker`, then for chunks of others for as long as others have more left than they should.
     #[inline]
     pub(super) fn sweep(self, worker: usize, body: &impl Fn(Part<'_, '_>)) {
-        body(Part::share(worker, None, self.division(), Share { shares: self, owner: worker, chunk: None, worker }));
-        if let Some(chunks) = self.chunks {
-            self.steal(worker, chunks, body);
+        let kind = self.chunks.map_or(Kind::All, |chunks| Kind::Front { chunks, claimed: 0 });
+        let mut claims = Some((worker, None, kind));
+        // One place that runs the body, so that it is inlined: only then its loop is vectorised.
+        while let Some((owner, stolen, kind)) = claims.take().or_else(|| self.steal(worker)) {
+            let began = stolen.map(|_| now());
+            let claim = Claim { shares: self, owner, worker, kind, swept: Swept::begin() };
+            body(Part::owned(owner, stolen, self.division(), claim));
+            if let Some(began) = began {
+                self.placement.claims.note_theft(owner, worker, now() - began);
+            }
         }
     }
 
+    /// A chunk of whoever has most left: its owner, how many others of the share were stolen before, and its rows.
     #[cold]
-    fn steal(self, thief: usize, chunks: Chunks, body: &impl Fn(Part<'_, '_>)) {
-        while let Some((owner, count)) = self.slowest(thief, chunks) {
+    fn steal(&self, thief: usize) -> Option<(usize, Option<u32>, Kind)> {
+        let chunks = self.chunks?;
+        loop {
+            let (owner, count) = self.slowest(thief, chunks)?;
             let claims = self.placement.claims.share(owner);
-            let mut fewest = FEWEST_LEFT.max(count / LEAST_PART_LEFT);
-            while let Some(taken) = claims.take_back(chunks.tag, count, fewest, chunks.most_stolen) {
-                let share = Share { shares: self, owner, chunk: Some(count - 1 - taken), worker: thief };
-                let began = now();
-                body(Part::share(owner, Some(taken), self.division(), share));
-                self.placement.claims.note_theft(owner, thief, now() - began);
-                // Once rows are on their way it is better to be done together than to leave some.
-                fewest = 1;
+            // Somebody else may have been faster.
+            if let Some(taken) = claims.take_back(chunks.tag, count, fewest_left(count), chunks.most_stolen) {
+                let first = u64::from(count - 1 - taken) * u64::from(chunks.rows);
+                return Some((owner, Some(taken), Kind::Stolen(first..first + u64::from(chunks.rows))));
             }
         }
     }
@@ -104,118 +121,76 @@ impl<'a> Shares<'a> {
         let with_left = owners.filter_map(|owner| {
             let count = self.chunks_of(owner, chunks);
             let left = self.placement.claims.share(owner).left(chunks.tag, count, chunks.most_stolen);
-            (left >= FEWEST_LEFT.max(count / LEAST_PART_LEFT)).then_some((owner, count, left))
+            (left >= fewest_left(count)).then_some((owner, count, left))
         });
         with_left.max_by_key(|&(_, _, left)| left).map(|(owner, count, _)| (owner, count))
     }
 
-    /// The rows of `owner`, storage by storage.
-    #[inline]
-    fn ranges(&self, owner: usize) -> impl Iterator<Item = (u32, Storage, Range<u32>)> {
-        let ranges = (0..).zip(self.rows.storages()).map(move |(ordinal, storage)| {
-            (ordinal, storage, self.placement.get(storage).map_or(0..0, |runs| runs.range_of(owner)))
-        });
-        ranges.filter(|(_, _, rows)| !rows.is_empty())
-    }
-
     fn chunks_of(&self, owner: usize, chunks: Chunks) -> u32 {
-        let rows: u64 = self.ranges(owner).map(|(_, _, rows)| rows.len() as u64).sum();
+        let owned = |storage| self.placement.get(storage).map_or(0, |runs| runs.range_of(owner).len() as u64);
+        let rows: u64 = self.rows.storages().map(owned).sum();
         rows.div_ceil(chunks.rows.into()) as u32
     }
 }
 
-impl Share<'_> {
-    /// Calls `visit` for the rows of this share that are its sweeper's, in order.
-    #[inline]
-    pub(super) fn for_each_range(self, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        match (self.shares.chunks, self.chunk) {
-            (Some(chunks), Some(chunk)) => self.sweep_stolen(chunks, chunk, &mut visit),
-            (Some(chunks), None) => self.sweep_claimed(chunks, &mut visit),
-            (None, _) => self.sweep_all(visit),
-        }
-    }
+/// A share of so many chunks is only stolen from where so many are left.
+fn fewest_left(chunks: u32) -> u32 {
+    FEWEST_LEFT.max(chunks / LEAST_PART_LEFT)
+}
 
+impl Claim<'_> {
+    /// How many rows from the next one on may be swept; 0 at the end of what is claimed. Claims more where it can.
     #[inline]
-    fn sweep_all(self, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        let mut swept = Swept::begin();
-        for (ordinal, storage, rows) in self.shares.ranges(self.owner) {
-            let count = u64::from(rows.end - rows.start);
-            visit(ordinal, storage, rows);
-            swept.add(&self, storage, count);
-        }
-        swept.end(&self);
-    }
-
-    /// The chunks that the owner claims before others do.
-    fn sweep_claimed(self, chunks: Chunks, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
-        let mut swept = Swept::begin();
-        let (mut position, mut claimed) = (0, 0);
-        'rows: for (ordinal, storage, mut rows) in self.shares.ranges(self.owner) {
-            let mut in_storage = 0;
-            while !rows.is_empty() {
-                if position == claimed {
-                    if !self.claim(chunks) {
-                        swept.add(&self, storage, in_storage);
-                        break 'rows;
-                    }
-                    claimed += u64::from(chunks.rows);
-                }
-                let count = (claimed - position).min(rows.len() as u64);
-                let end = rows.start + count as u32;
-                self.visit(ordinal, storage, rows.start..end, visit);
-                rows.start = end;
-                position += count;
-                in_storage += count;
+    pub(super) fn room(&mut self, walk: &mut Walk<'_>) -> u64 {
+        match &mut self.kind {
+            Kind::All => u64::MAX,
+            Kind::Front { claimed, .. } if walk.position() < *claimed => *claimed - walk.position(),
+            Kind::Front { chunks, claimed } => {
+                let front = self.shares.placement.claims.share(self.owner).take_front(chunks.tag);
+                // The owner need not count its rows as long as nobody took any: it sees their end.
+                let gone = front.taken > 0 && front.chunk + front.taken >= self.shares.chunks_of(self.owner, *chunks);
+                let rows = if gone { 0 } else { u64::from(chunks.rows) };
+                *claimed += rows;
+                rows
             }
-            swept.add(&self, storage, in_storage);
-        }
-        swept.end(&self);
-    }
-
-    /// Calls `visit`, and times it while the placement learns what rows of the storage cost.
-    #[inline]
-    fn visit(
-        &self,
-        ordinal: u32,
-        storage: Storage,
-        rows: Range<u32>,
-        visit: &mut impl FnMut(u32, Storage, Range<u32>),
-    ) {
-        match self.shares.placement.get(storage).and_then(Runs::profile) {
-            None => visit(ordinal, storage, rows),
-            Some(profile) => {
-                let began = now();
-                visit(ordinal, storage, rows.clone());
-                profile.add(rows, now() - began);
+            Kind::Stolen(rows) => {
+                walk.skip_to(rows.start);
+                rows.end.saturating_sub(walk.position())
             }
         }
     }
 
-    /// Whether the owner's next chunk is still there.
+    /// When the rows of `storage` begin to be swept, if somebody wants to know.
     #[inline]
-    fn claim(&self, chunks: Chunks) -> bool {
-        let front = self.shares.placement.claims.share(self.owner).take_front(chunks.tag);
-        front.taken == 0 || front.chunk + front.taken < self.shares.chunks_of(self.owner, chunks)
+    pub(super) fn begin(&self, storage: Storage) -> Option<u64> {
+        self.shares.placement.get(storage).and_then(Runs::profile).map(|_| now())
     }
 
-    fn sweep_stolen(self, chunks: Chunks, chunk: u32, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
-        let first = u64::from(chunk) * u64::from(chunks.rows);
-        let end = first + u64::from(chunks.rows);
-        let (mut position, mut swept) = (0, 0);
-        for (ordinal, storage, rows) in self.shares.ranges(self.owner) {
-            let next = position + rows.len() as u64;
-            let (from, to) = (first.max(position), end.min(next));
-            if from < to {
-                let row = |at: u64| rows.start + (at - position) as u32;
-                self.visit(ordinal, storage, row(from)..row(to), visit);
-                swept += to - from;
-            }
-            if next >= end {
-                break;
-            }
-            position = next;
+    /// Counts rows that were swept.
+    #[inline]
+    pub(super) fn end(&mut self, storage: Storage, rows: Range<u32>, began: Option<u64>) {
+        let runs = self.shares.placement.get(storage);
+        if let (Some(began), Some(profile)) = (began, runs.and_then(Runs::profile)) {
+            profile.add(rows.clone(), now() - began);
         }
-        self.shares.context.affinity[self.worker].add_stolen(swept);
+        let count = u64::from(rows.end - rows.start);
+        self.swept.all += count;
+        if let (Some(core), Some(runs), Kind::All | Kind::Front { .. }) = (self.swept.core, runs, &self.kind)
+            && (self.swept.counted == Some(storage) || runs.sweep_on(self.owner, core))
+        {
+            // The core is noted once for all chunks of a run.
+            self.swept.counted = Some(storage);
+            self.swept.same_core += count;
+        }
+    }
+
+    pub(super) fn finish(self) {
+        let Self { shares, worker, kind, swept, .. } = self;
+        match kind {
+            Kind::Stolen(_) => shares.context.affinity[worker].add_stolen(swept.all),
+            _ if swept.core.is_some() => shares.context.affinity[worker].add(swept.all, swept.same_core),
+            _ => {}
+        }
     }
 }
 
@@ -228,34 +203,18 @@ pub(super) fn learn_costs(context: &Context, placement: &mut Placement, rows: &R
     placement.claims.forget_thefts();
 }
 
-/// What is counted of a worker's own rows.
+/// What is counted of the rows that were swept.
 struct Swept {
     core: Option<CoreId>,
     all: u64,
     same_core: u64,
+    /// The storage whose rows are known to be on the core that swept them last time.
+    counted: Option<Storage>,
 }
 
 impl Swept {
     #[inline]
     fn begin() -> Self {
-        Self { core: running_on(), all: 0, same_core: 0 }
-    }
-
-    #[inline]
-    fn add(&mut self, share: &Share<'_>, storage: Storage, rows: u64) {
-        self.all += rows;
-        if rows > 0
-            && let Some(core) = self.core
-            && share.shares.placement.get(storage).is_some_and(|runs| runs.sweep_on(share.owner, core))
-        {
-            self.same_core += rows;
-        }
-    }
-
-    #[inline]
-    fn end(self, share: &Share<'_>) {
-        if self.core.is_some() {
-            share.shares.context.affinity[share.owner].add(self.all, self.same_core);
-        }
+        Self { core: running_on(), all: 0, same_core: 0, counted: None }
     }
 }

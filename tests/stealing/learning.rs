@@ -48,11 +48,3 @@ fn growth_keeps_learned_proportions() {
     let grown = diagnostics(&app);
     assert!(grown.migrated_rows == migrated || grown.migrations > migrations);
 }
-
-#[test]
-fn even_rows_never_move() {
-    let mut app = app(Scheduling::lock_step(2), 64, |_| true);
-    app.add_systems(Update, sweep.affine());
-    (0..60).for_each(|_| app.update());
-    assert_eq!(diagnostics(&app).migrations, 0);
-}

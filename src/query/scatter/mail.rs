@@ -44,7 +44,7 @@ impl<M> Lane<M> {
 }
 
 /// How many lanes a call needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lanes {
     /// Parts that send.
     pub(super) senders: usize,
@@ -77,7 +77,7 @@ pub(super) struct Mail<M> {
 }
 
 /// Lanes that somebody has for now: on the stack for as many workers as most machines have.
-type Locked<'a, M> = SmallVec<[MutexGuard<'a, Lane<M>>; 16]>;
+type Locked<'a, M> = SmallVec<[MutexGuard<'a, Lane<M>>; 32]>;
 
 fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
     // A panic while a lane was locked ends the call, and its mail is dropped whole.
@@ -154,22 +154,22 @@ impl<M> Outbox<'_, M> {
     }
 }
 
-/// The mail of one query between calls, by type of message.
+/// The mail of one query between calls, by type of message and by layout: calls by different routes take turns while one is looked for.
 #[derive(Default)]
-pub(in crate::query) struct MailStore(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
+pub(in crate::query) struct MailStore(Mutex<HashMap<(TypeId, Lanes), Box<dyn Any + Send>>>);
 
 impl MailStore {
     /// Empty mail between so many parts, with the memory of the last call.
     pub(super) fn take<M: Send + 'static>(&self, layout: Lanes) -> Box<Mail<M>> {
         let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = store.remove(&TypeId::of::<M>()).and_then(|mail| mail.downcast::<Mail<M>>().ok());
-        let mut mail = kept.filter(|mail| mail.layout == layout).unwrap_or_else(|| Box::new(Mail::new(layout)));
+        let kept = store.remove(&(TypeId::of::<M>(), layout)).and_then(|mail| mail.downcast::<Mail<M>>().ok());
+        let mut mail = kept.unwrap_or_else(|| Box::new(Mail::new(layout)));
         *mail.stolen.get_mut() = false;
         mail
     }
 
     /// Keeps the memory of mail that has been delivered.
     pub(super) fn put_back<M: Send + 'static>(&self, mail: Box<Mail<M>>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(TypeId::of::<M>(), mail);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((TypeId::of::<M>(), mail.layout), mail);
     }
 }
