@@ -173,6 +173,12 @@ impl AffinityPool {
         self.workers() - self.gang.attendance.absent(&self.seats)
     }
 
+    /// Whether `worker` is left out of rounds now.
+    #[inline]
+    pub(crate) fn is_left_out(&self, worker: usize) -> bool {
+        worker.checked_sub(1).is_some_and(|seat| self.seats[seat].record.is_out())
+    }
+
     /// How many rounds each worker was left out of so far, by worker index, because its core was busy with something else.
     pub fn rounds_left_out(&self) -> impl Iterator<Item = u64> + '_ {
         self.counters.iter().map(|counters| counters.left_out())

@@ -152,7 +152,8 @@ fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: i
     let mut placement = context.placement();
     place(&mut placement, rows, cost.grain());
     let total = rows.total();
-    let chunks = cost.chunk_rows(total, workers).map(|rows| Chunks::new(&mut placement, rows));
+    let chunks =
+        cost.chunk_rows(total, rows.matched.storages.len(), workers).map(|rows| Chunks::new(&mut placement, rows));
     let led = on_gang(context, &placement, *rows, chunks, body);
     cost.observe(led, context.pool.last_led());
     if chunks.is_some() {

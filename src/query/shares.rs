@@ -117,7 +117,10 @@ impl<'a> Shares<'a> {
 
     /// The owner who has most chunks left, and how many its share has; `None` if nobody has enough left to begin.
     fn slowest(&self, thief: usize, chunks: Chunks) -> Option<(usize, u32)> {
-        let owners = (0..self.context.pool.workers()).filter(|&owner| owner != thief);
+        let pool = &self.context.pool;
+        // The leader sweeps the whole share of a worker that is left out, from the front, when it runs that index.
+        let is_the_leaders = |owner| thief == 0 && pool.is_left_out(owner);
+        let owners = (0..pool.workers()).filter(|&owner| owner != thief && !is_the_leaders(owner));
         let with_left = owners.filter_map(|owner| {
             let count = self.chunks_of(owner, chunks);
             let left = self.placement.claims.share(owner).left(chunks.tag, count, chunks.most_stolen);

@@ -201,7 +201,7 @@ where
                 let mut placement = context.placement();
                 place(&mut placement, &self.senders.rows, cost.grain());
                 place(&mut placement, &self.receivers.rows, cost.grain());
-                let chunks = cost.chunk_rows(total, context.pool.workers());
+                let chunks = cost.chunk_rows(total, self.senders.rows.matched.storages.len(), context.pool.workers());
                 let chunks =
                     chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
                 let led = on_gang(context, &placement, self.senders.rows, chunks, post);
