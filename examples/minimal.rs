@@ -1,4 +1,4 @@
-//! The least that a game needs: the plugin, the tag and the query. Prints where the rows were swept.
+//! The least that a game needs: the plugin, the tag and the query. Prints how and where the rows were swept.
 //!
 //! `cargo run --release --example minimal`
 
@@ -30,8 +30,13 @@ fn drive(mut cars: AffineQuery<(&mut Position, &Velocity)>) {
 
 fn report(diagnostics: Res<AffinityDiagnostics>, mut exit: MessageWriter<AppExit>) {
     if diagnostics.frames == 1_000 {
-        let same_core = diagnostics.same_core_share().unwrap_or_default();
-        println!("{:?} a frame, {:.1}% of the rows on the same core", diagnostics.systems[0].mean, 100.0 * same_core);
+        println!("{:?} a frame", diagnostics.systems[0].mean);
+        for site in &diagnostics.call_sites {
+            println!("{}: mode Auto chose {:?} for {} rows", site.location, site.choice, site.rows);
+        }
+        if let Some(same_core) = diagnostics.same_core_share() {
+            println!("{:.1}% of the rows that were shared out stayed on their core", 100.0 * same_core);
+        }
         exit.write(AppExit::Success);
     }
 }

@@ -19,7 +19,7 @@ pub struct CallSiteDiagnostics {
     pub calls: u64,
     /// How often another way to run them was tried, for three calls each time.
     pub trials: u64,
-    /// Rows of the last call.
+    /// Rows of one of the last calls: they are counted only when something depends on it.
     pub rows: u64,
     /// How calls run now: as in mode [`Serial`](SchedulerMode::Serial), [`LockStep`](SchedulerMode::LockStep) or
     /// [`Heartbeat`](SchedulerMode::Heartbeat).

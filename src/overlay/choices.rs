@@ -17,22 +17,15 @@ const WAYS: [SchedulerMode; 3] = [SchedulerMode::Serial, SchedulerMode::LockStep
 /// Said while there are no rows.
 pub(super) const NONE: &str = "no parallel call has run in mode Auto yet";
 
-/// The columns before those of [`WAYS`] and the one behind them, and what they mean.
-const BEFORE_WAYS: [(&str, &str); 4] = [
-    ("system", "the tagged system that the call is in"),
-    ("call", "where par_iter or par_iter_mut is called"),
-    ("    rows", "rows of the last call"),
-    ("runs as", "how calls run now: as in this mode"),
-];
-const TRIALS: (&str, &str) = ("trials", "how often another way was tried, for three calls each time");
+/// Letters of a column of numbers: room for `Heartbeat`.
+const DIGITS: usize = 9;
 
 pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     if snapshot.call_sites.is_empty() {
         ui.weak(NONE);
         return;
     }
-    let columns = BEFORE_WAYS.len() + WAYS.len() + 1;
-    egui::Grid::new("choices").num_columns(columns).striped(true).spacing([12.0, 3.0]).show(ui, |ui| {
+    egui::Grid::new("choices").num_columns(5 + WAYS.len()).striped(true).spacing([10.0, 3.0]).show(ui, |ui| {
         show_heads(ui);
         for site in &snapshot.call_sites {
             show_site(ui, site, &snapshot.systems);
@@ -41,18 +34,23 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
 }
 
 fn show_heads(ui: &mut Ui) {
-    let head = |ui: &mut Ui, title: &str, meaning: &str| {
-        ui.weak(title).on_hover_text(meaning);
-    };
-    for (title, meaning) in BEFORE_WAYS {
-        head(ui, title, meaning);
-    }
+    ui.weak("system").on_hover_text("the tagged system that the call is in");
+    ui.weak("call").on_hover_text("where par_iter or par_iter_mut is called");
+    let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out";
+    ui.weak("runs as").on_hover_text(meaning);
+    ui.label(number("rows").weak()).on_hover_text("of one of the last calls");
     for way in WAYS {
         let meaning = "what a call is expected to take in this mode: measured before, for as many rows as now";
-        head(ui, &format!("{way:?}"), meaning);
+        ui.label(number(&format!("{way:?}")).weak()).on_hover_text(meaning);
     }
-    head(ui, TRIALS.0, TRIALS.1);
+    let meaning = "how often another way was tried, for three calls each time";
+    ui.label(number("trials").weak()).on_hover_text(meaning);
     ui.end_row();
+}
+
+/// A number, or what stands above it: padded, so that digits stand below each other.
+fn number(text: &str) -> RichText {
+    RichText::new(format!("{text:>DIGITS$}")).monospace()
 }
 
 fn show_site(ui: &mut Ui, site: &CallSiteDiagnostics, systems: &[SystemRow]) {
@@ -60,13 +58,12 @@ fn show_site(ui: &mut Ui, site: &CallSiteDiagnostics, systems: &[SystemRow]) {
     let location = site.location;
     let file = Path::new(location.file()).file_name().unwrap_or_default().to_string_lossy();
     ui.label(format!("{file}:{}", location.line())).on_hover_text(location.to_string());
-    // Padded, so that the digits stand below each other.
-    ui.monospace(format!("{:>8}", site.rows));
     ui.label(RichText::new(format!("{:?}", site.choice)).color(colours::mode(site.choice)));
+    ui.label(number(&site.rows.to_string()));
     for way in WAYS {
         show_expected(ui, site, way);
     }
-    ui.monospace(format!("{:>6}", site.trials)).on_hover_text(format!("in {} calls", site.calls));
+    ui.label(number(&site.trials.to_string())).on_hover_text(format!("in {} calls", site.calls));
     ui.end_row();
 }
 
@@ -80,13 +77,13 @@ fn show_system(ui: &mut Ui, system: Option<&SystemRow>) {
     });
 }
 
-/// The time of a call by one way; brighter where it is the way that calls go.
+/// What a call takes by one way; brighter if it is the way that calls go.
 fn show_expected(ui: &mut Ui, site: &CallSiteDiagnostics, way: SchedulerMode) {
     let Some(time) = site.expected(way) else {
-        ui.weak(format!("{:>8}", "-"))
-            .on_hover_text("never tried: it cannot be better, or trying would cost too much yet");
+        let meaning = "never tried: it cannot be better, or a trial would cost more than is granted so far";
+        ui.label(number("-").weak()).on_hover_text(meaning);
         return;
     };
-    let text = RichText::new(format!("{:>8}", Nanoseconds(time.as_nanos() as f64).to_string())).monospace();
-    ui.label(if way == site.choice { text.strong() } else { text.weak() });
+    let text = number(&Nanoseconds(time.as_nanos() as f64).to_string());
+    ui.label(if way == site.choice { text.strong() } else { text });
 }

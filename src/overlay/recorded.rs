@@ -110,7 +110,7 @@ impl Bar {
     pub(super) fn help_begins(&self) -> Option<f64> {
         let stolen = self.stolen_rows as f64 / self.rows.max(1) as f64;
         let part = if self.taken_from.is_some() { 1.0 } else { stolen };
-        (part > 0.0).then(|| self.end - (self.end - self.begin) * part)
+        (part > 0.0).then_some(self.end - (self.end - self.begin) * part)
     }
 
     /// What it is about. `systems` are those of the snapshot.

@@ -1,6 +1,8 @@
 //! How the workers spend their time: shares of the last second as stacked bars, and what these say about the placement.
 
-use bevy_egui::egui::{Align, Align2, Color32, FontId, Layout, Mesh, Rect, Sense, Shape, Ui, pos2, vec2};
+use bevy_egui::egui::{
+    Align2, Color32, FontId, Mesh, Rect, Response, Sense, Shape, Ui, WidgetInfo, WidgetType, pos2, vec2,
+};
 
 use super::{
     colours,
@@ -8,9 +10,10 @@ use super::{
 };
 
 const HEIGHT: f32 = 12.0;
-const NAME_WIDTH: f32 = 128.0;
+const TEXT_SIZE: f32 = 12.0;
+const NAME_WIDTH: f32 = 64.0;
 /// Room for `33% busy, 33% wait, 34% idle`.
-const NUMBERS_WIDTH: f32 = 180.0;
+const NUMBERS_WIDTH: f32 = 172.0;
 /// Room for `stolen 1.23 M` and for `left out 12.3 k`.
 const STOLEN_WIDTH: f32 = 82.0;
 const LEFT_OUT_WIDTH: f32 = 90.0;
@@ -40,33 +43,43 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
 
 fn show_worker(ui: &mut Ui, worker: &WorkerRow) {
     ui.horizontal(|ui| {
-        let width = ui.available_width();
-        let response = ui.allocate_response(vec2(NAME_WIDTH, HEIGHT), Sense::hover());
-        ui.painter().text(
-            response.rect.left_center(),
-            Align2::LEFT_CENTER,
-            format!("worker {}", worker.index),
-            FontId::proportional(12.0),
-            colours::LABEL,
-        );
-        let numbers = NUMBERS_WIDTH + STOLEN_WIDTH + LEFT_OUT_WIDTH;
-        let (bar, _) = ui.allocate_exact_size(vec2((width - NAME_WIDTH - numbers).max(60.0), HEIGHT), Sense::hover());
+        let gaps = 4.0 * ui.spacing().item_spacing.x;
+        let others = NAME_WIDTH + NUMBERS_WIDTH + STOLEN_WIDTH + LEFT_OUT_WIDTH + gaps;
+        let width = (ui.available_width() - others).max(60.0);
+        show_text(ui, NAME_WIDTH, format!("worker {}", worker.index), colours::LABEL);
+        let (bar, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
         paint_stack(ui, bar, &[(worker.busy, colours::BUSY), (worker.wait, colours::WAIT)]);
         let [busy, wait, idle] = [worker.busy, worker.wait, worker.idle].map(|share| share * 100.0);
-        let mut text = |width: f32, text: String, meaning: &str| {
-            let size = vec2(width - ui.spacing().item_spacing.x, HEIGHT);
-            let label = |ui: &mut Ui| ui.weak(text).on_hover_text(meaning);
-            ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
-                ui.set_min_width(size.x);
-                label(ui)
-            });
-        };
-        text(NUMBERS_WIDTH, format!("{busy:.0}% busy, {wait:.0}% wait, {idle:.0}% idle"), "of the last second");
-        let meaning = "rows swept for other workers, which were late with them, since the settings changed";
-        text(STOLEN_WIDTH, format!("stolen {}", Count(worker.stolen_rows)), meaning);
-        let meaning = "rounds without this worker, because its core was busy with another process";
-        text(LEFT_OUT_WIDTH, format!("left out {}", Count(worker.rounds_left_out)), meaning);
+        let shares = format!("{busy:.0}% busy, {wait:.0}% wait, {idle:.0}% idle");
+        let weak = ui.visuals().weak_text_color();
+        show_text(ui, NUMBERS_WIDTH, shares, weak);
+        show_text(ui, STOLEN_WIDTH, format!("stolen {}", Count(worker.stolen_rows)), weak)
+            .on_hover_text("rows swept for other workers, which were late with them, since the settings changed");
+        show_text(ui, LEFT_OUT_WIDTH, format!("left out {}", Count(worker.rounds_left_out)), weak)
+            .on_hover_text("rounds without this worker, because its core was busy with another process");
     });
+}
+
+/// A text that takes the same room however long it is: so those of all workers stand below each other.
+fn show_text(ui: &mut Ui, width: f32, text: String, colour: Color32) -> Response {
+    let (place, response) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
+    let font = FontId::proportional(TEXT_SIZE);
+    ui.painter().text(place.left_center(), Align2::LEFT_CENTER, &text, font, colour);
+    response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &text));
+    response
+}
+
+/// Draws shares one after another; what is left of the whole is idle.
+fn paint_stack(ui: &Ui, area: Rect, shares: &[(f64, Color32)]) {
+    let mut mesh = Mesh::default();
+    mesh.add_colored_rect(area, colours::IDLE);
+    let mut left = area.left();
+    for &(share, colour) in shares {
+        let right = (left + share as f32 * area.width()).min(area.right());
+        mesh.add_colored_rect(Rect::from_min_max(pos2(left, area.top()), pos2(right, area.bottom())), colour);
+        left = right;
+    }
+    ui.painter().add(Shape::mesh(mesh));
 }
 
 /// Writes a count with the unit that suits it, to three digits: `999`, `12.3 k`, `1.23 M`.
@@ -83,19 +96,6 @@ impl std::fmt::Display for Count {
         let digits = if value >= 99.95 { 0 } else { 1 + usize::from(value < 9.995) };
         write!(f, "{value:.digits$} {unit}")
     }
-}
-
-/// Draws shares one after another; what is left of the whole is idle.
-fn paint_stack(ui: &Ui, area: Rect, shares: &[(f64, Color32)]) {
-    let mut mesh = Mesh::default();
-    mesh.add_colored_rect(area, colours::IDLE);
-    let mut left = area.left();
-    for &(share, colour) in shares {
-        let right = (left + share as f32 * area.width()).min(area.right());
-        mesh.add_colored_rect(Rect::from_min_max(pos2(left, area.top()), pos2(right, area.bottom())), colour);
-        left = right;
-    }
-    ui.painter().add(Shape::mesh(mesh));
 }
 
 #[cfg(test)]

@@ -142,6 +142,17 @@ impl Attendance {
         }
     }
 
+    /// How many workers would not take part in a round that began now. Those whose time is over would: nobody calls them back before there is a round.
+    #[inline]
+    pub(super) fn absent(&self, seats: &[SharedSeat]) -> usize {
+        if self.out.load(Ordering::Relaxed) > 0 { Self::absent_at(seats, now()) } else { 0 }
+    }
+
+    #[cold]
+    fn absent_at(seats: &[SharedSeat], now: u64) -> usize {
+        seats.iter().filter(|seat| seat.record.until.load(Ordering::Relaxed) > now).count()
+    }
+
     #[cold]
     fn call_back(&self, seats: &[SharedSeat], now: u64) {
         for seat in seats.iter().filter(|seat| seat.record.is_out()) {
@@ -276,6 +287,11 @@ mod tests {
             now = record.until.load(Ordering::Relaxed);
             attendance.call_back(&seats, now - 1);
             assert!(record.is_out());
+            assert_eq!(
+                [now - 1, now].map(|now| Attendance::absent_at(&seats, now)),
+                [1, 0],
+                "before it is called back"
+            );
             attendance.call_back(&seats, now);
             assert!(!record.is_out());
             now += MS;

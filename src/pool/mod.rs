@@ -167,10 +167,10 @@ impl AffinityPool {
         self.seats.len() + 1
     }
 
-    /// How many workers take part in rounds now: the others' cores are taken by other processes.
+    /// How many workers would take part in a round that began now: the others' cores are taken by other processes.
     #[inline]
     pub(crate) fn present(&self) -> usize {
-        self.workers() - self.seats.iter().filter(|seat| seat.record.is_out()).count()
+        self.workers() - self.gang.attendance.absent(&self.seats)
     }
 
     /// Whether `worker` is left out of rounds now.

@@ -57,13 +57,17 @@ fn zero_workers_count_as_one() {
 fn threads_other_than_the_leader_take_part() {
     let pool = pool(2);
     let threads = Mutex::new(HashSet::new());
-    for _ in 0..200 {
+    // Some two seconds at most: on a busy machine another test's pool may have found the worker's core taken, which leaves it out for up to one.
+    for _ in 0..20_000 {
         pool.run(|_| {
             threads.lock().unwrap().insert(thread::current().id());
             thread::sleep(Duration::from_micros(100));
         });
+        if threads.lock().unwrap().len() == 2 {
+            return;
+        }
     }
-    assert_eq!(threads.into_inner().unwrap().len(), 2);
+    panic!("the leader ran all indices");
 }
 
 #[test]

@@ -18,7 +18,10 @@ pub fn refit(
     mode: Option<Res<SchedulerMode>>,
     alone: Local<Alone>,
 ) {
-    let is_shared = mode.is_some_and(|mode| !matches!(*mode, SchedulerMode::Bevy | SchedulerMode::Serial));
+    let is_shared = mode.is_some_and(|mode| match *mode {
+        SchedulerMode::Auto => districts.tree.intersections() >= WORTH_A_SESSION,
+        mode => matches!(mode, SchedulerMode::LockStep | SchedulerMode::Heartbeat),
+    });
     let at = |number: u32| {
         let intersection = intersections.get(directory.intersection(number));
         intersection.map_or(Traffic::default(), |intersection| Traffic::at(number, intersection, &plan, now.0))
@@ -26,6 +29,10 @@ pub fn refit(
     let pool = gang.as_deref().filter(|_| is_shared).unwrap_or(&alone.0);
     districts.refit(pool, at);
 }
+
+/// In mode `Auto`, which knows nothing of a session that a system begins itself: in a smaller city the count (some 60 ns an intersection) takes less than waking
+/// workers up for it may.
+const WORTH_A_SESSION: usize = 1_024;
 
 /// Where there is no gang, or the mode does without it.
 pub struct Alone(AffinityPool);

@@ -12,14 +12,14 @@ use crate::outcome::Workload;
 
 /// Reads what the workers have done since the measured steps began.
 pub enum Gauge {
-    Gang { start: AffinityDiagnostics, leader: Whereabouts },
+    Gang { start: Box<AffinityDiagnostics>, leader: Whereabouts },
     ComputeThreads { start: Vec<Duration>, clocks: ThreadClocks },
 }
 
 impl Gauge {
     /// The plugin's own diagnostics.
     pub fn gang() -> Self {
-        Self::Gang { start: AffinityDiagnostics::default(), leader: Whereabouts::default() }
+        Self::Gang { start: Box::default(), leader: Whereabouts::default() }
     }
 
     /// The clocks of Bevy's compute threads. The main thread only waits for them.
@@ -31,7 +31,7 @@ impl Gauge {
     pub fn restart(&mut self, world: &World) {
         match self {
             Self::Gang { start, leader } => {
-                *start = world.resource::<AffinityDiagnostics>().clone();
+                **start = world.resource::<AffinityDiagnostics>().clone();
                 *leader = Whereabouts::default();
             }
             Self::ComputeThreads { start, clocks } => *start = clocks.read(),

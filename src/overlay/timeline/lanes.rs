@@ -74,12 +74,18 @@ fn add_bars(mesh: &mut Mesh, layout: &Layout, timeline: &Timeline, row: Rect, la
         let right = right.max(left + 1.0);
         mesh.add_colored_rect(part_of(row, kind, left, right), colour);
         if let Some(begin) = bar.help_begins() {
-            let begin = layout.x(timeline.axis.position(begin)).clamp(left, right - 1.0);
+            let begin = begin_of_mark(layout.x(timeline.axis.position(begin)), left, right);
             let mark = Rect::from_min_max(pos2(begin, row.top()), pos2(right, row.top() + HELP_HEIGHT));
             mesh.add_colored_rect(mark, colours::HELP);
         }
         last = Some((right, colour));
     }
+}
+
+/// Where the mark on a bar from `left` to `right` begins that should begin at `x`: inside the bar, and a point before its end if the bar is that long.
+pub(super) fn begin_of_mark(x: f32, left: f32, right: f32) -> f32 {
+    // Not `clamp`, which panics where a bar of one point is shorter by rounding.
+    x.min(right - 1.0).max(left)
 }
 
 /// The left and right end of a bar on the screen, if any of it is in view.

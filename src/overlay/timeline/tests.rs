@@ -2,6 +2,7 @@
 
 use bevy_egui::egui::{Key, vec2};
 
+use super::lanes::begin_of_mark;
 use crate::overlay::tests::Screen;
 
 #[test]
@@ -50,6 +51,18 @@ fn dragging_moves_and_a_double_click_resets() {
     screen.double_click_at(bars);
     assert!(screen.timeline().fitted);
     assert!(screen.timeline().axis.begin > dragged.begin);
+}
+
+#[test]
+fn marks_stay_inside_of_bars_that_are_a_point_long() {
+    for left in [0.0_f32, 255.074_47, 255.074_48, 1_279.999_9] {
+        for x in [-10.0, left, left + 0.5, 5_000.0] {
+            let begin = begin_of_mark(x, left, left + 1.0);
+            assert!((left..left + 1e-3).contains(&begin), "{x} on the bar at {left} became {begin}");
+        }
+    }
+    assert_eq!(begin_of_mark(15.0, 10.0, 20.0), 15.0);
+    assert_eq!(begin_of_mark(25.0, 10.0, 20.0), 19.0);
 }
 
 #[test]
