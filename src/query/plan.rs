@@ -48,10 +48,6 @@ pub(super) struct CallSite<'s> {
 }
 
 impl<'s> CallSite<'s> {
-    pub(super) fn new(location: &'static Location<'static>, known: &'s Known) -> Self {
-        Self { location, known }
-    }
-
     /// The place that this is called from, through functions that track their caller.
     #[inline]
     #[track_caller]

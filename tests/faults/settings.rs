@@ -15,8 +15,7 @@ use crate::{
     count_up, spawn_many,
 };
 
-const MODES: [SchedulerMode; 4] =
-    [SchedulerMode::LockStep, SchedulerMode::Heartbeat, SchedulerMode::Bevy, SchedulerMode::Serial];
+const MODES: &[SchedulerMode] = SchedulerMode::ALL;
 const PINNINGS: [Pinning; 3] = [Pinning::Core, Pinning::CacheDomain, Pinning::Off];
 
 fn count_up_in_chunks(mut counts: AffineQuery<&mut Count>) {
@@ -37,6 +36,7 @@ fn all_settings_change_every_frame() {
             spin: [Duration::ZERO, Duration::from_micros(20), Duration::from_millis(1)][frame / 3 % 3],
             heartbeat: [Duration::ZERO, Duration::from_micros(100)][frame % 2],
             exclusive: frame % 7 == 0,
+            avoid_busy_cores: frame % 2 == 0,
         });
         app.update();
         assert_eq!(app.world().resource::<AffinityPool>().workers(), (frame % 5).max(1), "frame {frame}");
