@@ -75,8 +75,8 @@ pub struct AffinitySettings {
     pub spare_cores: SpareCores,
     /// Where the worker threads may run. Default: [`Pinning::Core`].
     pub pinning: Pinning,
-    /// The most rows of a table that a worker sweeps in one piece, which is the longest slice that
-    /// [`for_each_chunk`](crate::AffineParIter::for_each_chunk) passes on. Default: 4,096 rows, 16 KiB of an `f32` column: two such
+    /// The most rows in the longest slice that [`for_each_chunk`](crate::AffineParIter::for_each_chunk) passes on, in a block of [`fused`](crate::fused), and in
+    /// the pieces of a sweep by fork/join. Default: 4,096 rows, 16 KiB of an `f32` column: two such
     /// columns fit a first-level cache. 0 counts as 1.
     pub chunk_rows: usize,
     /// How long a worker stays awake after its last round before it blocks. Longer keeps the first round of the next system
@@ -86,7 +86,7 @@ pub struct AffinitySettings {
     /// sooner, longer costs less. Default: 100 us; giving a job away costs about 1 us.
     pub heartbeat: Duration,
     /// Whether a worker whose core is busy with another process is left out of rounds for some time, and its rows swept by the others: a round would wait for
-    /// it. Tried again after 20 ms, then more and more seldom, up to once in a second. Nobody is left out where workers share cores. Default: on.
+    /// it. Tried again after 20 ms, then more and more seldom, up to three times in a second. Nobody is left out where workers share cores. Default: on.
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system from running beside them, so that the gang has the cores to itself.
     /// Read when a system is initialised (before its first run), so set it before the plugin. Default: off.

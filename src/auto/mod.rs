@@ -42,11 +42,12 @@ const TRIAL_CALLS: u32 = 3;
 
 /// So many more calls a trial may have because workers were still waking up: 30 to 50 us, a few short calls. Where calls are so short and seldom that workers
 /// never come in time, that is how it is.
-const WAKING_CALLS: u32 = 16;
+const WAKING_CALLS: u32 = 64;
 
-/// Calls between trials of one route: doubles each time nothing came of it.
+/// Calls between trials of one route: doubles each time it was much slower than the present one. What comes close may soon be better.
 const FIRST_INTERVAL: u32 = 64;
 const LONGEST_INTERVAL: u32 = 1 << 14;
+const MUCH_SLOWER: f32 = 1.25;
 
 /// Rows cost at most so much less on one thread than on several that share caches and memory.
 const UNSHARED: f32 = 0.4;
@@ -183,6 +184,9 @@ impl Model {
             return;
         }
         let off = self.arms[choice as usize].observe(rows, nanoseconds, choice.fixed());
+        if self.trial.is_some_and(|trial| trial.left == 0) {
+            self.end_trial(choice, rows);
+        }
         if let (Choice::LockStep, Some(busy)) = (choice, busy) {
             let busy = busy as f32;
             self.busy = if self.busy > 0.0 { self.busy + (busy.min(self.busy * 2.0) - self.busy) / 4.0 } else { busy };
@@ -201,10 +205,15 @@ impl Model {
         if waking {
             trial.waking -= 1;
             trial.left += 1;
-        } else if trial.left == 0 {
-            self.trial = None;
         }
         waking
+    }
+
+    fn end_trial(&mut self, choice: Choice, rows: u64) {
+        self.trial = None;
+        let much_slower = self.expected(choice, rows) > self.expected(self.current, rows) * MUCH_SLOWER;
+        let interval = &mut self.interval[choice as usize];
+        *interval = if much_slower { (*interval * 2).min(LONGEST_INTERVAL) } else { FIRST_INTERVAL };
     }
 
     /// Forgets what it knows when the present route surprises again and again.
@@ -241,7 +250,6 @@ impl Model {
         self.credit -= self.cost_of_trial(choice, rows);
         self.arms[place].doubt();
         self.wait[place] = self.interval[place];
-        self.interval[place] = (self.interval[place] * 2).min(LONGEST_INTERVAL);
         self.trials += 1;
         self.trial = Some(Trial { choice, left: TRIAL_CALLS, waking: WAKING_CALLS });
     }

@@ -16,7 +16,7 @@ use log::warn;
 
 use super::{
     WorkerIndex,
-    contention::{Attendance, Record},
+    attendance::{Attendance, Record},
     round::{Board, Seat, work},
 };
 use crate::{

@@ -1,5 +1,6 @@
 //! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file has the protocol.
 
+mod attendance;
 mod batch;
 mod claims;
 mod clock;
@@ -41,7 +42,7 @@ use crate::{
     record::{Recorder, SpanKind},
     settings::{AffinitySettings, Pinning, WorkerCount},
     sync::{Mutex, lock},
-    topology::{CoreId, Topology, current_core, move_current_thread_to},
+    topology::{CoreId, Topology, current_core},
 };
 use batch::Exchange;
 use contention::is_core_taken;
@@ -165,23 +166,6 @@ impl AffinityPool {
     #[inline]
     pub fn workers(&self) -> usize {
         self.seats.len() + 1
-    }
-
-    /// How many workers would take part in a round that began now: the others' cores are taken by other processes.
-    #[inline]
-    pub(crate) fn present(&self) -> usize {
-        self.workers() - self.gang.attendance.absent(&self.seats)
-    }
-
-    /// Whether `worker` is left out of rounds now.
-    #[inline]
-    pub(crate) fn is_left_out(&self, worker: usize) -> bool {
-        worker.checked_sub(1).is_some_and(|seat| self.seats[seat].record.is_out())
-    }
-
-    /// How many rounds each worker was left out of so far, by worker index, because its core was busy with something else.
-    pub fn rounds_left_out(&self) -> impl Iterator<Item = u64> + '_ {
-        self.counters.iter().map(|counters| counters.left_out())
     }
 
     /// One lock-step round: calls `f` exactly once for each worker index and returns when all calls have. The caller is worker 0. The
@@ -378,20 +362,6 @@ impl AffinityPool {
         if !complete && self.post.pinning == Pinning::Core {
             let is_present = |worker: usize| self.seats.get(worker - 1).is_some_and(|seat| !seat.record.is_out());
             leave_workers_cores(&self.topology, is_present);
-        }
-    }
-
-    /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader.
-    #[cold]
-    fn take_a_workers_core(&self, now: u64) {
-        self.gang.attendance.note_leader(now);
-        let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
-        let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
-        let Some((last, seat)) = better_off.next_back() else { return };
-        self.gang.attendance.leave_out(&seat.record, now);
-        if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
-            // Refused where the application keeps this thread to other cores.
-            let _ = move_current_thread_to(core.id);
         }
     }
 
