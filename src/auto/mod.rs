@@ -10,6 +10,8 @@ mod tests;
 
 pub(crate) use site::{CallSites, LazySite, Site, Sites};
 
+use std::ops::Range;
+
 use arm::Arm;
 
 use crate::settings::SchedulerMode;
@@ -40,9 +42,9 @@ const FIRST_CREDIT: f32 = 50_000.0;
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 const TRIAL_CALLS: u32 = 3;
 
-/// So many more calls a trial may have because workers were still waking up: 30 to 50 us, a few short calls. Where calls are so short and seldom that workers
-/// never come in time, that is how it is.
-const WAKING_CALLS: u32 = 64;
+/// For so many nanoseconds calls of a trial are not counted because workers are still waking up: that takes 30 to 50 us, a few short calls. Where calls are so
+/// seldom that workers never come in time, that is how it is.
+const WAKING: u64 = 200_000;
 
 /// Calls between trials of one route: doubles each time it was much slower than the present one. What comes close may soon be better.
 const FIRST_INTERVAL: u32 = 64;
@@ -100,8 +102,8 @@ struct Trial {
     choice: Choice,
     /// Calls that are still to come.
     left: u32,
-    /// Calls that may still be left out of account.
-    waking: u32,
+    /// When its first timed call ended.
+    since: Option<u64>,
 }
 
 /// What is known of the calls that one place in a program starts.
@@ -178,11 +180,12 @@ impl Model {
         Decision { choice: self.current, timed }
     }
 
-    /// Learns what a call that was to be timed took; `busy` is for how long all workers together were in it.
-    pub(crate) fn observe(&mut self, choice: Choice, rows: u64, nanoseconds: u64, busy: Option<u64>) {
-        if self.is_waking(choice, busy) {
+    /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how long all workers together were in it, if all were.
+    pub(crate) fn observe(&mut self, choice: Choice, rows: u64, call: Range<u64>, busy: Option<u64>) {
+        if self.is_waking(choice, busy, call.end) {
             return;
         }
+        let nanoseconds = call.end.saturating_sub(call.start);
         let off = self.arms[choice as usize].observe(rows, nanoseconds, choice.fixed());
         if self.trial.is_some_and(|trial| trial.left == 0) {
             self.end_trial(choice, rows);
@@ -199,11 +202,11 @@ impl Model {
     }
 
     /// Whether a trial goes on because not all workers took part in a call of it.
-    fn is_waking(&mut self, choice: Choice, busy: Option<u64>) -> bool {
+    fn is_waking(&mut self, choice: Choice, busy: Option<u64>, now: u64) -> bool {
         let Some(trial) = self.trial.as_mut().filter(|trial| trial.choice == choice) else { return false };
-        let waking = choice != Choice::Leader && busy.is_none() && trial.waking > 0;
+        let since = *trial.since.get_or_insert(now);
+        let waking = choice != Choice::Leader && busy.is_none() && now.saturating_sub(since) < WAKING;
         if waking {
-            trial.waking -= 1;
             trial.left += 1;
         }
         waking
@@ -251,7 +254,7 @@ impl Model {
         self.arms[place].doubt();
         self.wait[place] = self.interval[place];
         self.trials += 1;
-        self.trial = Some(Trial { choice, left: TRIAL_CALLS, waking: WAKING_CALLS });
+        self.trial = Some(Trial { choice, left: TRIAL_CALLS, since: None });
     }
 
     fn is_worth_a_trial(&self, other: Choice, rows: u64, workers: usize) -> bool {

@@ -37,7 +37,7 @@ impl Machine {
             let takes = self.takes(decision.choice, rows);
             if decision.timed {
                 let busy = self.row * self.shared * rows as f64;
-                model.observe(decision.choice, rows, takes as u64, Some(busy as u64));
+                model.observe(decision.choice, rows, 0..takes as u64, Some(busy as u64));
             }
             takes
         };
@@ -102,7 +102,7 @@ fn a_world_that_changes_is_learned_anew() {
 fn one_slow_call_changes_nothing() {
     let mut model = Model::default();
     PLAIN.run(&mut model, 100_000, 300);
-    model.observe(Choice::LockStep, 100_000, 30_000_000, None);
+    model.observe(Choice::LockStep, 100_000, 0..30_000_000, None);
     PLAIN.run(&mut model, 100_000, 100);
     assert_eq!(model.explain().choice, Choice::LockStep);
 }
@@ -113,9 +113,27 @@ fn nonsense_is_survived() {
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
             model.choose(|| rows, 2);
-            model.observe(Choice::LockStep, rows, nanoseconds, Some(u64::MAX));
-            model.observe(Choice::Leader, rows, nanoseconds, None);
+            model.observe(Choice::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
+            model.observe(Choice::Leader, rows, 0..nanoseconds, None);
         }
     }
     PLAIN.run(&mut model, 1_000, 100);
+}
+
+/// Calls with pauses in between: no worker ever comes in time, and what that takes is what counts.
+#[test]
+fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
+    let mut model = Model::default();
+    let mut now = 0;
+    for call in 0..2_000 {
+        let tried = model.trial.is_some();
+        let decision = model.choose(|| 4_000, 2);
+        let takes = if decision.choice == Choice::Leader { 4_000 } else { 20_000 };
+        if decision.timed {
+            model.observe(decision.choice, 4_000, now..now + takes, None);
+        }
+        assert!(call < 100 || tried || decision.choice == Choice::Leader, "call {call}");
+        now += 2_000_000;
+    }
+    assert!(model.explain().trials < 40, "{}", model.explain().trials);
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// A run that takes longer than the mean by more than this is out of balance; in learning, less than that is enough.
-const TOLERATED: f64 = 0.08;
+const TOLERATED: f64 = 0.10;
 const SETTLED: f64 = 0.04;
 
 /// An imbalance of so much is no noise: the world has changed.
@@ -17,7 +17,7 @@ const OBVIOUS: f64 = 0.25;
 
 /// Frames out of balance, beyond those in balance, before cuts may move: half of it for an obvious imbalance. Doubles with each time that was for
 /// nothing or soon followed by another, up to the second number.
-const PATIENCE: u32 = 8;
+const PATIENCE: u32 = 16;
 const LONGEST_PATIENCE: u32 = 512;
 
 /// Frames of learning after which it ends, in balance or not.
@@ -280,7 +280,7 @@ mod tests {
         let (mut learning, mut begun) = (false, 0);
         for _ in 0..2_000 {
             learner.add(0, 100_000);
-            learner.add(1, 120_000);
+            learner.add(1, 130_000);
             match learner.end_frame(learning) {
                 Verdict::Begin => (learning, begun) = (true, begun + 1),
                 Verdict::End => learning = false,

@@ -193,7 +193,8 @@ pub(super) fn learn_here(rows: &Rows<'_, '_>, plan: &Plan<'_>, body: impl FnOnce
     }
     let began = now();
     body();
-    plan.observe_here(rows.total(), now() - began);
+    let ended = now();
+    plan.observe_here(rows.total(), began..ended);
 }
 
 /// One task a compute thread, as Bevy's `par_iter` has by default.

@@ -1,6 +1,7 @@
 //! How one parallel call is to run: by the mode, by what is known of calls from the same place, and by where it is started.
 
 use std::{
+    ops::Range,
     panic::Location,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -139,7 +140,7 @@ impl<'s> Plan<'s> {
     #[inline]
     pub(super) fn end(&self, timing: Option<Timing>, context: &Context, rows: u64) {
         if let (Some((site, decision)), Some(Timing(began))) = (self.auto, timing) {
-            site.model().observe(decision.choice, rows, now() - began, context.pool.last_busy_of_all());
+            site.model().observe(decision.choice, rows, began..now(), context.pool.last_busy_of_all());
         }
     }
 
@@ -152,10 +153,10 @@ impl<'s> Plan<'s> {
         }
     }
 
-    pub(super) fn observe_here(&self, rows: u64, nanoseconds: u64) {
-        self.known.cost.observe(rows, nanoseconds);
+    pub(super) fn observe_here(&self, rows: u64, call: Range<u64>) {
+        self.known.cost.observe(rows, call.end - call.start);
         if let Some((site, decision)) = self.auto {
-            site.model().observe(decision.choice, rows, nanoseconds, None);
+            site.model().observe(decision.choice, rows, call, None);
         }
     }
 }
