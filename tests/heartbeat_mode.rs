@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::prelude::*;
+use bevy::{prelude::*, utils::Parallel};
 use bevy_affinity::prelude::*;
 
 use tables::move_to_table;
@@ -183,4 +183,28 @@ fn few_rows_stay_on_the_leader_at_first() {
     app.update();
     let rounds: u64 = app.world().resource::<AffinityPool>().worker_times().map(|times| times.rounds).sum();
     assert_eq!(rounds, 0);
+}
+
+/// What Bevy's documentation shows for `for_each_init`: each thread lends its value to one sweep at a time.
+#[test]
+fn threads_lend_their_own_values() {
+    for mode in [SchedulerMode::Heartbeat, SchedulerMode::Auto, SchedulerMode::LockStep] {
+        let (mut app, _turn) = eager(3);
+        app.insert_resource(mode);
+        spawn_many(&mut app);
+        let sweep = |rows: AffineQuery<&Number>, mut found: Local<Parallel<Vec<usize>>>| {
+            rows.par_iter().for_each_init(
+                || found.borrow_local_mut(),
+                |found, number| {
+                    if number.0 % 64 == 0 {
+                        thread::sleep(Duration::from_micros(20));
+                    }
+                    found.push(number.0);
+                },
+            );
+            assert_eq!(found.iter_mut().map(|found| std::mem::take(found).len()).sum::<usize>(), MANY);
+        };
+        app.add_systems(Update, sweep.affine());
+        (0..20).for_each(|_| app.update());
+    }
 }

@@ -124,6 +124,8 @@ pub(crate) struct Model {
     surprises: u32,
     /// Rows of the last call.
     rows: u64,
+    /// Whether calls may go by fork/join.
+    by_fork: bool,
     calls: u64,
     trials: u64,
 }
@@ -141,6 +143,7 @@ impl Default for Model {
             busy: 0.0,
             surprises: 0,
             rows: 0,
+            by_fork: true,
             calls: 0,
             trials: 0,
         }
@@ -149,9 +152,10 @@ impl Default for Model {
 
 impl Model {
     /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time where there are many tables: it is done when something
-    /// depends on it.
+    /// depends on it. Never by fork/join unless `by_fork`.
     #[inline]
-    pub(crate) fn choose(&mut self, count_rows: impl FnOnce() -> u64, workers: usize) -> Decision {
+    pub(crate) fn choose(&mut self, count_rows: impl FnOnce() -> u64, workers: usize, by_fork: bool) -> Decision {
+        self.by_fork = by_fork;
         if self.trial.is_none() && self.current == Choice::Leader && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE {
             self.calls += 1;
             self.untimed += 1;
@@ -258,7 +262,7 @@ impl Model {
     }
 
     fn is_worth_a_trial(&self, other: Choice, rows: u64, workers: usize) -> bool {
-        if other == self.current || workers < 2 || !self.arm(self.current).is_known() {
+        if other == self.current || !self.is_possible(other) || workers < 2 || !self.arm(self.current).is_known() {
             return false;
         }
         let now = self.expected(self.current, rows);
@@ -301,8 +305,12 @@ impl Model {
 
     fn best(&self, rows: u64, workers: usize) -> Choice {
         let known = Choice::ALL.into_iter().filter(|&choice| self.arm(choice).is_known() || choice == self.current);
-        let possible = known.filter(|&choice| workers > 1 || choice == Choice::Leader);
+        let possible = known.filter(|&choice| choice == Choice::Leader || workers > 1 && self.is_possible(choice));
         possible.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Choice::Leader)
+    }
+
+    fn is_possible(&self, choice: Choice) -> bool {
+        choice != Choice::Heartbeat || self.by_fork
     }
 
     fn arm(&self, choice: Choice) -> &Arm {

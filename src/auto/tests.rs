@@ -33,7 +33,7 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
-            let decision = model.choose(|| rows, self.workers);
+            let decision = model.choose(|| rows, self.workers, true);
             let takes = self.takes(decision.choice, rows);
             if decision.timed {
                 let busy = self.row * self.shared * rows as f64;
@@ -112,7 +112,7 @@ fn nonsense_is_survived() {
     let mut model = Model::default();
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
-            model.choose(|| rows, 2);
+            model.choose(|| rows, 2, true);
             model.observe(Choice::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
             model.observe(Choice::Leader, rows, 0..nanoseconds, None);
         }
@@ -127,7 +127,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     let mut now = 0;
     for call in 0..2_000 {
         let tried = model.trial.is_some();
-        let decision = model.choose(|| 4_000, 2);
+        let decision = model.choose(|| 4_000, 2, true);
         let takes = if decision.choice == Choice::Leader { 4_000 } else { 20_000 };
         if decision.timed {
             model.observe(decision.choice, 4_000, now..now + takes, None);
@@ -136,4 +136,18 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
         now += 2_000_000;
     }
     assert!(model.explain().trials < 40, "{}", model.explain().trials);
+}
+
+#[test]
+fn a_call_that_cannot_fork_never_does() {
+    let uneven = Machine { skew: 0.9, row: 50.0, ..PLAIN };
+    let mut model = Model::default();
+    for _ in 0..5_000 {
+        let decision = model.choose(|| 10_000, 2, false);
+        assert_ne!(decision.choice, Choice::Heartbeat);
+        if decision.timed {
+            let takes = uneven.takes(decision.choice, 10_000) as u64;
+            model.observe(decision.choice, 10_000, 0..takes, Some(500_000));
+        }
+    }
 }

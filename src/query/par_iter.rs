@@ -55,18 +55,32 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// ```
     #[inline]
     pub fn for_each(self, f: impl Fn(D::Item<'w, 's>) + Send + Sync) {
-        self.for_each_init(|| (), |(), item| f(item));
+        let plan = Plan::new(&self.sweep.rows, self.site);
+        self.sweep_by(&plan, || (), |(), item| f(item));
     }
 
-    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per worker and per chunk that was stolen in lock step, once per
-    /// stretch of rows that changes hands (or could have) in heartbeat mode, as often as Bevy's `par_iter` does in its mode.
+    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per worker and per chunk that was stolen, in heartbeat mode too: this
+    /// call runs in lock step there, so that a thread never needs two values at a time and may lend its own
+    /// ([`Parallel::borrow_local_mut`](bevy::utils::Parallel::borrow_local_mut)). As often as Bevy's `par_iter` does in its mode.
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
-        let Self { query, sweep, site, .. } = self;
-        let plan = Plan::new(&sweep.rows, site);
+        // A thread that waits in fork/join for rows it gave away begins others meanwhile: it would need a second value while the first is in use, which what `init`
+        // borrows from a thread (Bevy's `Parallel::borrow_local_mut`) cannot give.
+        let plan = Plan::one_at_a_time(&self.sweep.rows, self.site);
+        self.sweep_by(&plan, init, f);
+    }
+
+    #[inline]
+    fn sweep_by<T>(
+        self,
+        plan: &Plan<'s>,
+        init: impl Fn() -> T + Send + Sync,
+        f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
+    ) {
+        let Self { query, sweep, .. } = self;
         match &plan.route {
             Route::Bevy if ComputeTaskPool::try_get().is_some() => {
                 let _span = SweepSpan::begin(&sweep.rows);
@@ -74,11 +88,11 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 let init = || (BevysBatch::open(), init());
                 query.par_iter_inner().for_each_init(init, |(_, local), item| f(local, item));
             }
-            Route::Here | Route::Bevy => learn_here(&sweep.rows, &plan, || {
+            Route::Here | Route::Bevy => learn_here(&sweep.rows, plan, || {
                 let mut local = init();
                 query.into_iter().for_each(|item| f(&mut local, item));
             }),
-            _ => for_each_part(&plan, &sweep.rows, move |part| {
+            _ => for_each_part(plan, &sweep.rows, move |part| {
                 let mut local = init();
                 let mut cursor = sweep.cursor();
                 part.for_each_range(&sweep.rows, |_, storage, rows| {

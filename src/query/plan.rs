@@ -78,11 +78,21 @@ impl<'s> Plan<'s> {
     /// The plan for a sweep of `rows` on this thread.
     #[inline]
     pub(super) fn new(rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
+        Self::of(rows, site, true)
+    }
+
+    /// The plan for a sweep in which no thread may begin a part while it is in another: in lock step where it would be by fork/join.
+    #[inline]
+    pub(super) fn one_at_a_time(rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
+        Self::of(rows, site, false)
+    }
+
+    fn of(rows: &Rows<'_, '_>, site: CallSite<'s>, by_fork: bool) -> Self {
         if in_round() || BevysBatch::is_open() {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
             return Self::by(Route::Here, site);
         }
-        let tagged = with_entered(|entered| entered.map(|entered| Self::tagged(entered, rows, site)));
+        let tagged = with_entered(|entered| entered.map(|entered| Self::tagged(entered, rows, site, by_fork)));
         tagged.unwrap_or_else(|| {
             warn_untagged();
             Self::by(Route::Bevy, site)
@@ -94,24 +104,27 @@ impl<'s> Plan<'s> {
     }
 
     #[inline]
-    fn tagged(entered: &Entered, rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
+    fn tagged(entered: &Entered, rows: &Rows<'_, '_>, site: CallSite<'s>, by_fork: bool) -> Self {
         let (context, workers) = (&entered.context, entered.context.pool.workers());
         let alone = workers == 1;
         let is_worth_a_round = || !alone && site.known.cost.is_worth_a_round(rows.total());
         let route = match entered.mode {
-            SchedulerMode::Auto if !alone => return Self::auto(context, rows, site),
+            SchedulerMode::Auto if !alone => return Self::auto(context, rows, site, by_fork),
             SchedulerMode::Bevy => Route::Bevy,
             SchedulerMode::LockStep if is_worth_a_round() => Route::Gang(context.clone()),
-            SchedulerMode::Heartbeat if is_worth_a_round() => Route::Heartbeat(context.clone()),
+            SchedulerMode::Heartbeat if is_worth_a_round() => match by_fork {
+                true => Route::Heartbeat(context.clone()),
+                false => Route::Gang(context.clone()),
+            },
             _ => Route::Here,
         };
         Self::by(route, site)
     }
 
     /// What the model of the place says.
-    fn auto(context: &Arc<Context>, rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
+    fn auto(context: &Arc<Context>, rows: &Rows<'_, '_>, site: CallSite<'s>, by_fork: bool) -> Self {
         let known = site.known.auto.get(&context.sites, site.location, running_index);
-        let decision = known.model().choose(|| rows.total(), context.pool.present());
+        let decision = known.model().choose(|| rows.total(), context.pool.present(), by_fork);
         let route = match decision.choice {
             Choice::Leader => Route::Here,
             Choice::LockStep => Route::Gang(context.clone()),
