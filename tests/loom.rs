@@ -2,7 +2,11 @@
 //!
 //! `RUSTFLAGS=--cfg=affinity_loom cargo test --release --test loom`
 #![cfg(affinity_loom)]
-#![allow(dead_code, reason = "the protocol's files are taken from the crate as they are, and each test uses a part")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
+)]
 
 #[path = "../src/pool/epoch.rs"]
 mod epoch;
