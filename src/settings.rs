@@ -86,7 +86,7 @@ pub struct AffinitySettings {
     /// sooner, longer costs less. Default: 100 us; giving a job away costs about 1 us.
     pub heartbeat: Duration,
     /// Whether a worker whose core is busy with another process is left out of rounds for some time, and its rows swept by the others: a round would wait for
-    /// it. Tried again after 20 ms, then more and more seldom, up to three times in a second. Nobody is left out where workers share cores. Default: on.
+    /// it. Tried again after 20 ms, then more and more seldom, down to three times a second. Nobody is left out where workers share cores. Default: on.
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system from running beside them, so that the gang has the cores to itself.
     /// Read when a system is initialised (before its first run), so set it before the plugin. Default: off.

@@ -178,12 +178,14 @@ impl Claim<'_> {
         }
         let count = u64::from(rows.end - rows.start);
         self.swept.all += count;
-        if let (Some(core), Some(runs), Kind::All | Kind::Front { .. }) = (self.swept.core, runs, &self.kind)
-            && (self.swept.counted == Some(storage) || runs.sweep_on(self.owner, core))
-        {
-            // The core is noted once for all chunks of a run.
-            self.swept.counted = Some(storage);
-            self.swept.same_core += count;
+        if let (Some(core), Some(runs), Kind::All | Kind::Front { .. }) = (self.swept.core, runs, &self.kind) {
+            // Asked once for all chunks of a run: asking notes the core, so the second chunk would always be at home.
+            let stayed = match self.swept.last {
+                Some((last, stayed)) if last == storage => stayed,
+                _ => runs.sweep_on(self.owner, core),
+            };
+            self.swept.last = Some((storage, stayed));
+            self.swept.same_core += if stayed { count } else { 0 };
         }
     }
 
@@ -211,13 +213,13 @@ struct Swept {
     core: Option<CoreId>,
     all: u64,
     same_core: u64,
-    /// The storage whose rows are known to be on the core that swept them last time.
-    counted: Option<Storage>,
+    /// The storage it is in, and whether the core is the one that swept its run last time.
+    last: Option<(Storage, bool)>,
 }
 
 impl Swept {
     #[inline]
     fn begin() -> Self {
-        Self { core: running_on(), all: 0, same_core: 0, counted: None }
+        Self { core: running_on(), all: 0, same_core: 0, last: None }
     }
 }
