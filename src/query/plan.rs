@@ -124,7 +124,8 @@ impl<'s> Plan<'s> {
     /// What the model of the place says.
     fn auto(context: &Arc<Context>, rows: &Rows<'_, '_>, site: CallSite<'s>, by_fork: bool) -> Self {
         let known = site.known.auto.get(&context.sites, site.location, running_index);
-        let decision = known.model().choose(|| rows.total(), context.pool.present(), by_fork);
+        let decision =
+            known.model().choose(|| rows.total(), context.pool.present(), by_fork, || context.pool.is_asleep());
         let route = match decision.choice {
             Choice::Leader => Route::Here,
             Choice::LockStep => Route::Gang(context.clone()),
