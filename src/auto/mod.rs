@@ -50,9 +50,11 @@ const WAKING: u64 = 200_000;
 /// than the first credit: calls of a few microseconds, far apart, do not begin with it.
 const WAKE_UP: f32 = 150_000.0;
 
-/// Calls between trials of one route: doubles each time it was much slower than the present one. What comes close may soon be better.
+/// Calls between trials of one route: doubles each time it was no better than the present one. A trial takes longer than is seen, since it moves rows to other
+/// caches. What comes close may soon be better, so it is tried again after fewer calls at most (half a minute at 60 a second) than what was much slower.
 const FIRST_INTERVAL: u32 = 64;
 const LONGEST_INTERVAL: u32 = 1 << 14;
+const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
 const MUCH_SLOWER: f32 = 1.25;
 
 /// Rows cost at most so much less on one thread than on several that share caches and memory.
@@ -228,9 +230,13 @@ impl Model {
 
     fn end_trial(&mut self, choice: Choice, rows: u64) {
         self.trial = None;
-        let much_slower = self.expected(choice, rows) > self.expected(self.current, rows) * MUCH_SLOWER;
+        let slower = self.expected(choice, rows) / self.expected(self.current, rows).max(1.0);
         let interval = &mut self.interval[choice as usize];
-        *interval = if much_slower { (*interval * 2).min(LONGEST_INTERVAL) } else { FIRST_INTERVAL };
+        *interval = match slower {
+            ..BETTER => FIRST_INTERVAL,
+            ..MUCH_SLOWER => (*interval * 2).min(LONGEST_INTERVAL_OF_THE_CLOSE).max(*interval),
+            _ => (*interval * 2).min(LONGEST_INTERVAL),
+        };
     }
 
     /// Forgets what it knows when the present route surprises again and again.
