@@ -1,9 +1,10 @@
 //! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang.
 
 mod alone;
+mod overlap;
 mod tagged;
 
-pub(crate) use alone::run_tagged_schedules_alone;
+pub(crate) use alone::choose_executors;
 
 use bevy::{
     ecs::{
