@@ -39,6 +39,9 @@ enum Step {
     Empty,
 }
 
+#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+struct Numbered(usize);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Threads {
     /// All untagged systems of a frame ran on the main thread.
@@ -181,18 +184,33 @@ fn systems_that_come_and_go() {
     assert_threads(app, One, One);
 }
 
+/// What changes between the look at the schedule and its run counts in the next frame.
 #[test]
-fn systems_that_another_one_adds() {
-    fn add_once(mut added: Local<bool>, mut schedules: ResMut<Schedules>) {
-        if !std::mem::replace(&mut *added, true) {
-            schedules.add_systems(Update, light);
-        }
+fn systems_and_orders_that_another_system_adds() {
+    fn change(mut frames: Local<u32>, mut schedules: ResMut<Schedules>) {
+        *frames += 1;
+        match *frames {
+            2 => schedules.configure_sets(Update, (Step::Early, Step::Late).chain()),
+            4 => schedules.add_systems(Update, light),
+            _ => return,
+        };
     }
 
+    let mut app = app_with((count_up.affine().in_set(Step::Early), note.in_set(Step::Late)).into_configs());
+    app.add_systems(PreUpdate, change);
+    let frames: Vec<_> = (0..6).map(|_| threads_of_frame(&mut app)).collect();
+    assert_eq!(frames, [Many, Many, One, One, Many, Many]);
+}
+
+/// They are not looked into: of so many some could run at the same time.
+#[test]
+fn very_many_systems() {
     let mut app = app_with((count_up.affine(), note).chain());
-    app.add_systems(PreUpdate, add_once);
-    // It comes between the look at the schedule and its run.
-    assert_threads(app, One, Many);
+    for number in 0..500 {
+        app.add_systems(Update, light.in_set(Numbered(number)).after(note));
+        app.configure_sets(Update, Numbered(number).before(Numbered(number + 1)));
+    }
+    assert_threads(app, Many, Many);
 }
 
 #[test]
