@@ -406,6 +406,12 @@ impl AffinityPool {
         self.counters[WorkerIndex::LEADER.0].last_own()
     }
 
+    /// Whether workers would have to be woken for a round now.
+    pub(crate) fn is_asleep(&self) -> bool {
+        let hot_until = self.counters[WorkerIndex::LEADER.0].led().end + self.spin.as_nanos() as u64;
+        now() > hot_until
+    }
+
     /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index.
     pub(crate) fn last_busy(&self, worker: usize) -> Option<u64> {
         match worker.checked_sub(1) {

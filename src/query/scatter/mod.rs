@@ -17,7 +17,7 @@ use log::warn;
 use super::{
     AffineQuery,
     par_iter::AffineParIter,
-    parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang, place},
+    parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang},
     plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
     shares::{Chunks, learn_costs},
@@ -198,33 +198,34 @@ where
             }
             Route::Gang(context) => {
                 let timing = plan.begin();
-                let mut placement = context.placement();
-                place(&mut placement, &self.senders.rows, cost.grain());
-                place(&mut placement, &self.receivers.rows, cost.grain());
-                let chunks = cost.chunk_rows(total, self.senders.rows.matched.storages.len(), context.pool.workers());
+                let (mut placement, mut layouts) = (context.placement(), plan.layouts());
+                let [posting, delivering] = &mut *layouts;
+                let senders = posting.by_owner(&self.senders.rows, &mut placement, cost.grain());
+                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, cost.grain());
+                let chunks = cost.chunk_rows(total, context.pool.workers());
                 let chunks =
                     chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
-                let led = on_gang(context, &placement, self.senders.rows, chunks, post);
+                let led = on_gang(context, &placement, senders, chunks, post);
                 let posting = context.pool.last_led();
                 if chunks.is_some() {
-                    learn_costs(context, &mut placement, &self.senders.rows);
+                    learn_costs(context, &mut placement, senders);
                 }
-                on_gang(context, &placement, self.receivers.rows, None, deliver);
+                on_gang(context, &placement, receivers, None, deliver);
                 cost.observe(led, posting + context.pool.last_led());
                 if chunks.is_some() {
-                    learn_costs(context, &mut placement, &self.receivers.rows);
+                    learn_costs(context, &mut placement, receivers);
                 }
                 plan.end(timing, context, total);
             }
             Route::Heartbeat(context) => {
                 let timing = plan.begin();
                 let mut placement = context.placement();
-                place(&mut placement, &self.receivers.rows, cost.grain());
-                let mut line = plan.line();
-                line.lay(&self.senders.rows, total.div_ceil(senders as u64));
-                let led = on_heartbeat(context, &mut placement, &line, &post);
+                let (mut layouts, piece) = (plan.layouts(), total.div_ceil(senders as u64));
+                let [posting, delivering] = &mut *layouts;
+                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, cost.grain());
+                let led = on_heartbeat(context, &mut placement, posting.whole(&self.senders.rows), piece, &post);
                 let posting = context.pool.last_led() * total / led.max(1);
-                on_gang(context, &placement, self.receivers.rows, None, deliver);
+                on_gang(context, &placement, receivers, None, deliver);
                 // As if the leader had done all: its share of the rows is not that of the messages.
                 cost.observe_session(total, posting + context.pool.last_led() * owners as u64);
                 plan.end(timing, context, total);
@@ -243,11 +244,10 @@ where
     {
         let mut outbox =
             mail.outbox(part.index, part.stolen, Address { rows: self.receivers.rows, division: part.division });
-        let mut cursor = self.senders.cursor();
         part.for_each_range(&self.senders.rows, |ordinal, storage, rows| {
             outbox.begin_storage(ordinal);
             // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; 'items' on the type.
-            unsafe { cursor.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };
+            unsafe { self.senders.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };
         });
         outbox.report()
     }
