@@ -1,5 +1,5 @@
 //! Schedules in which no two systems could run at the same time anyway run on one thread. Bevy's multi-threaded executor would cost about a
-//! microsecond for each system there, and some 15 us for each change from a tagged system to an untagged one and back, and gain nothing.
+//! microsecond for each system there, and some 10 us for each change from a tagged system to an untagged one and back, and gain nothing.
 
 use bevy::{
     ecs::{

@@ -18,33 +18,34 @@ use bevy::{
 use super::tagged::enter;
 
 /// Schedules with more systems than this keep their executor, unless none of the systems could leave the main thread: every pair is compared, which
-/// takes a millisecond or so for as many as these. Where so many systems are, some could run at the same time.
+/// takes some milliseconds for as many as these (a hundredth of what Bevy takes to build the schedule; a third where large sets are ordered). Where so
+/// many systems are, some could run at the same time.
 const MOST_SYSTEMS: usize = 500;
 
-/// Where Bevy's multi-threaded executor runs a system.
+/// On which thread Bevy's multi-threaded executor runs a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Home {
+enum Thread {
     /// On the main thread, so never beside another one of these: tagged systems, and others that use what is not [`Send`].
-    MainThread,
+    Main,
     /// On the main thread while no other system runs; sync points too.
-    Exclusive,
+    MainAlone,
     /// On any thread of Bevy's. So are systems that cannot be seen: those that Bevy has moved to an executor that did not run yet.
-    Anywhere,
+    Any,
 }
 
-impl Home {
+impl Thread {
     /// What a system says itself. It knows only after it was initialized that it has to be on the main thread; exclusive functions always do.
     fn of(system: &ScheduleSystem) -> Self {
         match (system.is_exclusive(), system.is_send()) {
-            (true, _) => Self::Exclusive,
-            (false, false) => Self::MainThread,
-            (false, true) => Self::Anywhere,
+            (true, _) => Self::MainAlone,
+            (false, false) => Self::Main,
+            (false, true) => Self::Any,
         }
     }
 
-    /// Whether systems with these homes may run at the same time if nothing else keeps them apart.
+    /// Whether systems on these threads may run at the same time if nothing else keeps them apart.
     fn may_overlap(self, other: Self) -> bool {
-        self != Self::Exclusive && other != Self::Exclusive && (self == Self::Anywhere || other == Self::Anywhere)
+        self != Self::MainAlone && other != Self::MainAlone && (self == Self::Any || other == Self::Any)
     }
 }
 
@@ -58,11 +59,11 @@ pub(super) fn has_no_overlap(schedule: &Schedule) -> bool {
     if tagged.is_empty() {
         return false;
     }
-    let homes = homes(schedule, &tagged);
-    if homes.values().all(|&home| home != Home::Anywhere) {
+    let threads = threads(schedule, &tagged);
+    if threads.values().all(|&thread| thread != Thread::Any) {
         return true;
     }
-    homes.len() <= MOST_SYSTEMS && Order::of(graph).is_some_and(|order| order.keeps_apart(&homes))
+    threads.len() <= MOST_SYSTEMS && Order::of(graph).is_some_and(|order| order.keeps_apart(&threads))
 }
 
 fn tagged_systems(graph: &ScheduleGraph) -> HashSet<SystemKey> {
@@ -72,21 +73,21 @@ fn tagged_systems(graph: &ScheduleGraph) -> HashSet<SystemKey> {
 }
 
 /// Every system, with those that build passes added.
-fn homes(schedule: &Schedule, tagged: &HashSet<SystemKey>) -> HashMap<SystemKey, Home> {
+fn threads(schedule: &Schedule, tagged: &HashSet<SystemKey>) -> HashMap<SystemKey, Thread> {
     let graph = schedule.graph();
-    let mut homes: HashMap<_, _> =
-        graph.dependency().nodes().filter_map(|node| Some((node.as_system()?, Home::Anywhere))).collect();
+    let mut threads: HashMap<_, _> =
+        graph.dependency().nodes().filter_map(|node| Some((node.as_system()?, Thread::Any))).collect();
     // Those that were built are with the executor, those that came since still in the graph.
     let built = schedule.systems().into_iter().flatten().filter(|(key, _)| is_in(graph, *key));
     let added = graph.systems.iter().map(|(key, system, _)| (key, system));
-    homes.extend(built.chain(added).map(|(key, system)| (key, Home::of(system))));
-    for (key, home) in &mut homes {
+    threads.extend(built.chain(added).map(|(key, system)| (key, Thread::of(system))));
+    for (key, thread) in &mut threads {
         // Unless it is exclusive besides.
-        if *home == Home::Anywhere && tagged.contains(key) {
-            *home = Home::MainThread;
+        if *thread == Thread::Any && tagged.contains(key) {
+            *thread = Thread::Main;
         }
     }
-    homes
+    threads
 }
 
 /// Whether a system is still in the schedule: the executor keeps those that were removed until the next build.
@@ -125,15 +126,15 @@ impl Order {
         Some(Self { places, apart })
     }
 
-    /// Whether no two systems with such homes can run at the same time.
-    fn keeps_apart(&self, homes: &HashMap<SystemKey, Home>) -> bool {
+    /// Whether no two systems on such threads can run at the same time.
+    fn keeps_apart(&self, threads: &HashMap<SystemKey, Thread>) -> bool {
         // A build pass may have added systems besides sync points. Where, only the build knew.
-        if homes.iter().any(|(key, &home)| home != Home::Exclusive && !self.places.contains_key(key)) {
+        if threads.iter().any(|(key, &thread)| thread != Thread::MainAlone && !self.places.contains_key(key)) {
             return false;
         }
-        let mut sorted = vec![Home::Anywhere; self.apart.len()];
+        let mut sorted = vec![Thread::Any; self.apart.len()];
         for (key, &place) in &self.places {
-            sorted[place] = homes[key];
+            sorted[place] = threads[key];
         }
         let mut pairs =
             (0..sorted.len()).flat_map(|earlier| (earlier + 1..sorted.len()).map(move |later| (earlier, later)));
