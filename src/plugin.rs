@@ -10,7 +10,7 @@ use crate::{
     context::WorldContext,
     diagnostics,
     pool::{AffinityPool, in_round},
-    schedule::run_tagged_schedules_alone,
+    schedule::choose_executors,
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
 };
@@ -45,7 +45,7 @@ impl Plugin for AffinityParallelPlugin {
         let context = WorldContext::new(settings, Topology::get());
         app.insert_resource(context.current().pool.clone())
             .insert_resource(context)
-            .add_systems(First, (run_tagged_schedules_alone, follow_settings_and_cores));
+            .add_systems(First, (choose_executors, follow_settings_and_cores));
         diagnostics::plugin(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);

@@ -1,53 +1,74 @@
-//! Schedules in which every system is tagged run on one thread: each system is parallel inside, and Bevy's multi-threaded
-//! executor would cost about a microsecond for each of them and gain nothing.
+//! Schedules in which no two systems could run at the same time anyway run on one thread. Bevy's multi-threaded executor would cost about a
+//! microsecond for each system there, and some 10 us for each change from a tagged system to an untagged one and back, and gain nothing.
 
 use bevy::{
     ecs::{
         intern::Interned,
-        schedule::{ApplyDeferred, MultiThreadedExecutor, Schedule, ScheduleLabel, SingleThreadedExecutor},
-        system::ScheduleSystem,
+        schedule::{MultiThreadedExecutor, Schedule, ScheduleLabel, SingleThreadedExecutor},
     },
     platform::collections::HashMap,
-    prelude::{DetectChangesMut, IntoSystemSet, Local, ResMut, Schedules, SystemSet},
+    prelude::{DetectChangesMut, Local, ResMut, Schedules},
 };
 
-use super::tagged::enter;
+use super::overlap::has_no_overlap;
 
-/// What was found in a schedule when it last changed.
+/// What was found in a schedule when it was last looked into.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Seen {
-    systems: usize,
+    shape: Shape,
     alone: bool,
 }
 
-/// Looks at schedules whose number of systems changed, and gives each the executor that suits it.
+/// What tells in some nanoseconds that a schedule is no longer the one that was looked into. What it misses (a system was replaced by another within
+/// a frame) costs time, never a wrong order: either executor keeps that.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Shape {
+    systems: usize,
+    memberships: usize,
+    orders: usize,
+    conflicts: usize,
+    /// Since it was last built. Systems that have not been through that do not say yet what they access and on which thread, so they are looked at
+    /// once more when it is over.
+    changed: bool,
+}
+
+impl Shape {
+    fn of(schedule: &Schedule) -> Self {
+        let graph = schedule.graph();
+        Self {
+            systems: graph.systems.len(),
+            memberships: graph.hierarchy().edge_count(),
+            orders: graph.dependency().edge_count(),
+            conflicts: graph.conflicting_systems().len(),
+            changed: schedule.is_changed(),
+        }
+    }
+}
+
+/// Looks into schedules that have changed, and gives each the executor that suits it.
 ///
-/// Bevy does not tell which executor a schedule has. So a schedule is left alone unless all of its systems are tagged, and gets Bevy's default
-/// executor back if that ends.
-pub(crate) fn run_tagged_schedules_alone(
+/// Bevy does not tell which executor a schedule has. So a schedule is left alone unless a system of it is tagged and none could run beside another,
+/// and gets Bevy's default executor back if that ends.
+pub(crate) fn choose_executors(
     mut schedules: ResMut<Schedules>,
     mut seen: Local<HashMap<Interned<dyn ScheduleLabel>, Seen>>,
 ) {
+    // Bevy's default is one thread there.
+    if cfg!(target_arch = "wasm32") {
+        return;
+    }
     for (_, schedule) in schedules.bypass_change_detection().iter_mut() {
         let seen = seen.entry(schedule.label()).or_default();
-        let systems = schedule.systems_len();
-        if seen.systems == systems {
+        let shape = Shape::of(schedule);
+        if seen.shape == shape {
             continue;
         }
-        let alone = all_tagged(schedule);
+        let alone = has_no_overlap(schedule);
         match (seen.alone, alone) {
             (false, true) => drop(schedule.set_executor(SingleThreadedExecutor::new())),
             (true, false) => drop(schedule.set_executor(MultiThreadedExecutor::new())),
             _ => {}
         }
-        *seen = Seen { systems, alone };
+        *seen = Seen { shape, alone };
     }
-}
-
-fn all_tagged(schedule: &Schedule) -> bool {
-    let tag = enter.into_system_set().intern();
-    let is_tagged = |system: &ScheduleSystem| system.default_system_sets().contains(&tag);
-    let is_sync_point = |system: &ScheduleSystem| system.system_type() == std::any::TypeId::of::<ApplyDeferred>();
-    let mut systems = schedule.graph().systems.iter().map(|(_, system, _)| system).peekable();
-    systems.peek().is_some() && systems.all(|system| is_tagged(system) || is_sync_point(system))
 }

@@ -41,6 +41,8 @@ fn found(scheduling: Scheduling, executor: Executor, systems: ScheduleConfigs<Sc
 
     let mut app = scheduling.app();
     app.init_resource::<Found>().init_schedule(Tested).add_systems(Tested, systems);
+    // The plugin chooses before that.
+    app.update();
     app.edit_schedule(Tested, |schedule| {
         match executor {
             Executor::Multi => schedule.set_executor(MultiThreadedExecutor::new()),

@@ -9,6 +9,7 @@ mod deferred;
 mod executor;
 #[path = "../common/mix.rs"]
 mod mix;
+mod one_thread;
 mod threads;
 
 use bevy::prelude::*;

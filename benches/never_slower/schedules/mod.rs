@@ -1,5 +1,5 @@
-//! Group `schedules`: all that a schedule costs, with 1, 10 or 100 systems of few and cheap rows. Plain systems run under Bevy's executor; so
-//! do tagged ones where others are between them, and where not, the plugin chooses.
+//! Group `schedules`: all that a schedule costs, with 1, 10 or 100 systems of few and cheap rows. Plain systems run under Bevy's executor;
+//! for tagged ones the plugin chooses.
 
 mod kits;
 
@@ -34,15 +34,28 @@ struct Plan {
     rows: usize,
     /// One after another; or in any order, those of different components (up to 20) at the same time.
     chained: bool,
-    /// Whether each system is followed by one that is never tagged.
-    mixed: bool,
+    others: Others,
+}
+
+/// Systems that are never tagged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    None,
+    /// One after each other system.
+    Between,
+    /// A single one, in no order.
+    Beside,
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = if self.chained { "chained" } else { "independent" };
-        let mixed = if self.mixed { ", as many untagged ones between" } else { "" };
-        write!(f, "{} of {}, {order}{mixed}", counted(self.systems, "system"), counted(self.rows, "row"))
+        let others = match self.others {
+            Others::None => "",
+            Others::Between => ", as many untagged ones between",
+            Others::Beside => ", one untagged one beside",
+        };
+        write!(f, "{} of {}, {order}{others}", counted(self.systems, "system"), counted(self.rows, "row"))
     }
 }
 
@@ -73,11 +86,11 @@ fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
     for systems in SYSTEMS {
         for rows in ROWS {
-            for (chained, mixed) in [(false, false), (false, true), (true, false), (true, true)] {
-                // A single system is in no order.
-                if systems > 1 || !chained {
-                    plans.push(Plan { systems, rows, chained, mixed });
-                }
+            plans.extend([Others::None, Others::Between].map(|others| Plan { systems, rows, chained: false, others }));
+            // A single system is in no order.
+            if systems > 1 {
+                let chained = |others| Plan { systems, rows, chained: true, others };
+                plans.extend([Others::None, Others::Between, Others::Beside].map(chained));
             }
         }
     }
@@ -126,13 +139,16 @@ impl Plan {
     fn add_to(self, app: &mut App, contest: Contest) {
         for (number, kit) in KITS.iter().cycle().take(self.systems).enumerate() {
             app.add_systems(contest, kit.system(contest).in_set(Step::Count(number)));
-            if self.mixed {
-                app.add_systems(contest, between.in_set(Step::Between(number)));
+            if self.others == Others::Between {
+                app.add_systems(contest, small.in_set(Step::Between(number)));
             }
             if self.chained {
                 let steps = (Step::Count(number), Step::Between(number), Step::Count(number + 1));
                 app.configure_sets(contest, steps.chain());
             }
+        }
+        if self.others == Others::Beside {
+            app.add_systems(contest, small);
         }
         if contest == Contest::SerialAlone {
             app.edit_schedule(contest, |schedule| {
@@ -143,7 +159,7 @@ impl Plan {
 }
 
 /// A system that is never tagged: it does what small systems do, which is little.
-fn between(mut runs: Local<u32>) {
+fn small(mut runs: Local<u32>) {
     *runs = black_box(*runs + 1);
 }
 
