@@ -10,7 +10,7 @@ mod tests;
 pub(crate) use footprints::Footprints;
 pub(crate) use runs::Runs;
 
-use crate::pool::ClaimBoard;
+use crate::pool::{ClaimBoard, Crew};
 
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,16 @@ impl Placement {
             Some(runs) if runs.rows() == rows && runs.parts() >= wanted => {}
             Some(runs) if runs.parts() >= wanted && rows as usize >= runs.parts() => self.resize(storage, rows),
             _ => self.cut_anew(storage, rows, wanted),
+        }
+    }
+
+    /// Adds the workers that own rows of `storage` to `crew`, unless it has all workers already.
+    #[inline]
+    pub(crate) fn add_owners(&self, storage: Storage, crew: &mut Crew) {
+        if !crew.is_all_of(self.workers)
+            && let Some(runs) = self.get(storage)
+        {
+            runs.add_owners(crew);
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     footprints::has_stayed,
     learner::{Learner, Profile, Verdict},
 };
-use crate::topology::CoreId;
+use crate::{pool::Crew, topology::CoreId};
 
 /// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for components of any size, so that no two
 /// workers write to one line.
@@ -79,6 +79,16 @@ impl Runs {
         match worker.checked_sub(self.first_owner) {
             Some(part) if part < self.parts() => self.cuts[part]..self.cuts[part + 1],
             _ => 0..0,
+        }
+    }
+
+    /// Adds the workers that own rows to `crew`.
+    #[inline]
+    pub(super) fn add_owners(&self, crew: &mut Crew) {
+        for (run, owner) in self.cuts.windows(2).zip(self.first_owner..) {
+            if run[0] < run[1] {
+                crew.add(owner);
+            }
         }
     }
 

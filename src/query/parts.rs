@@ -7,7 +7,7 @@ use bevy::tasks::ComputeTaskPool;
 use super::{
     plan::{Plan, Route},
     recorded::SweepSpan,
-    shares::{Chunks, Claim, Shares, learn_costs},
+    shares::{Chunks, Claim, Shares, crew, learn_costs},
     stretch::{Stretch, on_heartbeat},
     sweep::Rows,
     walk::Walk,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     context::{BevysBatch, Context},
     placement::{Placement, Storage},
-    pool::now,
+    pool::{Crew, now},
 };
 
 /// Who owns which rows in one call.
@@ -150,11 +150,11 @@ pub(super) fn for_each_part(plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(
 fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_, '_>) + Sync) {
     let (timing, cost, workers) = (plan.begin(), plan.cost(), context.pool.workers());
     let mut placement = context.placement();
-    place(&mut placement, rows, cost.grain());
     let total = rows.total();
+    let owners = place(&mut placement, rows, cost.grain(total, workers));
     let chunks =
         cost.chunk_rows(total, rows.matched.storages.len(), workers).map(|rows| Chunks::new(&mut placement, rows));
-    let led = on_gang(context, &placement, *rows, chunks, body);
+    let led = on_gang(context, &placement, *rows, crew(owners, chunks, total, workers), chunks, body);
     cost.observe(led, context.pool.last_led());
     if chunks.is_some() {
         learn_costs(context, &mut placement, rows);
@@ -163,24 +163,30 @@ fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: i
     plan.end(timing, context, total);
 }
 
-/// Brings the placement of all rows up to date.
-pub(super) fn place(placement: &mut Placement, rows: &Rows<'_, '_>, grain: u32) {
-    rows.storages().for_each(|storage| placement.place(storage, rows.count(storage), grain));
+/// Brings the placement of all rows up to date; returns who owns any.
+pub(super) fn place(placement: &mut Placement, rows: &Rows<'_, '_>, grain: u32) -> Crew {
+    let mut owners = Crew::LEADER;
+    for storage in rows.storages() {
+        placement.place(storage, rows.count(storage), grain);
+        placement.add_owners(storage, &mut owners);
+    }
+    owners
 }
 
-/// One round of the gang; returns how many rows the leader swept. What `body` holds by value the workers find where they find `body`: each
-/// reference more is a cache miss more.
+/// One round of the gang that calls `crew`, all owners of rows among them; returns how many rows the leader swept. What `body` holds by value the workers
+/// find where they find `body`: each reference more is a cache miss more.
 pub(super) fn on_gang(
     context: &Context,
     placement: &Placement,
     rows: Rows<'_, '_>,
+    crew: Crew,
     chunks: Option<Chunks>,
     body: impl Fn(Part<'_, '_>) + Sync,
 ) -> u64 {
     let led = || context.affinity[0].read().0;
     let before = led();
     let shares = Shares::new(context, placement, rows, chunks);
-    context.pool.run(move |worker| shares.sweep(worker.index(), &body));
+    context.pool.run_some(crew, move |worker| shares.sweep(worker.index(), &body));
     led() - before
 }
 

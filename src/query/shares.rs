@@ -10,7 +10,7 @@ use super::{
 use crate::{
     context::Context,
     placement::{Placement, Runs, Storage},
-    pool::{Tag, now, running_on},
+    pool::{Crew, Tag, now, running_on},
     topology::CoreId,
 };
 
@@ -134,6 +134,14 @@ impl<'a> Shares<'a> {
         let rows: u64 = self.rows.storages().map(owned).sum();
         rows.div_ceil(chunks.rows.into()) as u32
     }
+}
+
+/// Whom a sweep of `rows` rows calls: who owns any, and if there are enough chunks for all, those who can only steal. Called they cost the leader a cache line
+/// each, or a wake-up (5 us), and a chunk that one of them takes from a worker that lost its core is worth as much. But of a few dear rows there is none to take.
+pub(super) fn crew(owners: Crew, chunks: Option<Chunks>, rows: u64, workers: usize) -> Crew {
+    let enough = u64::from(FEWEST_LEFT) * workers as u64;
+    let all_may_steal = chunks.is_some_and(|chunks| rows / u64::from(chunks.rows) >= enough);
+    if all_may_steal { Crew::ALL } else { owners }
 }
 
 /// A share of so many chunks is only stolen from where so many are left.

@@ -20,7 +20,7 @@ use super::{
     parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang, place},
     plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
-    shares::{Chunks, learn_costs},
+    shares::{Chunks, crew, learn_costs},
     stretch::on_heartbeat,
     sweep::{Rows, Sweep},
 };
@@ -183,6 +183,7 @@ where
             Route::Gang(context) => (context.pool.workers(), context.pool.workers(), STOLEN_LANES),
             Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers(), 0),
         };
+        let grain = cost.grain(total, owners);
         let mail = store.take::<M>(Lanes { senders, owners, stolen: stolen_lanes });
         let post = |part: Part<'_, '_>| counts.add(self.post(part, &mail));
         let deliver = |part: Part<'_, '_>| counts.add(self.deliver(part.index, &mail));
@@ -199,17 +200,18 @@ where
             Route::Gang(context) => {
                 let timing = plan.begin();
                 let mut placement = context.placement();
-                place(&mut placement, &self.senders.rows, cost.grain());
-                place(&mut placement, &self.receivers.rows, cost.grain());
-                let chunks = cost.chunk_rows(total, self.senders.rows.matched.storages.len(), context.pool.workers());
+                let sending = place(&mut placement, &self.senders.rows, grain);
+                let receiving = place(&mut placement, &self.receivers.rows, grain);
+                let chunks = cost.chunk_rows(total, self.senders.rows.matched.storages.len(), owners);
                 let chunks =
                     chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
-                let led = on_gang(context, &placement, self.senders.rows, chunks, post);
+                let sending = crew(sending, chunks, total, owners);
+                let led = on_gang(context, &placement, self.senders.rows, sending, chunks, post);
                 let posting = context.pool.last_led();
                 if chunks.is_some() {
                     learn_costs(context, &mut placement, &self.senders.rows);
                 }
-                on_gang(context, &placement, self.receivers.rows, None, deliver);
+                on_gang(context, &placement, self.receivers.rows, receiving, None, deliver);
                 cost.observe(led, posting + context.pool.last_led());
                 if chunks.is_some() {
                     learn_costs(context, &mut placement, &self.receivers.rows);
@@ -219,12 +221,12 @@ where
             Route::Heartbeat(context) => {
                 let timing = plan.begin();
                 let mut placement = context.placement();
-                place(&mut placement, &self.receivers.rows, cost.grain());
+                let receiving = place(&mut placement, &self.receivers.rows, grain);
                 let mut line = plan.line();
                 line.lay(&self.senders.rows, total.div_ceil(senders as u64));
                 let led = on_heartbeat(context, &mut placement, &line, &post);
                 let posting = context.pool.last_led() * total / led.max(1);
-                on_gang(context, &placement, self.receivers.rows, None, deliver);
+                on_gang(context, &placement, self.receivers.rows, receiving, None, deliver);
                 // As if the leader had done all: its share of the rows is not that of the messages.
                 cost.observe_session(total, posting + context.pool.last_led() * owners as u64);
                 plan.end(timing, context, total);
