@@ -72,7 +72,7 @@ impl SweptRows {
 pub struct WorkerTimes {
     /// Time inside the closures of rounds. Without the time that a worker in [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
     pub busy: Duration,
-    /// The rest of the time in rounds: starting late, without a job, or waiting for the others at the barrier.
+    /// The rest of the time in rounds that called it: starting late, without a job, or waiting for the others at the barrier.
     pub wait: Duration,
     /// Indices run, its own and others'.
     pub rounds: u64,
