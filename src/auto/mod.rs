@@ -46,6 +46,10 @@ const TRIAL_CALLS: u32 = 3;
 /// seldom that workers never come in time, that is how it is.
 const WAKING: u64 = 200_000;
 
+/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls that wait for them or do without. More
+/// than the first credit: calls of a few microseconds, far apart, do not begin with it.
+const WAKE_UP: f32 = 150_000.0;
+
 /// Calls between trials of one route: doubles each time it was much slower than the present one. What comes close may soon be better.
 const FIRST_INTERVAL: u32 = 64;
 const LONGEST_INTERVAL: u32 = 1 << 14;
@@ -152,9 +156,15 @@ impl Default for Model {
 
 impl Model {
     /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time where there are many tables: it is done when something
-    /// depends on it. Never by fork/join unless `by_fork`.
+    /// depends on it; so is asking whether workers are asleep. Never by fork/join unless `by_fork`.
     #[inline]
-    pub(crate) fn choose(&mut self, count_rows: impl FnOnce() -> u64, workers: usize, by_fork: bool) -> Decision {
+    pub(crate) fn choose(
+        &mut self,
+        count_rows: impl FnOnce() -> u64,
+        workers: usize,
+        by_fork: bool,
+        are_asleep: impl FnOnce() -> bool,
+    ) -> Decision {
         self.by_fork = by_fork;
         if self.trial.is_none() && self.current == Choice::Leader && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE {
             self.calls += 1;
@@ -179,7 +189,7 @@ impl Model {
         }
         let timed = self.untimed > CALLS_PER_SAMPLE || !self.arm(self.current).is_known();
         if timed {
-            self.reconsider(rows, workers);
+            self.reconsider(rows, workers, are_asleep);
         }
         Decision { choice: self.current, timed }
     }
@@ -240,21 +250,24 @@ impl Model {
     }
 
     /// Takes the route that is best by now, or begins to try another one.
-    fn reconsider(&mut self, rows: u64, workers: usize) {
+    fn reconsider(&mut self, rows: u64, workers: usize, are_asleep: impl FnOnce() -> bool) {
         let best = self.best(rows, workers);
         if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
             self.current = best;
         }
         self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_PER_SAMPLE));
         let next = Choice::ALL.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
-        if let Some(choice) = next {
-            self.begin_trial(choice, rows);
+        let Some(choice) = next else { return };
+        let wake_up = if choice != Choice::Leader && are_asleep() { WAKE_UP } else { 0.0 };
+        let cost = self.cost_of_trial(choice, rows) + wake_up;
+        if self.credit >= cost {
+            self.begin_trial(choice, cost);
         }
     }
 
-    fn begin_trial(&mut self, choice: Choice, rows: u64) {
+    fn begin_trial(&mut self, choice: Choice, cost: f32) {
         let place = choice as usize;
-        self.credit -= self.cost_of_trial(choice, rows);
+        self.credit -= cost;
         self.arms[place].doubt();
         self.wait[place] = self.interval[place];
         self.trials += 1;

@@ -11,9 +11,12 @@ struct Machine {
     /// By how much the longest share exceeds the mean.
     skew: f64,
     workers: usize,
+    /// Whether workers sleep when a call begins.
+    asleep: bool,
 }
 
-const PLAIN: Machine = Machine { row: 1.0, shared: 1.0, round: 800.0, session: 2_500.0, skew: 0.0, workers: 2 };
+const PLAIN: Machine =
+    Machine { row: 1.0, shared: 1.0, round: 800.0, session: 2_500.0, skew: 0.0, workers: 2, asleep: false };
 
 impl Machine {
     fn takes(&self, choice: Choice, rows: u64) -> f64 {
@@ -33,7 +36,7 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
-            let decision = model.choose(|| rows, self.workers, true);
+            let decision = model.choose(|| rows, self.workers, true, || self.asleep);
             let takes = self.takes(decision.choice, rows);
             if decision.timed {
                 let busy = self.row * self.shared * rows as f64;
@@ -82,6 +85,17 @@ fn calls_that_are_too_small_for_a_round_never_try_one() {
 }
 
 #[test]
+fn short_calls_seldom_wake_workers() {
+    let trials = |asleep| {
+        let mut model = Model::default();
+        Machine { asleep, ..PLAIN }.run(&mut model, 4_000, 1_000);
+        model.explain().trials
+    };
+    assert!(trials(false) >= 1, "hot workers are tried");
+    assert_eq!(trials(true), 0);
+}
+
+#[test]
 fn a_world_that_changes_is_learned_anew() {
     let mut model = Model::default();
     PLAIN.run(&mut model, 100, 1_000);
@@ -112,7 +126,7 @@ fn nonsense_is_survived() {
     let mut model = Model::default();
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
-            model.choose(|| rows, 2, true);
+            model.choose(|| rows, 2, true, || false);
             model.observe(Choice::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
             model.observe(Choice::Leader, rows, 0..nanoseconds, None);
         }
@@ -127,7 +141,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     let mut now = 0;
     for call in 0..2_000 {
         let tried = model.trial.is_some();
-        let decision = model.choose(|| 4_000, 2, true);
+        let decision = model.choose(|| 4_000, 2, true, || false);
         let takes = if decision.choice == Choice::Leader { 4_000 } else { 20_000 };
         if decision.timed {
             model.observe(decision.choice, 4_000, now..now + takes, None);
@@ -143,7 +157,7 @@ fn a_call_that_cannot_fork_never_does() {
     let uneven = Machine { skew: 0.9, row: 50.0, ..PLAIN };
     let mut model = Model::default();
     for _ in 0..5_000 {
-        let decision = model.choose(|| 10_000, 2, false);
+        let decision = model.choose(|| 10_000, 2, false, || false);
         assert_ne!(decision.choice, Choice::Heartbeat);
         if decision.timed {
             let takes = uneven.takes(decision.choice, 10_000) as u64;

@@ -15,7 +15,7 @@ const SETTLED: f64 = 0.04;
 /// An imbalance of so much is no noise: the world has changed.
 const OBVIOUS: f64 = 0.25;
 
-/// Frames out of balance, beyond those in balance, before cuts may move: half of it for an obvious imbalance. Doubles with each time that was for
+/// Frames in which the same run was too long, beyond those in which it was not, before cuts may move: half of it for an obvious imbalance. Doubles with each time that was for
 /// nothing or soon followed by another, up to the second number.
 const PATIENCE: u32 = 16;
 const LONGEST_PATIENCE: u32 = 512;
@@ -23,7 +23,7 @@ const LONGEST_PATIENCE: u32 = 512;
 /// Frames of learning after which it ends, in balance or not.
 const MOST_FRAMES: u32 = 40;
 
-/// Frames that are timed at least before that is given up.
+/// Frames that are timed at least before cuts move, or it is given up: in one alone an interrupt would look like dear rows.
 const FEWEST_FRAMES: u32 = 3;
 
 /// A table whose rows take less than this in a frame, in nanoseconds, is left alone: what is gained is less than what is noise.
@@ -43,8 +43,8 @@ const BINS: usize = 64;
 pub(super) struct Learner {
     /// Nanoseconds by run, in this frame.
     loads: Vec<u64>,
-    /// Frames out of balance, less those in balance.
-    strikes: u32,
+    /// By run: frames in which it was too long, less those in which it was not. Noise meets this run and that one.
+    strikes: Vec<u32>,
     patience: u32,
     /// Frames since learning began, or since it ended.
     frames: u32,
@@ -52,7 +52,7 @@ pub(super) struct Learner {
 
 impl Learner {
     pub(super) fn new(parts: usize) -> Self {
-        Self { loads: vec![0; parts], strikes: 0, patience: PATIENCE, frames: 0 }
+        Self { loads: vec![0; parts], strikes: vec![0; parts], patience: PATIENCE, frames: 0 }
     }
 
     /// Adds what a run took in a round; true for the first of a frame.
@@ -62,37 +62,50 @@ impl Learner {
         first && nanoseconds > 0
     }
 
-    /// By how much the longest run of this frame exceeds the mean; `None` if that is not worth knowing.
-    fn imbalance(&self) -> Option<f64> {
+    /// What a run of this frame took on average; `None` if that is not worth knowing.
+    fn mean(&self) -> Option<f64> {
         let total: u64 = self.loads.iter().sum();
-        let longest = self.loads.iter().copied().max()?;
-        (total >= WORTH_LEARNING).then(|| longest as f64 * self.loads.len() as f64 / total as f64 - 1.0)
+        (total >= WORTH_LEARNING).then(|| total as f64 / self.loads.len() as f64)
     }
 
     /// What is to be done at the end of a frame.
     pub(super) fn end_frame(&mut self, learning: bool) -> Verdict {
-        let imbalance = self.imbalance();
-        self.loads.fill(0);
-        let Some(imbalance) = imbalance else { return Verdict::GoOn };
+        let Some(mean) = self.mean() else {
+            self.loads.fill(0);
+            return Verdict::GoOn;
+        };
         self.frames = self.frames.saturating_add(1);
-        if learning { self.learn(imbalance) } else { self.watch(imbalance) }
+        let verdict = if learning { self.learn(mean) } else { self.watch(mean) };
+        self.loads.fill(0);
+        verdict
     }
 
-    fn watch(&mut self, imbalance: f64) -> Verdict {
-        let strike = if imbalance > OBVIOUS { 2 } else { 1 };
-        self.strikes = if imbalance > TOLERATED { self.strikes + strike } else { self.strikes.saturating_sub(1) };
+    fn watch(&mut self, mean: f64) -> Verdict {
+        for (strikes, &load) in self.strikes.iter_mut().zip(&self.loads) {
+            let excess = load as f64 / mean - 1.0;
+            let strike = if excess > OBVIOUS { 2 } else { 1 };
+            *strikes = if excess > TOLERATED { *strikes + strike } else { strikes.saturating_sub(1) };
+        }
         if self.frames > LONGEST_PATIENCE {
             self.patience = PATIENCE;
         }
-        if self.strikes < self.patience {
+        if self.strikes.iter().all(|&strikes| strikes < self.patience) {
             return Verdict::GoOn;
         }
-        (self.strikes, self.frames) = (0, 0);
+        self.strikes.fill(0);
+        self.frames = 0;
         Verdict::Begin
     }
 
-    fn learn(&mut self, imbalance: f64) -> Verdict {
-        if imbalance < SETTLED || self.frames >= MOST_FRAMES { self.end() } else { Verdict::Move }
+    fn learn(&mut self, mean: f64) -> Verdict {
+        let longest = self.loads.iter().copied().max().unwrap_or(0) as f64;
+        if longest < mean * (1.0 + SETTLED) || self.frames >= MOST_FRAMES {
+            self.end()
+        } else if self.frames < FEWEST_FRAMES {
+            Verdict::GoOn
+        } else {
+            Verdict::Move
+        }
     }
 
     /// To be called when there are no better cuts: it cannot be mended, or what was out of balance was something else.
@@ -270,8 +283,22 @@ mod tests {
             assert_eq!(frame(100_000, 101_000, false), Verdict::GoOn);
         }
         assert!((0..PATIENCE).any(|_| frame(100_000, 200_000, false) == Verdict::Begin));
-        assert_eq!(frame(100_000, 200_000, true), Verdict::Move);
+        for frames in 1..=FEWEST_FRAMES {
+            let expected = if frames < FEWEST_FRAMES { Verdict::GoOn } else { Verdict::Move };
+            assert_eq!(frame(100_000, 200_000, true), expected, "frame {frames} of learning");
+        }
         assert_eq!(frame(100_000, 101_000, true), Verdict::End);
+    }
+
+    #[test]
+    fn noise_that_meets_now_this_run_and_now_that_is_no_imbalance() {
+        let mut learner = Learner::new(2);
+        for frame in 0..1_000_u64 {
+            // Two of three frames are out of balance, but no run is too long in more than one of three.
+            learner.add(0, if frame % 3 == 0 { 160_000 } else { 100_000 });
+            learner.add(1, if frame % 3 == 1 { 160_000 } else { 100_000 });
+            assert_eq!(learner.end_frame(false), Verdict::GoOn);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod tests;
 pub(crate) use footprints::Footprints;
 pub(crate) use runs::Runs;
 
-use crate::pool::{ClaimBoard, Crew};
+use crate::pool::ClaimBoard;
 
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,9 @@ impl Storage {
     }
 }
 
+/// A worker may own more rows of small storages than another by one part in so many of a fair share.
+const TOLERATED_LOAD: u64 = 16;
+
 /// The owners of all rows of a world, sticky from frame to frame.
 #[derive(Debug)]
 pub(crate) struct Placement {
@@ -36,6 +39,8 @@ pub(crate) struct Placement {
     archetypes: Vec<Option<Runs>>,
     /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest are.
     loads: Vec<u64>,
+    /// Who got the last of those.
+    last_owner: usize,
     migrated: u64,
     migrations: u64,
     /// Storages whose cost was observed in this frame.
@@ -53,12 +58,17 @@ impl Placement {
             tables: Vec::new(),
             archetypes: Vec::new(),
             loads: vec![0; workers],
+            last_owner: 0,
             migrated: 0,
             migrations: 0,
             observed: Vec::new(),
             footprints: Footprints::default(),
             claims: ClaimBoard::new(workers),
         }
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
     }
 
     /// Rows that changed owner so far.
@@ -71,20 +81,19 @@ impl Placement {
         self.migrations
     }
 
-    /// Learns from a round over `storages`, in which each worker was busy for so many nanoseconds.
-    pub(crate) fn observe(&mut self, storages: impl Iterator<Item = Storage> + Clone, busy: impl Fn(usize) -> u64) {
-        for worker in 0..self.workers {
-            let (given, taken) = self.claims.thefts(worker);
-            let cost = (busy(worker) + given).saturating_sub(taken);
-            let rows = |storage| self.get(storage).map_or(0, |runs| runs.range_of(worker).len() as u64);
-            let all: u64 = storages.clone().map(rows).sum();
-            for storage in storages.clone() {
-                let Some(runs) = self.slot(storage) else { continue };
-                let share = cost * runs.range_of(worker).len() as u64 / all.max(1);
-                if runs.observe(worker, share) {
-                    self.observed.push(storage);
-                }
-            }
+    /// What the rows of `worker` took in the round that just ended, in which it was busy for so many nanoseconds: without those that it took from others, and with
+    /// those that others took.
+    pub(crate) fn cost_of_share(&self, worker: usize, busy: u64) -> u64 {
+        let (given, taken) = self.claims.thefts(worker);
+        (busy + given).saturating_sub(taken)
+    }
+
+    /// Learns that the run of `worker` in `storage` took so many nanoseconds.
+    pub(crate) fn observe(&mut self, storage: Storage, worker: usize, nanoseconds: u64) {
+        if let Some(runs) = self.slot(storage)
+            && runs.observe(worker, nanoseconds)
+        {
+            self.observed.push(storage);
         }
     }
 
@@ -100,23 +109,14 @@ impl Placement {
     /// Brings the runs of `storage` up to date with its number of rows. No run is shorter than `grain` rows, unless the storage is, or a
     /// caller with dearer rows asked for shorter ones.
     #[inline]
-    pub(crate) fn place(&mut self, storage: Storage, rows: u32, grain: u32) {
+    pub(crate) fn place(&mut self, storage: Storage, rows: u32, grain: u32) -> &Runs {
         let wanted = (rows / grain.max(1)).clamp(1, self.workers as u32) as usize;
         match self.get(storage) {
             Some(runs) if runs.rows() == rows && runs.parts() >= wanted => {}
             Some(runs) if runs.parts() >= wanted && rows as usize >= runs.parts() => self.resize(storage, rows),
             _ => self.cut_anew(storage, rows, wanted),
         }
-    }
-
-    /// Adds the workers that own rows of `storage` to `crew`, unless it has all workers already.
-    #[inline]
-    pub(crate) fn add_owners(&self, storage: Storage, crew: &mut Crew) {
-        if !crew.is_all_of(self.workers)
-            && let Some(runs) = self.get(storage)
-        {
-            runs.add_owners(crew);
-        }
+        self.get(storage).expect("placed above")
     }
 
     /// The runs of a storage that was placed before.
@@ -154,15 +154,22 @@ impl Placement {
             self.migrated += u64::from(old.rows().min(rows));
             self.unload(&old);
         }
-        let runs = Runs::even(rows, parts, self.least_loaded(parts));
+        let first_owner = self.least_loaded(parts);
+        let runs = Runs::even(rows, parts, first_owner);
         self.load(&runs);
         *self.slot(storage) = Some(runs);
     }
 
-    /// The first of `parts` workers in a row that own the fewest rows of small storages.
-    fn least_loaded(&self, parts: usize) -> usize {
+    /// The first of `parts` workers in a row that own the fewest rows of small storages; the owner of the storage before, as long as that has hardly more. Small
+    /// storages that were made one after another share cache lines.
+    fn least_loaded(&mut self, parts: usize) -> usize {
         let load = |first: &usize| self.loads[*first..*first + parts].iter().sum::<u64>();
-        (0..=self.workers - parts).min_by_key(load).unwrap_or(0)
+        let least = (0..=self.workers - parts).min_by_key(load).unwrap_or(0);
+        let tolerated = load(&least) + self.loads.iter().sum::<u64>() / (TOLERATED_LOAD * self.workers as u64);
+        if self.last_owner + parts > self.workers || load(&self.last_owner) > tolerated {
+            self.last_owner = least;
+        }
+        self.last_owner
     }
 
     fn load(&mut self, runs: &Runs) {

@@ -3,12 +3,13 @@
 use std::{ops::Range, sync::atomic::AtomicU32};
 
 use crossbeam_utils::CachePadded;
+use smallvec::{SmallVec, smallvec};
 
 use super::{
     footprints::has_stayed,
     learner::{Learner, Profile, Verdict},
 };
-use crate::{pool::Crew, topology::CoreId};
+use crate::topology::CoreId;
 
 /// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for components of any size, so that no two
 /// workers write to one line.
@@ -21,6 +22,9 @@ const TOLERATED_EXCESS: u32 = 8;
 /// move.
 const REMAINING_EXCESS: u32 = 32;
 
+/// As many as a storage of few rows has runs, and one more: a world may have thousands of those, and each place in memory that a sweep looks at counts.
+type Few<T> = SmallVec<[T; 4]>;
+
 /// The rows of one storage, cut into runs.
 ///
 /// # Invariant
@@ -30,9 +34,9 @@ const REMAINING_EXCESS: u32 = 32;
 pub(crate) struct Runs {
     /// The worker that owns the first run; the next ones belong to the workers that follow.
     first_owner: usize,
-    cuts: Vec<u32>,
+    cuts: Few<u32>,
     /// For each run the core that swept it last, plus one; 0 before the first sweep.
-    swept_on: Vec<AtomicU32>,
+    swept_on: Few<AtomicU32>,
     /// What the runs cost, where there are several. Apart: the leader writes it in each round, and workers read what stands around it.
     learner: Option<Box<CachePadded<Learner>>>,
     /// While cuts are being learned, where the time goes.
@@ -46,7 +50,7 @@ impl Runs {
     pub(super) fn even(rows: u32, parts: usize, first_owner: usize) -> Self {
         let mut runs = Self {
             first_owner,
-            cuts: vec![0; parts + 1],
+            cuts: smallvec![0; parts + 1],
             swept_on: (0..parts).map(|_| AtomicU32::new(0)).collect(),
             learner: (parts > 1).then(|| Box::new(CachePadded::new(Learner::new(parts)))),
             profile: None,
@@ -65,7 +69,7 @@ impl Runs {
         self.cuts[self.parts()]
     }
 
-    pub(super) fn parts(&self) -> usize {
+    pub(crate) fn parts(&self) -> usize {
         self.cuts.len() - 1
     }
 
@@ -82,14 +86,10 @@ impl Runs {
         }
     }
 
-    /// Adds the workers that own rows to `crew`.
+    /// All runs and who owns them.
     #[inline]
-    pub(super) fn add_owners(&self, crew: &mut Crew) {
-        for (run, owner) in self.cuts.windows(2).zip(self.first_owner..) {
-            if run[0] < run[1] {
-                crew.add(owner);
-            }
-        }
+    pub(crate) fn by_owner(&self) -> impl Iterator<Item = (usize, Range<u32>)> {
+        (self.first_owner..).zip(self.cuts.windows(2).map(|cuts| cuts[0]..cuts[1]))
     }
 
     /// The worker that owns `row`.

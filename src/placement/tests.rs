@@ -77,9 +77,19 @@ proptest! {
         };
         let total: u32 = rows.iter().sum();
         for worker in 0..workers {
-            prop_assert!(owned(worker).abs_diff(total / workers as u32) <= 60, "worker {} owns {}", worker, owned(worker));
+            let fair = total / workers as u32;
+            prop_assert!(owned(worker).abs_diff(fair) <= 60 + fair / 16, "worker {} owns {}", worker, owned(worker));
         }
     }
+}
+
+#[test]
+fn small_tables_that_follow_each_other_have_few_borders_between_owners() {
+    let mut placement = Placement::new(2);
+    let owners: Vec<usize> =
+        (0..1_000).map(|table| placement.place(Storage::Table(table), 10, 64).owner_of(0)).collect();
+    let borders = owners.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(borders < 150, "{borders} borders: neighbours share cache lines");
 }
 
 #[test]

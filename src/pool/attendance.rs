@@ -4,7 +4,10 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::{AffinityPool, gang::SharedSeat, now};
-use crate::{settings::Pinning, topology::move_current_thread_to};
+use crate::{
+    settings::Pinning,
+    topology::{current_core, move_current_thread_to},
+};
 
 /// A worker is away if it missed rounds of so many nanoseconds altogether, one after another: to wake up takes a twentieth of that.
 const AWAY: u64 = 1_000_000;
@@ -13,8 +16,8 @@ const AWAY: u64 = 1_000_000;
 const FIRST_PENALTY: u64 = 20_000_000;
 const LONGEST_PENALTY: u64 = 320_000_000;
 
-/// What was found out about a core holds for so many nanoseconds: verdicts take some turns of whoever else is there.
-const RECENT: u64 = 100_000_000;
+/// What was found out about a core holds for so many nanoseconds: verdicts take some turns of whoever else is there, and frames with few rounds give few.
+const RECENT: u64 = 500_000_000;
 
 /// Whoever stays for so many penalties after coming back begins with the first penalty again.
 const PROBATION: u64 = 2;
@@ -55,6 +58,13 @@ impl Record {
         }
         if taken {
             self.taken.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets the worker come back, if it is out.
+    fn end_penalty(&self, now: u64) {
+        if self.is_out() {
+            self.until.store(now, Ordering::Relaxed);
         }
     }
 
@@ -164,18 +174,31 @@ impl AffinityPool {
         self.counters.iter().map(|counters| counters.left_out())
     }
 
-    /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader.
+    /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader. Where no
+    /// worker is better off than the leader, all take part again: together they have a larger part of the cores.
     #[cold]
     pub(super) fn take_a_workers_core(&self, now: u64) {
         self.gang.attendance.note_leader(now);
+        self.note_whose_core_it_is(now);
         let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
         let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
-        let Some((last, seat)) = better_off.next_back() else { return };
+        let Some((last, seat)) = better_off.next_back() else {
+            return self.seats.iter().for_each(|seat| seat.record.end_penalty(now));
+        };
         self.gang.attendance.leave_out(&seat.record, now);
         if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
             // Refused where the application keeps this thread to other cores.
             let _ = move_current_thread_to(core.id);
         }
+    }
+
+    /// The leader found the core it is on to be taken: if that is a worker's, the worker is no better off there.
+    fn note_whose_core_it_is(&self, now: u64) {
+        let here = current_core();
+        let workers = self.topology.cores.iter().skip(1).zip(self.seats.iter());
+        workers
+            .filter(|(core, _)| Some(core.id) == here)
+            .for_each(|(_, seat)| seat.record.taken.store(now, Ordering::Relaxed));
     }
 }
 

@@ -32,14 +32,6 @@ impl Crew {
     pub(crate) fn has(self, worker: usize) -> bool {
         self.0 & Self::bit(worker) != 0
     }
-
-    /// Whether each of so many workers is called.
-    #[inline]
-    pub(crate) fn is_all_of(self, workers: usize) -> bool {
-        let last = Self::bit(workers.saturating_sub(1));
-        let all = last | (last - 1);
-        self.0 & all == all
-    }
 }
 
 /// A [`Crew`] that threads share, or none. Relaxed everywhere: it is ordered by what is written after it, or one thread's alone.
@@ -67,11 +59,7 @@ mod tests {
         let mut crew = Crew::LEADER;
         crew.add(3);
         assert_eq!((0..6).filter(|&worker| crew.has(worker)).collect::<Vec<_>>(), [0, 3]);
-        assert!(crew.is_all_of(1) && !crew.is_all_of(2) && !crew.is_all_of(4));
-        crew.add(2);
-        crew.add(1);
-        assert!(crew.is_all_of(4) && !crew.is_all_of(5));
-        assert!([1, 2, 63, 64, 65, 1_000].into_iter().all(|workers| Crew::ALL.is_all_of(workers)));
+        assert!([0, 1, 62, 63, 64, 65_000].into_iter().all(|worker| Crew::ALL.has(worker)));
     }
 
     #[test]
@@ -80,7 +68,6 @@ mod tests {
         crew.add(200);
         assert!(!crew.has(62) && [63, 64, 200, 65_000].into_iter().all(|worker| crew.has(worker)));
         (0..63).for_each(|worker| crew.add(worker));
-        assert!(crew.is_all_of(64) && crew.is_all_of(300));
         assert_eq!(crew, Crew::ALL);
     }
 }

@@ -420,6 +420,12 @@ impl AffinityPool {
         self.leader_counters().last_own()
     }
 
+    /// Whether workers would have to be woken for a round now.
+    pub(crate) fn is_asleep(&self) -> bool {
+        let hot_until = self.leader_counters().led().end + self.spin.as_nanos() as u64;
+        now() > hot_until
+    }
+
     /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index. One that was not called was not busy.
     pub(crate) fn last_busy(&self, worker: usize) -> Option<u64> {
         let Some(seat) = worker.checked_sub(1) else { return Some(self.last_led()) };

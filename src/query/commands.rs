@@ -90,14 +90,13 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
         let plan = Plan::new(&sweep.rows, site);
         for_each_part(&plan, &sweep.rows, |part| {
-            let mut cursor = sweep.cursor();
             part.for_each_range(&sweep.rows, |ordinal, storage, rows| {
                 let place = (ordinal, rows.start);
                 let mut queue = CommandQueue::default();
                 let mut commands = Commands::new_from_entities(&mut queue, allocator, entities);
                 // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator, so each row is visited once
                 // while its items can live.
-                unsafe { cursor.visit(storage, rows, |item| f(&mut commands, item)) };
+                unsafe { sweep.visit(storage, rows, |item| f(&mut commands, item)) };
                 if !queue.is_empty() {
                     recorded.lock().unwrap_or_else(PoisonError::into_inner).push((place, queue));
                 }

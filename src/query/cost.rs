@@ -27,9 +27,6 @@ const CHUNKS_OF_A_SHARE: u64 = 8;
 /// two-hundredth of it.
 const LONGEST_CHUNK: u64 = 8_000;
 
-/// Who steals a chunk looks at each storage for where it begins, and at how many rows are left: so many nanoseconds for each.
-const FINDING_A_STORAGE: u64 = 20;
-
 /// Sweeps of so many rows go parallel before anything is known: for the cheapest rows (0.14 ns) that wastes one round, for all others it gains.
 const UNKNOWN_ROWS: u64 = 4096;
 
@@ -47,6 +44,9 @@ const CALLS_PER_SAMPLE: u32 = 8;
 
 /// One in so many parts is how much a new measurement counts.
 const SMOOTHING: u32 = 8;
+
+/// A measurement that is far below the estimate brings it down at once, to one part in so many at most.
+const FASTEST_FALL: u32 = 4;
 
 /// The smoothed cost of a row of one query parameter.
 ///
@@ -102,14 +102,13 @@ impl RowCost {
         piece.clamp(1, longest as u64)
     }
 
-    /// How many of `rows` rows in `storages` storages a worker should claim in one go, of which `workers` have equal shares; `None` if the shares are too short
-    /// for one worker to help another.
-    pub(crate) fn chunk_rows(&self, rows: u64, storages: usize, workers: usize) -> Option<u32> {
+    /// How many of `rows` rows a worker should claim in one go, of which `workers` have equal shares; `None` if the shares are too short for one worker to help
+    /// another.
+    pub(crate) fn chunk_rows(&self, rows: u64, workers: usize) -> Option<u32> {
         let cost = u64::from(self.get()?);
         let share = rows.saturating_mul(cost) / FRACTION / workers as u64;
-        let shortest = WORTH_A_PIECE.max(storages as u64 * FINDING_A_STORAGE);
-        let chunk = (share / CHUNKS_OF_A_SHARE).clamp(shortest, LONGEST_CHUNK.max(shortest));
-        if share < CHUNKS_OF_A_SHARE / 2 * shortest {
+        let chunk = (share / CHUNKS_OF_A_SHARE).clamp(WORTH_A_PIECE, LONGEST_CHUNK);
+        if share < CHUNKS_OF_A_SHARE / 2 * WORTH_A_PIECE {
             return None;
         }
         let exact =
@@ -138,6 +137,8 @@ impl RowCost {
         }
         let measured = (nanoseconds * FRACTION / rows).clamp(1, u64::from(u32::MAX / SMOOTHING)) as u32;
         let smoothed = match self.get() {
+            // The estimate was of cold rows, or an interrupt fell into it: what is measured is never too little.
+            Some(cost) if measured < cost / 2 => measured.max(cost / FASTEST_FALL),
             Some(cost) => (cost * (SMOOTHING - 1)).saturating_add(measured) / SMOOTHING,
             None => measured,
         };

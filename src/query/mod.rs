@@ -4,6 +4,7 @@ mod chunk;
 mod commands;
 mod cost;
 mod fused;
+mod line;
 mod matched;
 mod par_iter;
 mod parts;

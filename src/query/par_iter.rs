@@ -94,11 +94,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             }),
             _ => for_each_part(plan, &sweep.rows, move |part| {
                 let mut local = init();
-                let mut cursor = sweep.cursor();
                 part.for_each_range(&sweep.rows, |_, storage, rows| {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator, so each row is
                     // visited once while its items can live.
-                    unsafe { cursor.visit(storage, rows, |item| f(&mut local, item)) };
+                    unsafe { sweep.visit(storage, rows, |item| f(&mut local, item)) };
                 });
             }),
         }

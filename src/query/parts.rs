@@ -5,6 +5,7 @@ use std::ops::Range;
 use bevy::tasks::ComputeTaskPool;
 
 use super::{
+    line::Line,
     plan::{Plan, Route},
     recorded::SweepSpan,
     shares::{Chunks, Claim, Shares, crew, learn_costs},
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     context::{BevysBatch, Context},
     placement::{Placement, Storage},
-    pool::{Crew, now},
+    pool::now,
 };
 
 /// Who owns which rows in one call.
@@ -107,7 +108,10 @@ impl<'a, 's> Part<'a, 's> {
             PartRows::Claimed(claim) => Some(claim),
             PartRows::Divided => None,
         };
-        let mut walk = Walk::new(*rows, self.division, self.index);
+        let mut walk = match &claim {
+            Some(claim) => claim.walk(),
+            None => Walk::through(*rows, self.division, self.index),
+        };
         // One place that visits, so that it is inlined: only then its loop is vectorised.
         loop {
             let room = claim.as_mut().map_or(u64::MAX, |claim| claim.room(&mut walk));
@@ -138,55 +142,45 @@ pub(super) fn for_each_part(plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(
         Route::Gang(context) => in_lock_step(context, plan, rows, body),
         Route::Heartbeat(context) => {
             let timing = plan.begin();
-            let mut line = plan.line();
-            line.lay(rows, plan.cost().piece(context.chunk_rows()));
-            let led = on_heartbeat(context, &mut context.placement(), &line, &body);
+            let (mut layouts, piece) = (plan.layouts(), plan.cost().piece(context.chunk_rows()));
+            let line = layouts[0].whole(rows);
+            let led = on_heartbeat(context, &mut context.placement(), line, piece, &body);
             plan.cost().observe_session(led, context.pool.last_led());
-            plan.end(timing, context, rows.total());
+            plan.end(timing, context, line.rows());
         }
     }
 }
 
 fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_, '_>) + Sync) {
     let (timing, cost, workers) = (plan.begin(), plan.cost(), context.pool.workers());
-    let mut placement = context.placement();
-    let total = rows.total();
-    let owners = place(&mut placement, rows, cost.grain(total, workers));
-    let chunks =
-        cost.chunk_rows(total, rows.matched.storages.len(), workers).map(|rows| Chunks::new(&mut placement, rows));
-    let led = on_gang(context, &placement, *rows, crew(owners, chunks, total, workers), chunks, body);
+    let (mut placement, mut layouts) = (context.placement(), plan.layouts());
+    let layout = &mut layouts[0];
+    let grain = cost.grain(layout.about(rows), workers).max(layout.needless_cut(rows, workers));
+    let lines = layout.by_owner(rows, &mut placement, grain);
+    let total = lines.iter().map(Line::rows).sum();
+    let chunks = cost.chunk_rows(total, workers).map(|rows| Chunks::new(&mut placement, rows));
+    let led = on_gang(context, &placement, lines, chunks, body);
     cost.observe(led, context.pool.last_led());
     if chunks.is_some() {
-        learn_costs(context, &mut placement, rows);
+        learn_costs(context, &mut placement, lines);
     }
     drop(placement);
     plan.end(timing, context, total);
 }
 
-/// Brings the placement of all rows up to date; returns who owns any.
-pub(super) fn place(placement: &mut Placement, rows: &Rows<'_, '_>, grain: u32) -> Crew {
-    let mut owners = Crew::LEADER;
-    for storage in rows.storages() {
-        placement.place(storage, rows.count(storage), grain);
-        placement.add_owners(storage, &mut owners);
-    }
-    owners
-}
-
-/// One round of the gang that calls `crew`, all owners of rows among them; returns how many rows the leader swept. What `body` holds by value the workers
-/// find where they find `body`: each reference more is a cache miss more.
+/// One round of the gang, or of those who have rows; returns how many rows the leader swept. What `body` holds by value the workers find where they find `body`: each
+/// reference more is a cache miss more.
 pub(super) fn on_gang(
     context: &Context,
     placement: &Placement,
-    rows: Rows<'_, '_>,
-    crew: Crew,
+    lines: &[Line],
     chunks: Option<Chunks>,
     body: impl Fn(Part<'_, '_>) + Sync,
 ) -> u64 {
     let led = || context.affinity[0].read().0;
     let before = led();
-    let shares = Shares::new(context, placement, rows, chunks);
-    context.pool.run_some(crew, move |worker| shares.sweep(worker.index(), &body));
+    let shares = Shares::new(context, placement, lines, chunks);
+    context.pool.run_some(crew(lines, chunks), move |worker| shares.sweep(worker.index(), &body));
     led() - before
 }
 

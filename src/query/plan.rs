@@ -11,7 +11,7 @@ use std::{
 
 use log::warn;
 
-use super::{cost::RowCost, stretch::Line, sweep::Rows};
+use super::{cost::RowCost, line::Layout, sweep::Rows};
 use crate::{
     auto::{Choice, Decision, LazySite, Site, Sites},
     context::{BevysBatch, Context, Entered, with_entered},
@@ -37,8 +37,8 @@ pub(super) enum Route {
 pub(super) struct Known {
     cost: RowCost,
     auto: LazySite,
-    /// The memory of sweeps by fork/join. Never contended: a system that starts calls here is one.
-    line: Mutex<Line>,
+    /// The memory of sweeps on the gang. Never contended: a system that starts calls here is one.
+    layouts: Mutex<[Layout; 2]>,
 }
 
 /// A place in a program that starts a parallel call.
@@ -124,7 +124,8 @@ impl<'s> Plan<'s> {
     /// What the model of the place says.
     fn auto(context: &Arc<Context>, rows: &Rows<'_, '_>, site: CallSite<'s>, by_fork: bool) -> Self {
         let known = site.known.auto.get(&context.sites, site.location, running_index);
-        let decision = known.model().choose(|| rows.total(), context.pool.present(), by_fork);
+        let decision =
+            known.model().choose(|| rows.total(), context.pool.present(), by_fork, || context.pool.is_asleep());
         let route = match decision.choice {
             Choice::Leader => Route::Here,
             Choice::LockStep => Route::Gang(context.clone()),
@@ -133,9 +134,9 @@ impl<'s> Plan<'s> {
         Self { auto: Some((known, decision)), ..Self::by(route, site) }
     }
 
-    /// The line that a sweep by fork/join is laid out on.
-    pub(super) fn line(&self) -> MutexGuard<'s, Line> {
-        self.known.line.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The memory that a sweep on the gang is laid out in, and the rows that it sends to, if it does.
+    pub(super) fn layouts(&self) -> MutexGuard<'s, [Layout; 2]> {
+        self.known.layouts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What rows cost, as far as is known.

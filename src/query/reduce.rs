@@ -71,14 +71,13 @@ fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
     map: &impl Fn(D::Item<'w, 's>) -> T,
     combine: &impl Fn(T, T) -> T,
 ) -> Vec<Block<T>> {
-    let mut cursor = sweep.cursor();
     let mut blocks = Vec::new();
     part.for_each_range(&sweep.rows, |ordinal, storage: Storage, rows| {
         for (number, block) in blocks_beginning_in(rows, sweep.rows.count(storage)) {
             let mut value = Some(identity());
             let add = |item| value = value.take().map(|sum| combine(sum, map(item)));
             // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts' on `Part`.
-            unsafe { cursor.visit(storage, block, add) };
+            unsafe { sweep.visit(storage, block, add) };
             blocks.extend(value.map(|value| (ordinal, number, value)));
         }
     });

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
+    line::Line,
     parts::{Division, Part},
-    sweep::Rows,
     walk::Walk,
 };
 use crate::{
@@ -41,7 +41,8 @@ impl Chunks {
 pub(super) struct Shares<'a> {
     context: &'a Context,
     placement: &'a Placement,
-    rows: Rows<'a, 'a>,
+    /// The rows of each worker.
+    lines: &'a [Line],
     /// `None` where shares are too short for anybody to help with.
     chunks: Option<Chunks>,
 }
@@ -74,10 +75,10 @@ impl<'a> Shares<'a> {
     pub(super) fn new(
         context: &'a Context,
         placement: &'a Placement,
-        rows: Rows<'a, 'a>,
+        lines: &'a [Line],
         chunks: Option<Chunks>,
     ) -> Self {
-        Self { context, placement, rows, chunks }
+        Self { context, placement, lines, chunks }
     }
 
     pub(super) fn division(&self) -> Division<'a> {
@@ -130,18 +131,23 @@ impl<'a> Shares<'a> {
     }
 
     fn chunks_of(&self, owner: usize, chunks: Chunks) -> u32 {
-        let owned = |storage| self.placement.get(storage).map_or(0, |runs| runs.range_of(owner).len() as u64);
-        let rows: u64 = self.rows.storages().map(owned).sum();
-        rows.div_ceil(chunks.rows.into()) as u32
+        self.lines[owner].rows().div_ceil(chunks.rows.into()) as u32
     }
 }
 
-/// Whom a sweep of `rows` rows calls: who owns any, and if there are enough chunks for all, those who can only steal. Called they cost the leader a cache line
-/// each, or a wake-up (5 us), and a chunk that one of them takes from a worker that lost its core is worth as much. But of a few dear rows there is none to take.
-pub(super) fn crew(owners: Crew, chunks: Option<Chunks>, rows: u64, workers: usize) -> Crew {
-    let enough = u64::from(FEWEST_LEFT) * workers as u64;
-    let all_may_steal = chunks.is_some_and(|chunks| rows / u64::from(chunks.rows) >= enough);
-    if all_may_steal { Crew::ALL } else { owners }
+/// Whom a sweep of `lines` calls, a line for each worker: who owns rows, and if there are enough chunks for all, those who can only steal. Called they cost
+/// the leader a cache line each, or a wake-up (5 us), and a chunk that one of them takes from a worker that lost its core is worth as much. But of a few
+/// dear rows there is none to take.
+pub(super) fn crew(lines: &[Line], chunks: Option<Chunks>) -> Crew {
+    let rows: u64 = lines.iter().map(Line::rows).sum();
+    let enough = u64::from(FEWEST_LEFT) * lines.len() as u64;
+    if chunks.is_some_and(|chunks| rows / u64::from(chunks.rows) >= enough) {
+        return Crew::ALL;
+    }
+    let mut crew = Crew::LEADER;
+    let owners = (0..).zip(lines).filter(|(_, line)| line.rows() > 0);
+    owners.for_each(|(owner, _)| crew.add(owner));
+    crew
 }
 
 /// A share of so many chunks is only stolen from where so many are left.
@@ -149,7 +155,13 @@ fn fewest_left(chunks: u32) -> u32 {
     FEWEST_LEFT.max(chunks / LEAST_PART_LEFT)
 }
 
-impl Claim<'_> {
+impl<'a> Claim<'a> {
+    /// The way through what is claimed.
+    #[inline]
+    pub(super) fn walk(&self) -> Walk<'a> {
+        Walk::along(&self.shares.lines[self.owner])
+    }
+
     /// How many rows from the next one on may be swept; 0 at the end of what is claimed. Claims more where it can.
     #[inline]
     pub(super) fn room(&mut self, walk: &mut Walk<'_>) -> u64 {
@@ -207,11 +219,19 @@ impl Claim<'_> {
     }
 }
 
-/// Teaches `placement` what the rows of each worker took in the round over `rows` that just ended, unless somebody missed it.
-pub(super) fn learn_costs(context: &Context, placement: &mut Placement, rows: &Rows<'_, '_>) {
+/// Teaches `placement` what the rows of each worker took in the round over `lines` that just ended, unless somebody missed it.
+pub(super) fn learn_costs(context: &Context, placement: &mut Placement, lines: &[Line]) {
     let busy = |worker| context.pool.last_busy(worker);
-    if (0..context.pool.workers()).all(|worker| busy(worker).is_some()) {
-        placement.observe(rows.storages(), |worker| busy(worker).unwrap_or(0));
+    // Whole storages stay where they are, whatever they cost.
+    let may_move = lines.iter().any(Line::has_parts);
+    if may_move && (0..lines.len()).all(|worker| busy(worker).is_some()) {
+        for (worker, line) in lines.iter().enumerate() {
+            let cost = placement.cost_of_share(worker, busy(worker).unwrap_or(0));
+            for section in line.sections() {
+                let share = cost * section.rows.len() as u64 / line.rows();
+                placement.observe(section.storage, worker, share);
+            }
+        }
     }
     placement.claims.forget_thefts();
 }

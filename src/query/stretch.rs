@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::{
+    line::Line,
     parts::{Body, Division, Part},
-    sweep::Rows,
 };
 use crate::{
     context::Context,
@@ -14,73 +14,8 @@ use crate::{
     topology::CoreId,
 };
 
-/// All rows of a sweep in one line, one storage after another, to be cut between pieces of equal length. Kept from call to call for its memory.
-#[derive(Debug, Default)]
-pub(super) struct Line {
-    /// The storages that have rows.
-    sections: Vec<Section>,
-    rows: u64,
-    /// How many rows are swept between two looks at whether another worker wants some.
-    piece: u64,
-}
-
-/// The rows of one storage.
-#[derive(Debug)]
-struct Section {
-    /// The place of its first row in the line.
-    first: u64,
-    rows: u32,
-    storage: Storage,
-    /// The storage's place in the order of storages.
-    ordinal: u32,
-}
-
 /// Long pieces are multiples of this many rows: whole cache lines, so that two workers seldom write to one.
 const ALIGNMENT: u64 = 64;
-
-impl Line {
-    /// Becomes the line of the rows of a sweep, to be cut into pieces of `piece` rows, or a few more.
-    pub(super) fn lay(&mut self, rows: &Rows<'_, '_>, piece: u64) {
-        self.piece = if piece > ALIGNMENT { piece.next_multiple_of(ALIGNMENT) } else { piece.max(1) };
-        self.rows = 0;
-        self.sections.clear();
-        for (ordinal, storage) in (0..).zip(rows.storages()) {
-            let count = rows.count(storage);
-            if count > 0 {
-                self.sections.push(Section { first: self.rows, rows: count, storage, ordinal });
-                self.rows += u64::from(count);
-            }
-        }
-    }
-
-    /// Makes room for the footprints of all workers on this line.
-    fn cover(&self, placement: &mut Placement) {
-        self.sections.iter().for_each(|section| placement.footprints.cover(section.storage, section.rows));
-    }
-
-    /// The number of the piece that begins at `row`.
-    fn piece_at(&self, row: u64) -> usize {
-        (row / self.piece) as usize
-    }
-
-    /// The first row of the far half of `rows`; `None` if they are one piece.
-    #[inline]
-    fn middle(&self, rows: &Range<u64>) -> Option<u64> {
-        let pieces = (rows.end - rows.start).div_ceil(self.piece);
-        (pieces > 1).then(|| rows.start + pieces / 2 * self.piece)
-    }
-
-    /// Calls `visit` for the rows of each storage that lie in `rows`.
-    #[inline]
-    fn for_each_range(&self, rows: Range<u64>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        let from = self.sections.partition_point(|section| section.first + u64::from(section.rows) <= rows.start);
-        for section in self.sections[from..].iter().take_while(|section| section.first < rows.end) {
-            let start = rows.start.saturating_sub(section.first) as u32;
-            let end = (rows.end - section.first).min(section.rows.into()) as u32;
-            visit(section.ordinal, section.storage, start..end);
-        }
-    }
-}
 
 /// One call's sweep of a line.
 #[derive(Clone, Copy)]
@@ -88,6 +23,8 @@ struct Call<'a> {
     context: &'a Context,
     placement: &'a Placement,
     line: &'a Line,
+    /// How many rows are swept between two looks at whether another worker wants some.
+    piece: u64,
     /// What is done with a stretch, whoever gets it.
     body: &'a Body<'a>,
     /// Where the leader runs: asking the system takes longer than many a stretch.
@@ -105,19 +42,39 @@ pub(super) struct Stretch<'a, 's> {
     rows: Range<u64>,
 }
 
-/// Sweeps `line` in one session of fork/join: `body` is called for each stretch. Returns how many rows the leader swept.
-pub(super) fn on_heartbeat(context: &Context, placement: &mut Placement, line: &Line, body: &Body<'_>) -> u64 {
-    line.cover(placement);
+/// Sweeps `line` in one session of fork/join: `body` is called for each stretch, which is cut between pieces of `piece` rows, or a few more. Returns how many
+/// rows the leader swept.
+pub(super) fn on_heartbeat(
+    context: &Context,
+    placement: &mut Placement,
+    line: &Line,
+    piece: u64,
+    body: &Body<'_>,
+) -> u64 {
+    line.sections().iter().for_each(|section| placement.footprints.cover(section.storage, section.rows.end));
+    let piece = if piece > ALIGNMENT { piece.next_multiple_of(ALIGNMENT) } else { piece.max(1) };
     let led = || context.affinity[0].read().0;
     let before = led();
-    let call = Call { context, placement, line, body, led_on: running_on() };
-    context.pool.heartbeat(|scope| call.start(scope, 0..line.rows));
+    let call = Call { context, placement, line, piece, body, led_on: running_on() };
+    context.pool.heartbeat(|scope| call.start(scope, 0..line.rows()));
     led() - before
 }
 
 impl<'a> Call<'a> {
+    /// The number of the piece that begins at `row`.
+    fn piece_at(&self, row: u64) -> usize {
+        (row / self.piece) as usize
+    }
+
+    /// The first row of the far half of `rows`; `None` if they are one piece.
+    #[inline]
+    fn middle(&self, rows: &Range<u64>) -> Option<u64> {
+        let pieces = (rows.end - rows.start).div_ceil(self.piece);
+        (pieces > 1).then(|| rows.start + pieces / 2 * self.piece)
+    }
+
     fn start(self, scope: &mut Scope<'_>, rows: Range<u64>) {
-        let (index, division) = (self.line.piece_at(rows.start), Division::Placed(self.placement));
+        let (index, division) = (self.piece_at(rows.start), Division::Placed(self.placement));
         (self.body)(Part::stretch(index, division, Stretch { call: self, scope, rows }));
     }
 }
@@ -139,15 +96,15 @@ impl<'a> Stretch<'a, '_> {
 
     /// Returns where the stretch ended.
     fn sweep(&mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) -> u64 {
-        let Call { line, .. } = self.call;
+        let call = self.call;
         while !self.rows.is_empty() {
             if self.scope.is_to_publish()
-                && let Some(middle) = line.middle(&self.rows)
+                && let Some(middle) = call.middle(&self.rows)
             {
                 return self.share(middle, visit);
             }
-            let end = self.rows.end.min(self.rows.start + line.piece);
-            line.for_each_range(self.rows.start..end, &mut *visit);
+            let end = self.rows.end.min(self.rows.start + call.piece);
+            call.line.for_each_range(self.rows.start..end, &mut *visit);
             self.rows.start = end;
         }
         self.rows.end

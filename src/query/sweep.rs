@@ -17,7 +17,7 @@ use crate::placement::Storage;
 
 /// Where the rows of a query are, without what they hold.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'w, 's> {
+pub struct Rows<'w, 's> {
     pub(crate) world: UnsafeWorldCell<'w>,
     pub(crate) matched: &'s Matched,
 }
@@ -83,7 +83,7 @@ pub(crate) enum Missing {
 /// world that all the states belong to. For as long as it is used nobody else touches that data (but for the other kernels: 'one kernel at a
 /// time' on `Kernels`), and the world's structure stays as it is; for data that is not read-only its user borrows the `AffineQuery` mutably, or uses
 /// up the `FusedParam`. Whoever visits rows takes care that no row is visited by two threads, or twice while an item of it is still alive.
-pub(crate) struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
+pub struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(crate) rows: Rows<'w, 's>,
     pub(crate) data: &'s D::State,
     pub(crate) filter: &'s F::State,
@@ -100,31 +100,81 @@ impl<D: IterQueryData, F: QueryFilter> Clone for Sweep<'_, '_, D, F> {
 impl<D: IterQueryData, F: QueryFilter> Copy for Sweep<'_, '_, D, F> {}
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
-    /// One thread's means to visit rows.
+    /// Calls `visit` with the item of each of `rows` that passes the filters, in order.
+    ///
+    /// # Safety
+    /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of them that was handed out before is
+    /// still alive.
+    #[inline]
+    pub(crate) unsafe fn visit(&self, storage: Storage, rows: Range<u32>, mut visit: impl FnMut(D::Item<'w, 's>)) {
+        // On the stack, and new for each call: the compiler sees that what `visit` writes is not the column's address, and vectorises. What is kept elsewhere is
+        // written word by word and read back in pairs, for which a processor waits some 5 ns each time: as long as a small table takes.
+        let Some(Entered { mut data, mut filter, at }) = self.enter(storage) else { return };
+        // One loop for tables and archetypes alike: `visit` is called in one place only, so that it is inlined however long it is.
+        for (entities, first) in at.runs(rows) {
+            for (&entity, row) in entities.iter().zip(first..) {
+                let row = table_row(row);
+                // SAFETY: the storage was entered and the row is in it: the caller's promise.
+                if !unsafe { F::filter_fetch(self.filter, &mut filter, entity, row) } {
+                    continue;
+                }
+                // SAFETY: as above; no other item of this row is alive, says the caller.
+                if let Some(item) = unsafe { D::fetch(self.data, &mut data, entity, row) } {
+                    visit(item);
+                }
+            }
+        }
+    }
+
+    /// One thread's means to visit single rows.
     pub(crate) fn cursor(&self) -> Cursor<'w, 's, D, F> {
+        Cursor { sweep: *self, entered: None }
+    }
+
+    /// What it takes to visit rows of `storage`; nothing if there is no such storage.
+    #[inline(always)]
+    fn enter(&self, storage: Storage) -> Option<Entered<'w, D, F>> {
+        let Self { rows, data: data_state, filter: filter_state, last_run, this_run } = *self;
         // SAFETY: 'access' on the type: the state belongs to the world, and access is registered.
-        let data = unsafe { D::init_fetch(self.rows.world, self.data, self.last_run, self.this_run) };
+        let mut data = unsafe { D::init_fetch(rows.world, data_state, last_run, this_run) };
         // SAFETY: as above.
-        let filter = unsafe { F::init_fetch(self.rows.world, self.filter, self.last_run, self.this_run) };
-        Cursor { sweep: *self, data, filter, at: At::Nowhere }
+        let mut filter = unsafe { F::init_fetch(rows.world, filter_state, last_run, this_run) };
+        let at = match storage {
+            Storage::Table(index) => {
+                let table = rows.table(TableId::from_u32(index))?;
+                // SAFETY: the table matches, and the states belong to its world: 'access' on the type.
+                unsafe { D::set_table(&mut data, data_state, table) };
+                // SAFETY: as above.
+                unsafe { F::set_table(&mut filter, filter_state, table) };
+                At::Table(table.entities())
+            }
+            Storage::Archetype(index) => {
+                let archetype = rows.archetype(index)?;
+                let table = rows.table(archetype.table_id())?;
+                // SAFETY: the archetype matches, the table is its own, and the states belong to their world: 'access' on the type.
+                unsafe { D::set_archetype(&mut data, data_state, archetype, table) };
+                // SAFETY: as above.
+                unsafe { F::set_archetype(&mut filter, filter_state, archetype, table) };
+                At::Archetype(archetype.entities(), table.entities())
+            }
+        };
+        Some(Entered { data, filter, at })
     }
 }
 
-/// One thread's position in a [`Sweep`].
-pub struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
-    sweep: Sweep<'w, 's, D, F>,
+/// What it takes to visit rows of one storage.
+struct Entered<'w, D: IterQueryData, F: QueryFilter> {
     data: D::Fetch<'w>,
     filter: F::Fetch<'w>,
     at: At<'w>,
 }
 
-/// The storage that the fetches of a [`Cursor`] were set to.
+/// The entities of a storage.
 #[derive(Clone, Copy)]
 enum At<'w> {
-    Nowhere,
-    Table(u32, &'w [Entity]),
+    Table(&'w [Entity]),
     /// With the entities of its table.
-    Archetype(u32, &'w [ArchetypeEntity], &'w [Entity]),
+    Archetype(&'w [ArchetypeEntity], &'w [Entity]),
 }
 
 impl<'w> At<'w> {
@@ -134,101 +184,53 @@ impl<'w> At<'w> {
     fn runs(self, rows: Range<u32>) -> impl Iterator<Item = (&'w [Entity], u32)> {
         let range = rows.start as usize..rows.end as usize;
         let (whole, scattered): (_, &[ArchetypeEntity]) = match self {
-            Self::Nowhere => (None, &[]),
-            Self::Table(_, entities) => (Some((&entities[range], rows.start)), &[]),
-            Self::Archetype(_, members, _) => (None, &members[range]),
+            Self::Table(entities) => (Some((&entities[range], rows.start)), &[]),
+            Self::Archetype(members, _) => (None, &members[range]),
         };
         let single = move |member: &ArchetypeEntity| {
             let row = member.table_row().index();
-            let entities = if let Self::Archetype(_, _, entities) = self { entities } else { &[] };
+            let entities = if let Self::Archetype(_, entities) = self { entities } else { &[] };
             (&entities[row..=row], row as u32)
         };
         whole.into_iter().chain(scattered.iter().map(single))
     }
 }
 
-impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
-    /// Calls `visit` with the item of each of `rows` that passes the filters, in order.
-    ///
-    /// # Safety
-    /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of them that was handed out before is
-    /// still alive.
-    #[inline]
-    pub(crate) unsafe fn visit(&mut self, storage: Storage, rows: Range<u32>, mut visit: impl FnMut(D::Item<'w, 's>)) {
-        let at = self.enter(storage);
-        // Copies on the stack: the compiler sees that what `visit` writes is not the column's address, and vectorises.
-        let (mut data, mut filter) = (self.data.clone(), self.filter.clone());
-        let Sweep { data: data_state, filter: filter_state, .. } = self.sweep;
-        // One loop for tables and archetypes alike: `visit` is called in one place only, so that it is inlined however long it is.
-        for (entities, first) in at.runs(rows) {
-            for (&entity, row) in entities.iter().zip(first..) {
-                let row = table_row(row);
-                // SAFETY: the storage was entered and the row is in it: the caller's promise.
-                if !unsafe { F::filter_fetch(filter_state, &mut filter, entity, row) } {
-                    continue;
-                }
-                // SAFETY: as above; no other item of this row is alive, says the caller.
-                if let Some(item) = unsafe { D::fetch(data_state, &mut data, entity, row) } {
-                    visit(item);
-                }
-            }
-        }
-    }
+/// One thread's means to visit rows one by one, in any order.
+pub(crate) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
+    sweep: Sweep<'w, 's, D, F>,
+    entered: Option<(Storage, Entered<'w, D, F>)>,
+}
 
+impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
     /// The item of one row, if it passes the filters.
     ///
     /// Always inlined: an item is a dozen words, which are written one by one and would be read back in pairs. A processor
     /// cannot forward several writes to one read: it waits until they are in the cache, in each row.
     ///
     /// # Safety
-    /// As for [`Self::visit`], for as long as the item lives.
+    /// As for [`Sweep::visit`], for as long as the item lives.
     #[inline(always)]
     pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
-        let (entity, row) = match self.enter(storage) {
-            At::Table(_, entities) => (entities[row as usize], table_row(row)),
-            At::Archetype(_, entities, _) => (entities[row as usize].id(), entities[row as usize].table_row()),
-            At::Nowhere => return None,
+        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage) {
+            self.enter(storage);
+        }
+        let (_, Entered { data, filter, at }) = self.entered.as_mut()?;
+        let (entity, row) = match *at {
+            At::Table(entities) => (entities[row as usize], table_row(row)),
+            At::Archetype(members, _) => (members[row as usize].id(), members[row as usize].table_row()),
         };
         // SAFETY: the storage was entered and the row is in it: indexing checked.
-        if !unsafe { F::filter_fetch(self.sweep.filter, &mut self.filter, entity, row) } {
+        if !unsafe { F::filter_fetch(self.sweep.filter, filter, entity, row) } {
             return None;
         }
         // SAFETY: as above; no other item of this row is alive, says the caller.
-        unsafe { D::fetch(self.sweep.data, &mut self.data, entity, row) }
-    }
-
-    #[inline]
-    fn enter(&mut self, storage: Storage) -> At<'w> {
-        match (storage, self.at) {
-            (Storage::Table(table), At::Table(entered, _)) if table == entered => {}
-            (Storage::Archetype(archetype), At::Archetype(entered, _, _)) if archetype == entered => {}
-            _ => self.at = self.set(storage).unwrap_or(At::Nowhere),
-        }
-        self.at
+        unsafe { D::fetch(self.sweep.data, data, entity, row) }
     }
 
     #[inline(never)]
-    fn set(&mut self, storage: Storage) -> Option<At<'w>> {
-        let Sweep { rows, data, filter, .. } = self.sweep;
-        match storage {
-            Storage::Table(index) => {
-                let table = rows.table(TableId::from_u32(index))?;
-                // SAFETY: the table matches, and the states belong to its world: 'access' on `Sweep`.
-                unsafe { D::set_table(&mut self.data, data, table) };
-                // SAFETY: as above.
-                unsafe { F::set_table(&mut self.filter, filter, table) };
-                Some(At::Table(index, table.entities()))
-            }
-            Storage::Archetype(index) => {
-                let archetype = rows.archetype(index)?;
-                let table = rows.table(archetype.table_id())?;
-                // SAFETY: the archetype matches, the table is its own, and the states belong to their world: 'access' on `Sweep`.
-                unsafe { D::set_archetype(&mut self.data, data, archetype, table) };
-                // SAFETY: as above.
-                unsafe { F::set_archetype(&mut self.filter, filter, archetype, table) };
-                Some(At::Archetype(index, archetype.entities(), table.entities()))
-            }
-        }
+    fn enter(&mut self, storage: Storage) {
+        self.entered = self.sweep.enter(storage).map(|entered| (storage, entered));
     }
 }
 

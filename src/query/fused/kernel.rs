@@ -12,7 +12,7 @@ use bevy::{
 };
 use variadics_please::all_tuples;
 
-use super::super::sweep::Cursor;
+use super::super::sweep::Sweep;
 use crate::placement::Storage;
 
 /// The row that a kernel of [`fused`](super::fused()) is called with: the item of the query data `D` of an entity that passes the filter `F`.
@@ -137,11 +137,11 @@ pub trait Kernel<Marker>: Send + Sync + 'static {
     /// Calls it for those of `rows` that pass the filter.
     ///
     /// # Safety
-    /// As for [`Cursor::visit`].
+    /// As for [`Sweep::visit`].
     #[doc(hidden)]
     unsafe fn visit<'w, 's>(
         &self,
-        cursor: &mut Cursor<'w, 's, Self::Data, Self::Filter>,
+        sweep: &Sweep<'w, 's, Self::Data, Self::Filter>,
         params: &SystemParamItem<'_, '_, Self::Params>,
         storage: Storage,
         rows: Range<u32>,
@@ -166,7 +166,7 @@ macro_rules! impl_kernel {
             #[allow(non_snake_case, reason = "the macro's caller names the types")]
             unsafe fn visit<'w, 's>(
                 &self,
-                cursor: &mut Cursor<'w, 's, D, F>,
+                sweep: &Sweep<'w, 's, D, F>,
                 params: &SystemParamItem<'_, '_, Self::Params>,
                 storage: Storage,
                 rows: Range<u32>,
@@ -182,8 +182,8 @@ macro_rules! impl_kernel {
                 #[allow(clippy::too_many_arguments, reason = "as many as there are parameters")]
                 trait Loop<D: SingleEntityQueryData, F: QueryFilter, $($param),*> {
                     /// # Safety
-                    /// As for [`Cursor::visit`].
-                    unsafe fn run(&self, cursor: &mut Cursor<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*);
+                    /// As for [`Sweep::visit`].
+                    unsafe fn run(&self, sweep: &Sweep<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*);
                 }
 
                 #[allow(clippy::too_many_arguments, reason = "as many as there are parameters")]
@@ -198,15 +198,15 @@ macro_rules! impl_kernel {
                     // kernel, and `inline`: so it is compiled together with the kernel, which becomes a part of the loop. Without these, loops over `f32` were seen to
                     // take twice as long.
                     #[inline]
-                    unsafe fn run(&self, cursor: &mut Cursor<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*) {
+                    unsafe fn run(&self, sweep: &Sweep<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*) {
                         // SAFETY: the caller's promise.
-                        unsafe { cursor.visit(at, rows, |item| call(self, <D as RowData<F>>::row(item), $($param),*)) };
+                        unsafe { sweep.visit(at, rows, |item| call(self, <D as RowData<F>>::row(item), $($param),*)) };
                     }
                 }
 
                 let ($($param,)*) = params;
                 // SAFETY: the caller's promise.
-                unsafe { Loop::run(self, cursor, storage, rows, $($param::share($param)),*) };
+                unsafe { Loop::run(self, sweep, storage, rows, $($param::share($param)),*) };
             }
         }
     };

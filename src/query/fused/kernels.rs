@@ -17,7 +17,7 @@ use super::{
     super::{
         AffineQueryState,
         matched::Matched,
-        sweep::{Cursor, Rows, Sweep},
+        sweep::{Rows, Sweep},
     },
     kernel::Kernel,
     ticks::LastRun,
@@ -110,18 +110,17 @@ impl<'w, 's, D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> Pass<'w, 
     /// Calls `kernel` for those of `rows` that it is for.
     ///
     /// # Safety
-    /// As for [`Cursor::visit`], except that the storage need not match.
+    /// As for [`Sweep::visit`], except that the storage need not match.
     #[inline]
     unsafe fn visit<M>(
         &self,
         kernel: &impl Kernel<M, Data = D, Filter = F, Params = P>,
-        cursor: &mut Cursor<'w, 's, D, F>,
         storage: Storage,
         rows: Range<u32>,
     ) {
         if self.sweep.rows.matched.contains(storage) {
             // SAFETY: the caller's promise; the storage matches.
-            unsafe { kernel.visit(cursor, &self.params, storage, rows) };
+            unsafe { kernel.visit(&self.sweep, &self.params, storage, rows) };
         }
     }
 }
@@ -141,8 +140,6 @@ pub trait Kernels<M>: Send + Sync + 'static {
     type States: Send + Sync + 'static;
     #[doc(hidden)]
     type Passes<'w, 's>: Sync;
-    #[doc(hidden)]
-    type Cursors<'w, 's>;
 
     #[doc(hidden)]
     fn states(world: &mut World) -> Self::States;
@@ -164,21 +161,12 @@ pub trait Kernels<M>: Send + Sync + 'static {
         this_run: Tick,
     ) -> Result<Self::Passes<'w, 's>, SystemParamValidationError>;
 
-    #[doc(hidden)]
-    fn cursors<'w, 's>(passes: &Self::Passes<'w, 's>) -> Self::Cursors<'w, 's>;
-
     /// Calls each kernel with all `rows` before the next.
     ///
     /// # Safety
-    /// As for [`Cursor::visit`], except that not all kernels need to match the storage.
+    /// As for [`Sweep::visit`], except that not all kernels need to match the storage.
     #[doc(hidden)]
-    unsafe fn visit<'w, 's>(
-        &self,
-        passes: &Self::Passes<'w, 's>,
-        cursors: &mut Self::Cursors<'w, 's>,
-        storage: Storage,
-        rows: Range<u32>,
-    );
+    unsafe fn visit<'w, 's>(&self, passes: &Self::Passes<'w, 's>, storage: Storage, rows: Range<u32>);
 }
 
 /// The ticks of kernels: the system's own for the first, new ones for the others, as if each were a system of its own.
@@ -195,7 +183,6 @@ macro_rules! impl_kernels {
         {
             type States = ($(KernelState<$kernel::Data, $kernel::Filter, $kernel::Params>,)*);
             type Passes<'w, 's> = ($(Pass<'w, 's, $kernel::Data, $kernel::Filter, $kernel::Params>,)*);
-            type Cursors<'w, 's> = ($(Cursor<'w, 's, $kernel::Data, $kernel::Filter>,)*);
 
             fn states(world: &mut World) -> Self::States {
                 ($(KernelState::<$kernel::Data, $kernel::Filter, $kernel::Params>::new(world),)*)
@@ -221,21 +208,16 @@ macro_rules! impl_kernels {
                 Ok(($(unsafe { states.$index.pass(world, meta, last_run, next()) }?,)*))
             }
 
-            fn cursors<'w, 's>(passes: &Self::Passes<'w, 's>) -> Self::Cursors<'w, 's> {
-                ($(passes.$index.sweep.cursor(),)*)
-            }
-
             #[inline(always)]
             unsafe fn visit<'w, 's>(
                 &self,
                 passes: &Self::Passes<'w, 's>,
-                cursors: &mut Self::Cursors<'w, 's>,
                 storage: Storage,
                 rows: Range<u32>,
             ) {
                 $(
                     // SAFETY: the caller's promise; the kernels before have no items any more: 'one kernel at a time' on the trait.
-                    unsafe { passes.$index.visit(&self.$index, &mut cursors.$index, storage, rows.clone()) };
+                    unsafe { passes.$index.visit(&self.$index, storage, rows.clone()) };
                 )*
             }
         }

@@ -101,12 +101,11 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
         let length = longest_chunk().min(BLOCK_ROWS) as u32;
         let plan = Plan::new(&rows, CallSite::at(location, sites));
         for_each_part(&plan, &rows, move |part| {
-            let mut cursors = K::cursors(&passes);
             part.for_each_range(&rows, |_, storage, rows| {
                 for block in blocks(rows, length) {
                     // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by 'parts' on `Part`; `run` is used up, so no other call
                     // visits these rows.
-                    unsafe { kernels.visit(&passes, &mut cursors, storage, block) };
+                    unsafe { kernels.visit(&passes, storage, block) };
                 }
             });
         });

@@ -17,10 +17,10 @@ use log::warn;
 use super::{
     AffineQuery,
     par_iter::AffineParIter,
-    parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang, place},
+    parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang},
     plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
-    shares::{Chunks, crew, learn_costs},
+    shares::{Chunks, learn_costs},
     stretch::on_heartbeat,
     sweep::{Rows, Sweep},
 };
@@ -183,7 +183,6 @@ where
             Route::Gang(context) => (context.pool.workers(), context.pool.workers(), STOLEN_LANES),
             Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers(), 0),
         };
-        let grain = cost.grain(total, owners);
         let mail = store.take::<M>(Lanes { senders, owners, stolen: stolen_lanes });
         let post = |part: Part<'_, '_>| counts.add(self.post(part, &mail));
         let deliver = |part: Part<'_, '_>| counts.add(self.deliver(part.index, &mail));
@@ -199,34 +198,39 @@ where
             }
             Route::Gang(context) => {
                 let timing = plan.begin();
-                let mut placement = context.placement();
-                let sending = place(&mut placement, &self.senders.rows, grain);
-                let receiving = place(&mut placement, &self.receivers.rows, grain);
-                let chunks = cost.chunk_rows(total, self.senders.rows.matched.storages.len(), owners);
+                let (mut placement, mut layouts) = (context.placement(), plan.layouts());
+                let [posting, delivering] = &mut *layouts;
+                let needless = posting.needless_cut(&self.senders.rows, owners);
+                let needless = needless.min(delivering.needless_cut(&self.receivers.rows, owners));
+                // The same for both: what is laid out for the senders is not cut anew for the receivers.
+                let grain = cost.grain(total, owners).max(needless);
+                let senders = posting.by_owner(&self.senders.rows, &mut placement, grain);
+                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
+                let chunks = cost.chunk_rows(total, context.pool.workers());
                 let chunks =
                     chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
-                let sending = crew(sending, chunks, total, owners);
-                let led = on_gang(context, &placement, self.senders.rows, sending, chunks, post);
+                let led = on_gang(context, &placement, senders, chunks, post);
                 let posting = context.pool.last_led();
                 if chunks.is_some() {
-                    learn_costs(context, &mut placement, &self.senders.rows);
+                    learn_costs(context, &mut placement, senders);
                 }
-                on_gang(context, &placement, self.receivers.rows, receiving, None, deliver);
+                on_gang(context, &placement, receivers, None, deliver);
                 cost.observe(led, posting + context.pool.last_led());
                 if chunks.is_some() {
-                    learn_costs(context, &mut placement, &self.receivers.rows);
+                    learn_costs(context, &mut placement, receivers);
                 }
                 plan.end(timing, context, total);
             }
             Route::Heartbeat(context) => {
                 let timing = plan.begin();
                 let mut placement = context.placement();
-                let receiving = place(&mut placement, &self.receivers.rows, grain);
-                let mut line = plan.line();
-                line.lay(&self.senders.rows, total.div_ceil(senders as u64));
-                let led = on_heartbeat(context, &mut placement, &line, &post);
+                let (mut layouts, piece) = (plan.layouts(), total.div_ceil(senders as u64));
+                let [posting, delivering] = &mut *layouts;
+                let grain = cost.grain(total, owners).max(delivering.needless_cut(&self.receivers.rows, owners));
+                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
+                let led = on_heartbeat(context, &mut placement, posting.whole(&self.senders.rows), piece, &post);
                 let posting = context.pool.last_led() * total / led.max(1);
-                on_gang(context, &placement, self.receivers.rows, receiving, None, deliver);
+                on_gang(context, &placement, receivers, None, deliver);
                 // As if the leader had done all: its share of the rows is not that of the messages.
                 cost.observe_session(total, posting + context.pool.last_led() * owners as u64);
                 plan.end(timing, context, total);
@@ -245,11 +249,10 @@ where
     {
         let mut outbox =
             mail.outbox(part.index, part.stolen, Address { rows: self.receivers.rows, division: part.division });
-        let mut cursor = self.senders.cursor();
         part.for_each_range(&self.senders.rows, |ordinal, storage, rows| {
             outbox.begin_storage(ordinal);
             // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; 'items' on the type.
-            unsafe { cursor.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };
+            unsafe { self.senders.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };
         });
         outbox.report()
     }
