@@ -8,6 +8,8 @@
     reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
 )]
 
+#[path = "../src/pool/crew.rs"]
+mod crew;
 #[path = "../src/pool/epoch.rs"]
 mod epoch;
 #[path = "../src/pool/parker.rs"]
@@ -30,7 +32,10 @@ use loom::{
     thread,
 };
 
-use crate::round::{Board, Seat, work};
+use crate::{
+    crew::Crew,
+    round::{Board, Seat, work},
+};
 
 /// A cell that loom watches for overlapping access; each index of a round writes its own.
 struct Row(UnsafeCell<u32>);
@@ -43,8 +48,9 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     builder.check(test);
 }
 
-/// A gang of `workers - 1` threads plays `rounds` rounds; each must call every index once and show its writes to the leader.
-fn play(workers: usize, rounds: u32) {
+/// A gang of `workers - 1` threads plays a round for each of `crews`; each must call the indices of its crew once, no others, and show their writes to the
+/// leader.
+fn play(workers: usize, crews: &[Crew]) {
     let board = Arc::new(Board::new());
     let seats: Vec<_> = (1..workers).map(|_| Arc::new(Seat::new())).collect();
     let threads: Vec<_> = (1..workers)
@@ -55,17 +61,20 @@ fn play(workers: usize, rounds: u32) {
         })
         .collect();
     let rows: Vec<_> = (0..workers).map(|_| Row(UnsafeCell::new(0))).collect();
+    let mut calls = vec![0; workers];
     let mut lead = board.try_lead().expect("nobody else leads");
-    for round in 1..=rounds {
+    for &crew in crews {
         let seats = seats.iter().map(|seat| &**seat);
         let job = |index: usize| {
+            assert!(crew.has(index), "{index} is not called");
             // SAFETY: each index has a row of its own; loom checks it.
             rows[index].0.with_mut(|row| unsafe { *row += 1 });
         };
-        assert!(lead.round(seats, Duration::ZERO, &job).is_ok());
-        for row in &rows {
+        assert!(lead.round(seats, crew, Duration::ZERO, &job).is_ok());
+        for (index, (row, calls)) in rows.iter().zip(&mut calls).enumerate() {
+            *calls += u32::from(crew.has(index));
             // SAFETY: the round is over; loom checks it.
-            row.0.with(|row| assert_eq!(unsafe { *row }, round));
+            row.0.with(|row| assert_eq!(unsafe { *row }, *calls));
         }
     }
     lead.stop(seats.iter().map(|seat| &**seat));
@@ -74,19 +83,41 @@ fn play(workers: usize, rounds: u32) {
     }
 }
 
+/// The leader and one other.
+fn with(worker: usize) -> Crew {
+    let mut crew = Crew::LEADER;
+    crew.add(worker);
+    crew
+}
+
 #[test]
 fn one_round_of_two() {
-    model(3, || play(2, 1));
+    model(3, || play(2, &[Crew::ALL]));
 }
 
 #[test]
 fn two_rounds_of_two() {
-    model(2, || play(2, 2));
+    model(2, || play(2, &[Crew::ALL; 2]));
 }
 
 #[test]
 fn one_round_of_three() {
-    model(1, || play(3, 1));
+    model(1, || play(3, &[Crew::ALL]));
+}
+
+#[test]
+fn a_worker_is_called_only_in_the_second_round() {
+    model(2, || play(2, &[Crew::LEADER, Crew::ALL]));
+}
+
+#[test]
+fn a_worker_is_not_called_in_the_second_of_three_rounds() {
+    model(2, || play(2, &[Crew::ALL, Crew::LEADER, Crew::ALL]));
+}
+
+#[test]
+fn two_workers_take_turns() {
+    model(1, || play(3, &[with(1), with(2), with(1)]));
 }
 
 /// A worker is left out of the first round and takes part in the second.
@@ -109,7 +140,7 @@ fn a_worker_comes_back() {
                 // SAFETY: each index has a row of its own; loom checks it.
                 rows[index].0.with_mut(|row| unsafe { *row += 1 });
             };
-            assert!(lead.round(std::iter::once(&*seat), Duration::ZERO, &job).is_ok());
+            assert!(lead.round(std::iter::once(&*seat), Crew::ALL, Duration::ZERO, &job).is_ok());
         }
         // SAFETY: the rounds are over; loom checks it.
         rows.iter().for_each(|row| row.0.with(|row| assert_eq!(unsafe { *row }, 2)));
@@ -136,7 +167,8 @@ fn panics_reach_the_leader_after_all_are_done() {
                 std::panic::resume_unwind(Box::new("planted"));
             }
         };
-        let payload = lead.round(std::iter::once(&*seat), Duration::ZERO, &job).expect_err("index 1 panicked");
+        let payload =
+            lead.round(std::iter::once(&*seat), Crew::ALL, Duration::ZERO, &job).expect_err("index 1 panicked");
         assert_eq!(payload.downcast_ref(), Some(&"planted"));
         assert_eq!(done.load(Ordering::Relaxed), 2);
         lead.stop(std::iter::once(&*seat));

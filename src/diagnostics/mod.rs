@@ -109,7 +109,7 @@ pub struct WorkerDiagnostics {
     pub core: Option<CoreId>,
     /// Time inside closures.
     pub busy: Duration,
-    /// Time in rounds outside closures: starting late, or waiting for others at the barrier.
+    /// Time outside closures in rounds that called it: starting late, or waiting for others at the barrier.
     pub wait: Duration,
     /// Rounds taken part in.
     pub rounds: u64,

@@ -10,9 +10,9 @@ use super::WorkerDiagnostics;
 pub struct WorkerShares {
     /// Inside closures.
     pub busy: f64,
-    /// In rounds outside closures.
+    /// Outside closures in rounds that called it.
     pub wait: f64,
-    /// Outside rounds: spinning for the next one, or asleep. The leader runs everything else meanwhile.
+    /// Outside rounds, and in those that did not call it: spinning for the next one, or asleep. The leader runs everything else meanwhile.
     pub idle: f64,
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::round::Stint;
+use super::{crew::AtomicCrew, round::Stint};
 
 /// Counters of one worker.
 ///
@@ -27,6 +27,8 @@ pub(crate) struct WorkerCounters {
     ended: AtomicU64,
     /// For how long the leader had nothing to do in the last call for its own index.
     last_idle: AtomicU64,
+    /// The leader's alone: whom the last round called; nothing if there was none, and the leader ran the indices of all.
+    pub(super) last_crew: AtomicCrew,
     /// What the worker had done when its last span was recorded.
     pub(super) recorded: Marks,
     /// The leader's alone: the recording in which that was.
@@ -70,7 +72,7 @@ impl SweptRows {
 pub struct WorkerTimes {
     /// Time inside the closures of rounds. Without the time that a worker in [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
     pub busy: Duration,
-    /// The rest of the time in rounds: starting late, without a job, or waiting for the others at the barrier.
+    /// The rest of the time in rounds that called it: starting late, without a job, or waiting for the others at the barrier.
     pub wait: Duration,
     /// Indices run, its own and others'.
     pub rounds: u64,

@@ -6,6 +6,7 @@ mod claims;
 mod clock;
 mod contention;
 mod counters;
+mod crew;
 mod epoch;
 mod gang;
 mod heartbeat;
@@ -27,6 +28,7 @@ pub use per_worker::PerWorker;
 pub(crate) use claims::{ClaimBoard, MAX_CHUNKS, Tag};
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
+pub(crate) use crew::Crew;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -177,7 +179,13 @@ impl AffinityPool {
     /// With the payload of the first call that panicked, after all others have finished. The pool can be used on. A payload
     /// that panics while it is dropped aborts the process.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
-        self.round(SpanKind::Share, move |worker| {
+        self.run_some(Crew::ALL, f);
+    }
+
+    /// [`run`](Self::run) for the indices that `crew` has. The others are not called: their workers sleep on, or go on waiting for the next round, and count as
+    /// idle. If that leaves the leader alone there is no round: its index is run on the spot.
+    pub(crate) fn run_some(&self, crew: Crew, f: impl Fn(Worker) + Sync) {
+        self.round(SpanKind::Share, crew, move |worker| {
             f(worker);
             0
         });
@@ -213,7 +221,7 @@ impl AffinityPool {
         let session = Session::new(&self.desks, self.heartbeat, self.spin);
         let root = Mutex::new(Some(f));
         let result = Mutex::new(None);
-        self.round(SpanKind::Session, |worker| match worker.index() {
+        self.round(SpanKind::Session, Crew::ALL, |worker| match worker.index() {
             0 => {
                 let Some(root) = lock(&root).take() else { return 0 };
                 let (outcome, idle) = session.lead(root);
@@ -260,7 +268,7 @@ impl AffinityPool {
             let mut answered = lock(&answers[inbox]);
             exchange.follow(inbox, |number, argument| answered.push((number, function(argument))))
         };
-        self.round(SpanKind::Batches, |worker| match worker.index() {
+        self.round(SpanKind::Batches, Crew::ALL, |worker| match worker.index() {
             0 => {
                 let caller = lock(&caller).take().expect("a round calls index 0 once");
                 *lock(&result) = Some(exchange.lead(caller));
@@ -273,26 +281,27 @@ impl AffinityPool {
         (result, batch::in_order_of_calls(answers))
     }
 
-    /// [`run`](Self::run) for a closure that returns for how many nanoseconds of the call it had nothing to do.
-    fn round(&self, kind: SpanKind, f: impl Fn(Worker) -> u64 + Sync) {
+    /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call it had nothing to do.
+    fn round(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
-        if self.seats.is_empty() || identity().is_some() {
-            return self.run_inline(kind, &f);
+        if self.seats.is_empty() || crew == Crew::LEADER || identity().is_some() {
+            return self.run_inline(kind, crew, &f);
         }
         let Some(mut lead) = self.gang.board.try_lead() else {
-            return self.run_inline(kind, &f);
+            return self.run_inline(kind, crew, &f);
         };
+        self.leader_counters().last_crew.store(Some(crew));
         let recorded = self.recorded_as(kind);
         self.gang.attendance.prepare(&self.seats);
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &***seat);
             // By value: the workers find the closure and all it holds in one place.
-            lead.round(seats, self.spin, &move |index| self.call(&f, WorkerIndex(index), recorded))
+            lead.round(seats, crew, self.spin, &move |index| self.call(&f, WorkerIndex(index), recorded))
         };
         match &round {
-            Ok(()) => self.record_round(recorded),
+            Ok(()) => self.record_round(crew, recorded),
             Err(_) => self.skip_round(),
         }
         drop(lead);
@@ -328,16 +337,18 @@ impl AffinityPool {
         }
     }
 
-    /// Adds what each worker did in the round that just ended to its counters.
-    fn record_round(&self, recorded: Option<SpanKind>) {
-        let leader = &self.counters[WorkerIndex::LEADER.0];
-        let stints = self.seats.iter().map(|seat| seat.stint.get());
+    /// Adds what each worker of `crew` did in the round that just ended to its counters.
+    fn record_round(&self, crew: Crew, recorded: Option<SpanKind>) {
+        let leader = self.leader_counters();
+        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| crew.has(worker));
         let led = leader.led();
-        let round = led.start..stints.clone().flatten().fold(led.end, |end, stint| end.max(stint.ended));
+        let stints = called().filter_map(|(_, seat)| seat.stint.get());
+        let round = led.start..stints.fold(led.end, |end, stint| end.max(stint.ended));
         leader.record_led_wait(round.end);
         let mut complete = true;
-        for (seat, (counters, stint)) in self.seats.iter().zip(self.counters[1..].iter().zip(stints)) {
-            let is_away = match stint {
+        for (worker, seat) in called() {
+            let counters = &self.counters[worker];
+            let is_away = match seat.stint.get() {
                 Some(stint) => {
                     counters.record_stint(stint, round.clone());
                     seat.record.present(stint.core_taken, round.end);
@@ -357,7 +368,7 @@ impl AffinityPool {
             }
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round, &self.seats);
+            self.record_spans(kind, round, crew);
         }
         if !complete && self.post.pinning == Pinning::Core {
             let is_present = |worker: usize| self.seats.get(worker - 1).is_some_and(|seat| !seat.record.is_out());
@@ -365,14 +376,17 @@ impl AffinityPool {
         }
     }
 
-    /// Calls all indices on this thread, with the promises of a round. Inside another round nothing is recorded: that round's time
+    /// Calls all indices of `crew` on this thread, with the promises of a round. Inside another round nothing is recorded: that round's time
     /// includes it.
-    fn run_inline(&self, kind: SpanKind, f: &(impl Fn(Worker) -> u64 + Sync)) {
+    fn run_inline(&self, kind: SpanKind, crew: Crew, f: &(impl Fn(Worker) -> u64 + Sync)) {
         let nested = identity().is_some();
         let recorded = if nested { None } else { self.recorded_as(kind) };
+        if !nested {
+            self.leader_counters().last_crew.store((crew == Crew::LEADER).then_some(crew));
+        }
         let _leader = LeaderGuard::enter();
         let mut first = None;
-        for index in (0..self.workers()).map(WorkerIndex) {
+        for index in (0..self.workers()).filter(|&worker| crew.has(worker)).map(WorkerIndex) {
             let call = || {
                 if nested {
                     f(Worker { index, core: None });
@@ -392,7 +406,7 @@ impl AffinityPool {
             resume_unwind(payload);
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, self.counters[WorkerIndex::LEADER.0].led(), &[]);
+            self.record_spans(kind, self.leader_counters().led(), Crew::LEADER);
         }
     }
 
@@ -403,26 +417,26 @@ impl AffinityPool {
 
     /// How long the leader's own part of the last round took, in nanoseconds, without the time it had nothing to do.
     pub(crate) fn last_led(&self) -> u64 {
-        self.counters[WorkerIndex::LEADER.0].last_own()
+        self.leader_counters().last_own()
     }
 
     /// Whether workers would have to be woken for a round now.
     pub(crate) fn is_asleep(&self) -> bool {
-        let hot_until = self.counters[WorkerIndex::LEADER.0].led().end + self.spin.as_nanos() as u64;
+        let hot_until = self.leader_counters().led().end + self.spin.as_nanos() as u64;
         now() > hot_until
     }
 
-    /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index.
+    /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index. One that was not called was not busy.
     pub(crate) fn last_busy(&self, worker: usize) -> Option<u64> {
-        match worker.checked_sub(1) {
-            None => Some(self.last_led()),
-            Some(seat) => {
-                self.seats[seat].stint.get().map(|stint| (stint.ended - stint.began).saturating_sub(stint.idle))
-            }
+        let Some(seat) = worker.checked_sub(1) else { return Some(self.last_led()) };
+        let crew = self.leader_counters().last_crew.load()?;
+        if !crew.has(worker) {
+            return Some(0);
         }
+        self.seats[seat].stint.get().map(|stint| (stint.ended - stint.began).saturating_sub(stint.idle))
     }
 
-    /// For how long all workers together were busy in the last round; `None` if not each ran its own index.
+    /// For how long all workers together were busy in the last round; `None` if not each that was called ran its own index.
     pub(crate) fn last_busy_of_all(&self) -> Option<u64> {
         (0..self.workers()).map(|worker| self.last_busy(worker)).sum()
     }

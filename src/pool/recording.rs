@@ -5,7 +5,8 @@ use std::{ops::Range, sync::atomic::Ordering};
 use super::{
     AffinityPool, WorkerIndex,
     counters::{Done, WorkerCounters},
-    gang::{Identity, SharedSeat},
+    crew::Crew,
+    gang::Identity,
     round::Stint,
 };
 use crate::{
@@ -36,11 +37,12 @@ impl AffinityPool {
         Stint { core, ..self.swept_by(me.index.0) }
     }
 
-    /// Records what the leader, and the workers on `seats`, did in `round`, which just ended.
+    /// Records what the workers of `crew` did in `round`, which just ended.
     #[cold]
-    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, seats: &[SharedSeat]) {
+    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, crew: Crew) {
         let own = self.own_span(kind);
-        let stints = || (1..).zip(seats).filter_map(|(worker, seat)| Some((worker, seat.stint.get()?)));
+        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| crew.has(worker));
+        let stints = || called().filter_map(|(worker, seat)| Some((worker, seat.stint.get()?)));
         // A worker may begin before the leader does: the call goes out first.
         let called = stints().fold(round.start, |called, (_, stint)| called.min(stint.began));
         let own = Span { called, released: round.end, ..own };
@@ -98,7 +100,7 @@ impl AffinityPool {
         Stint { rows: swept.read().0, stolen: swept.stolen(), ..Stint::default() }
     }
 
-    fn leader_counters(&self) -> &WorkerCounters {
+    pub(super) fn leader_counters(&self) -> &WorkerCounters {
         &self.counters[WorkerIndex::LEADER.0]
     }
 }

@@ -10,6 +10,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{
+    crew::{AtomicCrew, Crew},
     epoch::{AtomicCall, AtomicEpoch, Call, Epoch},
     parker::Parker,
     spin::spin_until,
@@ -36,9 +37,9 @@ type ErasedJob = *const (dyn Fn(usize) + Sync + 'static);
 ///
 /// # Invariant (job)
 /// [`Order::job`] is written only by the thread that holds the [`Lead`], between two rounds. It is read only by a thread
-/// that claimed a seat of the round in [`Order::call`]. A round ends only when each claimed seat has arrived, and every seat is
-/// claimed exactly once, by its worker or by the leader; so no read outlives the round, and the erased lifetime of the
-/// job is never exceeded.
+/// that claimed a seat of the round in [`Order::call`]. A round ends only when each seat that a worker claimed has arrived, and every seat is
+/// claimed exactly once, by its worker or by the leader (which has those that are not called before the round begins); so no read outlives
+/// the round, and the erased lifetime of the job is never exceeded.
 pub(crate) struct Board {
     order: CachePadded<Order>,
     /// Only leaders look here, so that taking the lead is no cache miss.
@@ -52,8 +53,33 @@ pub(crate) struct Board {
 struct Order {
     call: AtomicCall,
     job: UnsafeCell<Option<ErasedJob>>,
+    /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a worker that is late may see that of the next round.
+    crew: AtomicCrew,
     /// How long a worker that was called stays hot after the round, in nanoseconds.
     spin: AtomicU64,
+}
+
+/// More than that would be one cache miss more for each worker in each round.
+#[cfg(not(affinity_loom))]
+const _: () = assert!(size_of::<Order>() <= 64);
+
+impl Order {
+    /// Acquire: pairs with the leader's release, so that the job is visible to who claims a seat.
+    #[inline]
+    fn call(&self) -> (Epoch, Call) {
+        self.call.load(Ordering::Acquire)
+    }
+
+    /// Whether `call`, which was just read, is for the worker `index`.
+    #[inline]
+    fn is_for(&self, index: usize, call: Call) -> bool {
+        match call {
+            Call::Round { workers } => {
+                index < usize::from(workers) && self.crew.load().is_some_and(|crew| crew.has(index))
+            }
+            Call::Stop => true,
+        }
+    }
 }
 
 // SAFETY: 'job' on the type: the one field that is not `Sync`, the order's `job`, is never read while it is written.
@@ -63,12 +89,12 @@ unsafe impl Send for Board {}
 
 /// One worker's side of the protocol, on cache lines that only it and the leader touch.
 pub(crate) struct Seat {
-    /// The last round whose index was taken, by the worker or by the leader. On a line of its own: a leader that is waiting does not
+    /// The last round whose index was taken, by the worker or by the leader, or was not called. On a line of its own: a leader that is waiting does not
     /// look here, so the worker claims without a cache miss.
     claimed: CachePadded<AtomicEpoch>,
     /// Whether the worker is left out of rounds: the leader claims its seat before it calls, and lets it sleep. Changed by the leader alone, between rounds.
     left_out: CachePadded<AtomicBool>,
-    /// The last round that the worker finished.
+    /// The last round in which the worker's index was finished: an older one than the board's while it is not called.
     arrived: AtomicEpoch,
     /// Beside `arrived`, which the leader looks at anyway.
     pub(super) stint: LastStint,
@@ -91,7 +117,7 @@ pub(crate) struct Stint {
     pub(crate) core_taken: bool,
 }
 
-/// A worker's stint in the last round; nothing if the leader ran its index. Relaxed: ordered by the arrival that follows.
+/// A worker's stint in the last round that called it; nothing if the leader ran its index. Relaxed: ordered by the arrival that follows.
 pub(crate) struct LastStint {
     began: AtomicU64,
     ended: AtomicU64,
@@ -149,6 +175,7 @@ impl Board {
             order: CachePadded::new(Order {
                 call: AtomicCall::new(),
                 job: UnsafeCell::new(None),
+                crew: AtomicCrew::default(),
                 spin: AtomicU64::new(0),
             }),
             led: CachePadded::new(AtomicBool::new(false)),
@@ -257,23 +284,18 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
     let mut seen = seen;
     let mut spin = Duration::ZERO;
     loop {
-        let (epoch, call) = next_call(board, seat, seen, spin);
+        let (epoch, call) = next_call(board, seat, index, seen, spin);
         seen = epoch;
-        let workers = match call {
-            Call::Stop => return,
-            Call::Round { workers } => usize::from(workers),
-        };
-        let called = index < workers;
-        if called && seat.claim(epoch) {
+        if call == Call::Stop {
+            return;
+        }
+        if seat.claim(epoch) {
             run_claimed(board, index);
             arrive(board, seat, epoch);
         }
         // Who was called stays hot, also when it came too late: the next round may be near. Not for who is left out.
-        spin = if called && !seat.is_left_out() {
-            Duration::from_nanos(board.order.spin.load(Ordering::Relaxed))
-        } else {
-            Duration::ZERO
-        };
+        let is_left_out = seat.is_left_out();
+        spin = Duration::from_nanos(if is_left_out { 0 } else { board.order.spin.load(Ordering::Relaxed) });
     }
 }
 
@@ -286,13 +308,16 @@ fn run_claimed(board: &Board, index: usize) {
     }
 }
 
-fn next_call(board: &Board, seat: &Seat, seen: Epoch, spin: Duration) -> (Epoch, Call) {
-    let news = || {
-        // Acquire: pairs with the leader's release, so that the job is visible to who claims a seat.
-        let (epoch, call) = board.order.call.load(Ordering::Acquire);
-        (epoch > seen).then_some((epoch, call))
+/// The next call for this worker. Others are no news: it neither gains nor loses time to stay hot by them.
+fn next_call(board: &Board, seat: &Seat, index: usize, seen: Epoch, spin: Duration) -> (Epoch, Call) {
+    let mut seen = seen;
+    let mut news = || {
+        let (epoch, call) = board.order.call();
+        let is_new = epoch > seen;
+        seen = epoch;
+        (is_new && board.order.is_for(index, call)).then_some((epoch, call))
     };
-    spin_until(spin, news).unwrap_or_else(|| seat.parker.park(news))
+    spin_until(spin, &mut news).unwrap_or_else(|| seat.parker.park(news))
 }
 
 fn arrive(board: &Board, seat: &Seat, epoch: Epoch) {
@@ -302,51 +327,60 @@ fn arrive(board: &Board, seat: &Seat, epoch: Epoch) {
     board.leader.unpark_after_fence();
 }
 
+/// The seats of the workers that are called, with their indices: the first of all seats is index 1.
+fn called<'a>(seats: impl Iterator<Item = &'a Seat>, crew: Crew) -> impl Iterator<Item = (&'a Seat, usize)> {
+    seats.zip(1..).filter(move |&(_, index)| crew.has(index))
+}
+
 impl Lead<'_> {
-    /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1), and returns when all are
-    /// done. Workers stay hot for `spin` afterwards.
+    /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1) that `crew` has, and returns when all are
+    /// done. Workers that were called stay hot for `spin` afterwards.
     ///
     /// # Errors
     /// The payload of the first panic, after all others have finished.
-    pub(crate) fn round<'a, S>(&mut self, seats: S, spin: Duration, job: Job<'_>) -> Result<(), Payload>
+    pub(crate) fn round<'a, S>(&mut self, seats: S, crew: Crew, spin: Duration, job: Job<'_>) -> Result<(), Payload>
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
-        self.publish(seats.clone(), spin, job);
+        self.publish(seats.clone(), crew, spin, job);
         self.board.run_index(job, 0);
-        self.take_over_sleepers(seats.clone(), job);
-        for (seat, index) in seats.zip(1..) {
+        self.take_over_sleepers(seats.clone(), crew, job);
+        for (seat, index) in called(seats, crew) {
             self.finish_seat(seat, index, job);
         }
         self.board.take_panic().map_or(Ok(()), Err)
     }
 
-    fn publish<'a, S>(&mut self, seats: S, spin: Duration, job: Job<'_>)
+    fn publish<'a, S>(&mut self, seats: S, crew: Crew, spin: Duration, job: Job<'_>)
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow.
         let job = unsafe { std::mem::transmute::<Job<'_>, ErasedJob>(job) };
+        let order = &self.board.order;
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
-        self.board.order.job.with_mut(|slot| unsafe { *slot = Some(job) });
-        self.board.order.spin.store(spin.as_nanos() as u64, Ordering::Relaxed);
+        order.job.with_mut(|slot| unsafe { *slot = Some(job) });
+        order.crew.store(Some(crew));
+        order.spin.store(spin.as_nanos() as u64, Ordering::Relaxed);
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
-        // Nobody else knows this round yet: the leader gets these seats.
-        seats.clone().filter(|seat| seat.is_left_out()).for_each(|seat| _ = seat.claim(self.epoch));
+        // Nobody else knows this round yet: the leader gets the seats of who is not to take part.
+        for (seat, index) in seats.clone().zip(1..) {
+            if !crew.has(index) || seat.is_left_out() {
+                seat.claim(self.epoch);
+            }
+        }
         // Release: the job is visible to whoever acquires the call.
-        self.board.order.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
+        order.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         fence(Ordering::SeqCst);
-        seats.filter(|seat| !seat.is_left_out()).for_each(|seat| seat.parker.unpark_after_fence());
+        let to_wake = called(seats, crew).filter(|(seat, _)| !seat.is_left_out());
+        to_wake.for_each(|(seat, _)| seat.parker.unpark_after_fence());
     }
 
     /// Runs the indices of workers that are left out, and of those that are still asleep: their wake-up is under way but takes longer than most rounds.
-    fn take_over_sleepers<'a, S>(&self, seats: S, job: Job<'_>)
-    where
-        S: Iterator<Item = &'a Seat>,
-    {
-        for (seat, index) in seats.zip(1..) {
+    fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, crew: Crew, job: Job<'_>) {
+        for (seat, index) in called(seats, crew) {
             if seat.is_left_out() || seat.parker.is_asleep() && seat.claim(self.epoch) {
                 self.run_taken(seat, index, job);
             }

@@ -3,13 +3,13 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
 };
 
-use super::AffinityPool;
+use super::{AffinityPool, Crew, WorkerTimes};
 use crate::settings::{AffinitySettings, Pinning, WorkerCount};
 
 fn pool(workers: usize) -> AffinityPool {
@@ -166,4 +166,145 @@ fn times_add_up() {
     let busy: Duration = times.iter().map(|times| times.busy).sum();
     assert!(busy >= Duration::from_millis(60), "{times:?}");
     assert_eq!(times.iter().map(|times| times.rounds).sum::<u64>(), 40);
+}
+
+/// The leader and `others`.
+fn crew(others: &[usize]) -> Crew {
+    let mut crew = Crew::LEADER;
+    others.iter().for_each(|&worker| crew.add(worker));
+    crew
+}
+
+/// Rounds of all crews that so many workers can make, again and again; each calls whom it should, and nobody else.
+fn assert_crews(pool: &AffinityPool, rounds: usize) {
+    let calls: Vec<_> = (0..pool.workers()).map(|_| AtomicUsize::new(0)).collect();
+    let mut expected = vec![0; pool.workers()];
+    for round in 0..rounds {
+        let others: Vec<_> = (1..pool.workers()).filter(|worker| round * 5 >> (worker - 1) & 1 == 1).collect();
+        let crew = crew(&others);
+        pool.run_some(crew, |worker| {
+            calls[worker.index()].fetch_add(1, Ordering::Relaxed);
+        });
+        expected.iter_mut().enumerate().for_each(|(worker, calls)| *calls += usize::from(crew.has(worker)));
+        assert!(calls.iter().zip(&expected).all(|(calls, &expected)| calls.load(Ordering::Relaxed) == expected));
+    }
+}
+
+#[test]
+fn every_index_of_the_crew_once_and_no_other() {
+    for workers in 1..=5 {
+        assert_crews(&pool(workers), 2_000);
+    }
+}
+
+#[test]
+fn crews_in_turn_on_a_busy_machine() {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let result = catch_unwind(|| assert_crews(&pool(4), 10_000));
+        done.store(true, Ordering::Relaxed);
+        result.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+    });
+}
+
+#[test]
+fn who_is_not_called_is_idle() {
+    let pool = pool(4);
+    for _ in 0..200 {
+        pool.run_some(crew(&[2]), |_| thread::sleep(Duration::from_micros(10)));
+        // Nobody knows if another test has the gang.
+        assert!([1, 3].into_iter().all(|worker| pool.last_busy(worker).is_none_or(|busy| busy == 0)));
+    }
+    let times: Vec<_> = pool.worker_times().collect();
+    assert_eq!([times[1], times[3]], [WorkerTimes::default(); 2]);
+    assert_eq!(times.iter().map(|times| times.rounds).sum::<u64>(), 400);
+    assert!(pool.rounds_left_out().all(|rounds| rounds == 0));
+}
+
+#[test]
+fn a_crew_of_the_leader_needs_no_gang() {
+    let pool = pool(3);
+    let lead = loop {
+        match pool.gang.board.try_lead() {
+            Some(lead) => break lead,
+            None => thread::yield_now(),
+        }
+    };
+    let here = thread::current().id();
+    let called = AtomicUsize::new(0);
+    pool.run_some(Crew::LEADER, |worker| {
+        assert_eq!((worker.index(), worker.core(), thread::current().id()), (0, None, here));
+        assert!(super::in_round());
+        thread::sleep(Duration::from_micros(10));
+        called.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(called.into_inner(), 1);
+    assert!(!super::in_round());
+    assert_eq!([pool.last_busy(1), pool.last_busy(2)], [Some(0); 2]);
+    assert_eq!(pool.last_busy_of_all(), Some(pool.last_led()));
+    assert!(pool.last_led() >= 10_000);
+    // Somebody else has the gang: all indices are the leader's, and nobody knows how long they would have taken their workers.
+    pool.run(|_| {});
+    assert_eq!(pool.last_busy_of_all(), None);
+    drop(lead);
+    let times: Vec<_> = pool.worker_times().collect();
+    assert_eq!((times[0].rounds, times[0].taken_over), (4, 2));
+    assert_eq!([times[1], times[2]], [WorkerTimes::default(); 2]);
+}
+
+#[test]
+fn panics_in_a_crew_reach_the_caller_after_all_are_done() {
+    let pool = pool(4);
+    for others in [&[][..], &[1], &[3], &[1, 3]] {
+        for culprit in [0].iter().chain(others) {
+            let done = AtomicUsize::new(0);
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                pool.run_some(crew(others), |worker| {
+                    if worker.index() == *culprit {
+                        std::panic::resume_unwind(Box::new(*culprit));
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }));
+            assert_eq!(result.unwrap_err().downcast_ref(), Some(culprit));
+            assert_eq!(done.load(Ordering::Relaxed), others.len());
+            assert_crews(&pool, 16);
+            assert_rounds(&pool, 4);
+        }
+    }
+}
+
+#[test]
+fn rounds_in_a_crew_and_beside_it_run_on_the_spot() {
+    let pool = pool(3);
+    let inner = AtomicUsize::new(0);
+    let nested = |_| {
+        pool.run_some(crew(&[1]), |_| _ = inner.fetch_add(1, Ordering::Relaxed));
+    };
+    pool.run_some(crew(&[2]), nested);
+    pool.run_some(Crew::LEADER, nested);
+    assert_eq!(inner.into_inner(), 6);
+}
+
+#[test]
+fn workers_that_share_a_bit_are_called_together() {
+    let pool = pool(66);
+    let workers = pool.workers();
+    for (others, expected) in [(&[5][..], vec![0, 5]), (&[64], (0..1).chain(63..workers).collect())] {
+        for _ in 0..20 {
+            let called = Mutex::new(Vec::new());
+            pool.run_some(crew(others), |worker| called.lock().unwrap().push(worker.index()));
+            let mut called = called.into_inner().unwrap();
+            called.sort_unstable();
+            assert_eq!(called, expected);
+        }
+    }
 }

@@ -13,6 +13,9 @@ const WORTH_A_ROUND: u64 = 5_000;
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from another core.
 const WORTH_A_RUN: u32 = 500;
 
+/// What one more worker costs the leader of a round, in nanoseconds: a cache line there and one back.
+const CALLING_A_WORKER: u64 = 100;
+
 /// The shortest piece of a sweep by fork/join, in nanoseconds: what comes with each (a look at whether somebody wants rows, its place in the line,
 /// the copies that a loop begins with: 20 to 40 ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
 const WORTH_A_PIECE: u64 = 2_000;
@@ -75,12 +78,19 @@ impl RowCost {
         }
     }
 
-    /// The fewest rows that a worker should be given.
-    pub(crate) fn grain(&self) -> u32 {
-        match self.get() {
-            Some(cost) => (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, LONGEST_GRAIN),
-            None => UNKNOWN_GRAIN,
+    /// The fewest rows that a worker should be given, of a sweep of `rows` on at most `workers`.
+    ///
+    /// A sweep that takes one thread T takes n of them T / n, and the leader n * c to call them: least where n = sqrt(T / c), in runs of sqrt(T * c). Where all
+    /// workers are worth their call, runs may be as short as storages are.
+    pub(crate) fn grain(&self, rows: u64, workers: usize) -> u32 {
+        let Some(cost) = self.get() else { return UNKNOWN_GRAIN };
+        let shortest = (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, LONGEST_GRAIN);
+        let sweep = rows.saturating_mul(cost.into()) / FRACTION;
+        if (sweep / CALLING_A_WORKER).isqrt() >= workers as u64 {
+            return shortest;
         }
+        let run = sweep.saturating_mul(CALLING_A_WORKER).isqrt();
+        shortest.max((run * FRACTION / u64::from(cost)).min(u32::MAX.into()) as u32)
     }
 
     /// How many rows a worker should sweep in one go, and not more than `longest`, where rows change hands.
@@ -149,7 +159,35 @@ mod tests {
         let dear = RowCost::default();
         dear.observe(8, 80_000);
         assert!(dear.is_worth_a_round(2));
-        assert_eq!(dear.grain(), 1);
+        assert_eq!(dear.grain(2, 64), 1);
+    }
+
+    /// How many runs a table of `rows` has on many workers.
+    fn runs(cost: &RowCost, rows: u64, workers: usize) -> u64 {
+        (rows / u64::from(cost.grain(rows, workers))).clamp(1, workers as u64)
+    }
+
+    #[test]
+    fn short_sweeps_are_for_few_workers() {
+        let cost = RowCost::default();
+        cost.observe(1_000, 2_000);
+        let many = 64;
+        assert_eq!([100, 2_500, 10_000, 50_000, 1_000_000].map(|rows| runs(&cost, rows, many)), [1, 7, 14, 31, 64]);
+        let dear = RowCost::default();
+        dear.observe(10, 10_000);
+        assert_eq!([1, 10, 100, 1_000].map(|rows| runs(&dear, rows, many)), [1, 10, 33, 64]);
+    }
+
+    #[test]
+    fn two_workers_share_what_is_worth_a_round() {
+        for row in [1, 3, 40, 700, 50_000] {
+            let cost = RowCost::default();
+            cost.observe(10, row * 10);
+            let shortest = (500 / row).max(1) as u32;
+            for rows in [1, 10, 1_000, 1_000_000] {
+                assert_eq!(cost.grain(rows, 2), shortest, "{rows} rows of {row} ns");
+            }
+        }
     }
 
     #[test]
@@ -188,6 +226,6 @@ mod tests {
             cost.observe(1, u64::MAX / 1_000);
         }
         assert!(cost.is_worth_a_round(1));
-        assert_eq!(cost.grain(), 1);
+        assert_eq!(cost.grain(u64::MAX, 64), 1);
     }
 }

@@ -122,7 +122,6 @@ impl Layout {
 
     /// The rows of each worker in a line of its own, after `placement` was brought up to date with what is there now, in runs of at least `grain` rows.
     pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, grain: u32) -> &[Line] {
-        let grain = grain.max(self.needless_cut(rows, placement.workers()));
         self.begin(placement.workers());
         for (ordinal, storage) in (0..).zip(rows.storages()) {
             let runs = placement.place(storage, rows.count(storage), grain);
@@ -134,14 +133,19 @@ impl Layout {
         self.end()
     }
 
-    /// A storage of fewer rows need not be cut for workers to have equal shares: there are others. As many as there were in the last call will do.
-    fn needless_cut(&self, rows: &Rows<'_, '_>, workers: usize) -> u32 {
-        if rows.matched.storages.len() < workers * RUNS_OF_A_SHARE {
+    /// How many rows there are, or were in the last call: counting those of many storages takes time.
+    pub(super) fn about(&self, rows: &Rows<'_, '_>) -> u64 {
+        let known: u64 = self.lines.iter().map(Line::rows).sum();
+        if known > 0 { known } else { rows.total() }
+    }
+
+    /// A storage of fewer rows need not be cut for workers to have equal shares: there are others.
+    pub(super) fn needless_cut(&self, rows: &Rows<'_, '_>, workers: usize) -> u32 {
+        let runs = workers * RUNS_OF_A_SHARE;
+        if rows.matched.storages.len() < runs {
             return 1;
         }
-        let known: u64 = self.lines.iter().map(Line::rows).sum();
-        let total = if known > 0 { known } else { rows.total() };
-        u32::try_from(total / (workers * RUNS_OF_A_SHARE) as u64).unwrap_or(u32::MAX)
+        u32::try_from(self.about(rows) / runs as u64).unwrap_or(u32::MAX)
     }
 
     fn begin(&mut self, lines: usize) {

@@ -8,7 +8,7 @@ use super::{
     line::Line,
     plan::{Plan, Route},
     recorded::SweepSpan,
-    shares::{Chunks, Claim, Shares, learn_costs},
+    shares::{Chunks, Claim, Shares, crew, learn_costs},
     stretch::{Stretch, on_heartbeat},
     sweep::Rows,
     walk::Walk,
@@ -154,7 +154,9 @@ pub(super) fn for_each_part(plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(
 fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_, '_>) + Sync) {
     let (timing, cost, workers) = (plan.begin(), plan.cost(), context.pool.workers());
     let (mut placement, mut layouts) = (context.placement(), plan.layouts());
-    let lines = layouts[0].by_owner(rows, &mut placement, cost.grain());
+    let layout = &mut layouts[0];
+    let grain = cost.grain(layout.about(rows), workers).max(layout.needless_cut(rows, workers));
+    let lines = layout.by_owner(rows, &mut placement, grain);
     let total = lines.iter().map(Line::rows).sum();
     let chunks = cost.chunk_rows(total, workers).map(|rows| Chunks::new(&mut placement, rows));
     let led = on_gang(context, &placement, lines, chunks, body);
@@ -166,7 +168,7 @@ fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: i
     plan.end(timing, context, total);
 }
 
-/// One round of the gang; returns how many rows the leader swept. What `body` holds by value the workers find where they find `body`: each
+/// One round of the gang, or of those who have rows; returns how many rows the leader swept. What `body` holds by value the workers find where they find `body`: each
 /// reference more is a cache miss more.
 pub(super) fn on_gang(
     context: &Context,
@@ -178,7 +180,7 @@ pub(super) fn on_gang(
     let led = || context.affinity[0].read().0;
     let before = led();
     let shares = Shares::new(context, placement, lines, chunks);
-    context.pool.run(move |worker| shares.sweep(worker.index(), &body));
+    context.pool.run_some(crew(lines, chunks), move |worker| shares.sweep(worker.index(), &body));
     led() - before
 }
 

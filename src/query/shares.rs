@@ -10,7 +10,7 @@ use super::{
 use crate::{
     context::Context,
     placement::{Placement, Runs, Storage},
-    pool::{Tag, now, running_on},
+    pool::{Crew, Tag, now, running_on},
     topology::CoreId,
 };
 
@@ -133,6 +133,21 @@ impl<'a> Shares<'a> {
     fn chunks_of(&self, owner: usize, chunks: Chunks) -> u32 {
         self.lines[owner].rows().div_ceil(chunks.rows.into()) as u32
     }
+}
+
+/// Whom a sweep of `lines` calls, a line for each worker: who owns rows, and if there are enough chunks for all, those who can only steal. Called they cost
+/// the leader a cache line each, or a wake-up (5 us), and a chunk that one of them takes from a worker that lost its core is worth as much. But of a few
+/// dear rows there is none to take.
+pub(super) fn crew(lines: &[Line], chunks: Option<Chunks>) -> Crew {
+    let rows: u64 = lines.iter().map(Line::rows).sum();
+    let enough = u64::from(FEWEST_LEFT) * lines.len() as u64;
+    if chunks.is_some_and(|chunks| rows / u64::from(chunks.rows) >= enough) {
+        return Crew::ALL;
+    }
+    let mut crew = Crew::LEADER;
+    let owners = (0..).zip(lines).filter(|(_, line)| line.rows() > 0);
+    owners.for_each(|(owner, _)| crew.add(owner));
+    crew
 }
 
 /// A share of so many chunks is only stolen from where so many are left.

@@ -200,8 +200,12 @@ where
                 let timing = plan.begin();
                 let (mut placement, mut layouts) = (context.placement(), plan.layouts());
                 let [posting, delivering] = &mut *layouts;
-                let senders = posting.by_owner(&self.senders.rows, &mut placement, cost.grain());
-                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, cost.grain());
+                let needless = posting.needless_cut(&self.senders.rows, owners);
+                let needless = needless.min(delivering.needless_cut(&self.receivers.rows, owners));
+                // The same for both: what is laid out for the senders is not cut anew for the receivers.
+                let grain = cost.grain(total, owners).max(needless);
+                let senders = posting.by_owner(&self.senders.rows, &mut placement, grain);
+                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
                 let chunks = cost.chunk_rows(total, context.pool.workers());
                 let chunks =
                     chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
@@ -222,7 +226,8 @@ where
                 let mut placement = context.placement();
                 let (mut layouts, piece) = (plan.layouts(), total.div_ceil(senders as u64));
                 let [posting, delivering] = &mut *layouts;
-                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, cost.grain());
+                let grain = cost.grain(total, owners).max(delivering.needless_cut(&self.receivers.rows, owners));
+                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
                 let led = on_heartbeat(context, &mut placement, posting.whole(&self.senders.rows), piece, &post);
                 let posting = context.pool.last_led() * total / led.max(1);
                 on_gang(context, &placement, receivers, None, deliver);
