@@ -384,11 +384,17 @@ fn several_threads_take_part_in_uneven_work() {
 fn a_worker_without_a_job_is_not_busy() {
     let _turn = turn();
     let pool = pool(2);
-    let session = Duration::from_millis(30);
-    pool.heartbeat(|_| thread::sleep(session));
-    let times: Vec<_> = pool.worker_times().collect();
-    assert!(times[0].busy >= session, "{times:?}");
-    assert!(times[1].busy < session / 2, "{times:?}");
+    let session = Duration::from_millis(10);
+    let busy = || pool.worker_times().map(|times| times.busy).collect::<Vec<_>>();
+    // One session suffices: in another the worker may have waited for its core, which nobody can tell from being busy.
+    let was_idle = (0..100).any(|_| {
+        let before = busy();
+        pool.heartbeat(|_| thread::sleep(session));
+        let after = busy();
+        assert!(after[0] - before[0] >= session, "{before:?} to {after:?}");
+        after[1] - before[1] < session / 2
+    });
+    assert!(was_idle, "{:?}", busy());
 }
 
 const DEPTH: u32 = 100_000;

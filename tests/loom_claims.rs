@@ -1,4 +1,5 @@
-//! Claiming chunks under loom: every schedule of an owner and a thief on one share, and of two thieves within a stated number of preemptions.
+//! Claiming chunks under loom: every schedule of an owner and a thief on one share; of two thieves, and of workers who help each other, those within a stated
+//! number of preemptions.
 //!
 //! `RUSTFLAGS=--cfg=affinity_loom cargo test --release --test loom_claims`
 #![cfg(affinity_loom)]
@@ -40,9 +41,9 @@ impl Rows {
     }
 }
 
-fn own(board: &ClaimBoard, tag: Tag, rows: &Rows) {
+fn own(board: &ClaimBoard, worker: usize, tag: Tag, rows: &Rows) {
     loop {
-        let front = board.share(0).take_front(tag);
+        let front = board.share(worker).take_front(tag);
         if front.chunk + front.taken >= rows.0.len() as u32 {
             return;
         }
@@ -57,12 +58,45 @@ fn steal(board: &ClaimBoard, tag: Tag, rows: &Rows, fewest: u32) {
     }
 }
 
+/// Takes chunks from whoever has most left, as long as somebody has one left and `most` were not taken from it. Each theft from a share has a lane of its own.
+fn help(board: &ClaimBoard, tag: Tag, shares: &[Rows], lanes: &[Rows], most: u32) {
+    let left = |worker: usize| board.share(worker).left(tag, shares[worker].0.len() as u32, most);
+    while let Some(worker) = (0..shares.len()).filter(|&worker| left(worker) > 0).max_by_key(|&worker| left(worker)) {
+        let chunks = shares[worker].0.len() as u32;
+        // Somebody else may have been faster.
+        if let Some(taken) = board.share(worker).take_back(tag, chunks, 1, most) {
+            lanes[worker].sweep(taken);
+            shares[worker].sweep(chunks - 1 - taken);
+        }
+    }
+}
+
+/// One round of workers with so many chunks each, who help each other when they are done with their own, but take at most `most` chunks of a share.
+fn round_of_helpers(chunks: &[u32], most: u32) {
+    let mut board = ClaimBoard::new(chunks.len());
+    let tag = board.begin();
+    let rows = |counts: &mut dyn Iterator<Item = u32>| Arc::new(counts.map(Rows::new).collect::<Vec<_>>());
+    let (shares, lanes) = (rows(&mut chunks.iter().copied()), rows(&mut chunks.iter().map(|_| most)));
+    let board = Arc::new(board);
+    let work = |worker: usize| {
+        let (board, shares, lanes) = (board.clone(), shares.clone(), lanes.clone());
+        move || {
+            own(&board, worker, tag, &shares[worker]);
+            help(&board, tag, &shares, &lanes, most);
+        }
+    };
+    let threads: Vec<_> = (1..chunks.len()).map(|worker| thread::spawn(work(worker))).collect();
+    work(0)();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    shares.iter().for_each(|share| share.assert_swept(1));
+}
+
 /// One round of an owner and `thieves` over `chunks` chunks, after another one on the same board.
 fn round(chunks: u32, thieves: usize, fewest: u32) {
     let mut board = ClaimBoard::new(1);
     let rows = Arc::new(Rows::new(chunks));
     let tag = board.begin();
-    own(&board, tag, &rows);
+    own(&board, 0, tag, &rows);
     let tag = board.begin();
     let board = Arc::new(board);
     let threads: Vec<_> = (0..thieves)
@@ -71,7 +105,7 @@ fn round(chunks: u32, thieves: usize, fewest: u32) {
             thread::spawn(move || steal(&board, tag, &rows, fewest))
         })
         .collect();
-    own(&board, tag, &rows);
+    own(&board, 0, tag, &rows);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     rows.assert_swept(2);
 }
@@ -88,8 +122,27 @@ fn a_thief_that_wants_two_left_leaves_none_out() {
 
 #[test]
 fn two_thieves_and_an_owner_sweep_each_chunk_once() {
-    // All schedules of three threads are too many: those with at most three preemptions.
+    check(3, || round(2, 2, 1));
+}
+
+/// All schedules in which threads are interrupted at most so often: unbounded, those of three threads are too many.
+fn check(preemptions: usize, round: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(|| round(2, 2, 1));
+    builder.preemption_bound = Some(preemptions);
+    builder.check(round);
+}
+
+#[test]
+fn workers_who_help_each_other_sweep_each_chunk_once() {
+    check(3, || round_of_helpers(&[1, 3], 3));
+}
+
+#[test]
+fn no_more_chunks_of_a_share_are_taken_than_there_are_lanes() {
+    check(3, || round_of_helpers(&[1, 3], 1));
+}
+
+#[test]
+fn two_helpers_take_each_chunk_of_a_third_once() {
+    check(2, || round_of_helpers(&[0, 0, 2], 1));
 }

@@ -59,7 +59,7 @@ impl Runs {
         let alignment = runs.alignment_for(rows);
         for (part, cut) in runs.cuts.iter_mut().enumerate() {
             let exact = (u64::from(rows) * part as u64 / parts as u64) as u32;
-            *cut = exact.next_multiple_of(alignment).min(rows);
+            *cut = aligned(exact, alignment, rows);
         }
         runs.cuts[parts] = rows;
         runs
@@ -122,7 +122,7 @@ impl Runs {
             let alignment = self.alignment_for(rows);
             for cut in &mut self.cuts[1..parts] {
                 let exact = u64::from(*cut) * u64::from(rows) / u64::from(learned_at);
-                *cut = (exact.min(rows.into()) as u32).next_multiple_of(alignment).min(rows);
+                *cut = aligned(exact.min(rows.into()) as u32, alignment, rows);
             }
             self.learned_at = rows.max(1);
         }
@@ -166,7 +166,7 @@ impl Runs {
         let alignment = self.alignment_for(rows);
         let inner = 1..self.parts();
         for (cut, &better) in self.cuts[inner.clone()].iter_mut().zip(&cuts[inner]) {
-            *cut = better.next_multiple_of(alignment).min(rows);
+            *cut = aligned(better, alignment, rows);
         }
         self.learned_at = rows.max(1);
         moved_rows(&before, &self.cuts)
@@ -180,12 +180,12 @@ impl Runs {
     fn shorten(&mut self, limit: u32) {
         let (rows, parts) = (self.rows(), self.parts());
         let alignment = self.alignment_for(rows);
-        let limit = limit.next_multiple_of(alignment);
+        let limit = aligned(limit, alignment, u32::MAX);
         for part in 1..parts {
-            self.cuts[part] = self.cuts[part].min(self.cuts[part - 1] + limit);
+            self.cuts[part] = self.cuts[part].min(self.cuts[part - 1].saturating_add(limit));
         }
         for part in (1..parts).rev() {
-            let earliest = self.cuts[part + 1].saturating_sub(limit).next_multiple_of(alignment).min(rows);
+            let earliest = aligned(self.cuts[part + 1].saturating_sub(limit), alignment, rows);
             self.cuts[part] = self.cuts[part].max(earliest);
         }
     }
@@ -201,6 +201,11 @@ impl Runs {
     pub(crate) fn sweep_on(&self, worker: usize, core: CoreId) -> bool {
         has_stayed(&self.swept_on[worker - self.first_owner], core.index() as u32 + 1)
     }
+}
+
+/// The next row from `cut` on that is a multiple of `alignment`, or the end of `rows` rows.
+fn aligned(cut: u32, alignment: u32, rows: u32) -> u32 {
+    cut.checked_next_multiple_of(alignment).map_or(rows, |aligned| aligned.min(rows))
 }
 
 /// How many rows that existed before and exist now have another owner.

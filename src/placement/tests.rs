@@ -83,6 +83,67 @@ proptest! {
     }
 }
 
+/// What happens between two frames: a number of rows, and what each worker takes in nanoseconds for its own.
+fn frame() -> impl Strategy<Value = (u32, [u64; 4], u32)> {
+    (0u32..30_000, any::<[u16; 4]>().prop_map(|costs| costs.map(u64::from)), 0u32..64)
+}
+
+proptest! {
+    /// What the sweeps of several threads at a time rest on.
+    #[test]
+    fn runs_stay_disjoint_and_complete_while_cuts_are_learned(
+        workers in 2usize..5,
+        rows in 1u32..30_000,
+        frames in prop::collection::vec((frame(), 1usize..60), 1..6),
+    ) {
+        let mut placement = Placement::new(workers);
+        placement.place(TABLE, rows, 1);
+        for ((rows, costs, dear), times) in frames {
+            for _ in 0..times {
+                placement.place(TABLE, rows, 1);
+                assert_complete(placement.get(TABLE).expect("placed"), workers, rows);
+                placement.observe([TABLE].into_iter(), |worker| costs[worker] * 100);
+                if let Some(profile) = placement.get(TABLE).and_then(Runs::profile) {
+                    let cut = (u64::from(rows) * u64::from(dear) / 64) as u32;
+                    profile.add(0..cut, costs[0]);
+                    profile.add(cut..rows, costs[1]);
+                }
+                placement.end_frame();
+                assert_complete(placement.get(TABLE).expect("placed"), workers, rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_others_swept_counts_to_the_owner() {
+    // Both are as busy; but all of the first one's time went into the second one's rows.
+    let learns = |thefts: bool| {
+        let mut placement = Placement::new(2);
+        placement.place(TABLE, 1_000, 1);
+        (0..100).any(|_| {
+            if thefts {
+                placement.claims.note_theft(1, 0, 90_000);
+            }
+            placement.observe([TABLE].into_iter(), |_| 100_000);
+            placement.claims.forget_thefts();
+            placement.end_frame();
+            placement.get(TABLE).and_then(Runs::profile).is_some()
+        })
+    };
+    assert!(learns(true) && !learns(false));
+}
+
+#[test]
+fn the_longest_storage_is_cut() {
+    // As many rows as a table can have, after few rows of which all belong to one worker.
+    let mut placement = Placement::new(4);
+    for rows in [8, u32::MAX - 1, 8, u32::MAX - 70, u32::MAX - 1] {
+        placement.place(TABLE, rows, 1);
+        assert_complete(placement.get(TABLE).expect("placed"), 4, rows);
+    }
+}
+
 #[test]
 fn small_tables_that_follow_each_other_have_few_borders_between_owners() {
     let mut placement = Placement::new(2);

@@ -9,7 +9,7 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag(u32);
 
-/// The most chunks that a share can have: owner and thieves together count to twice that and one more for each worker.
+/// Calls are cut into at most twice so many chunks, shares too: either end counts to one more at most, far from what 16 bits hold.
 pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 
 /// Which chunks of one share are taken, in one word.
@@ -203,6 +203,57 @@ mod tests {
             // The owner learns from the counts that this one is gone.
             assert_eq!(claims.take_front(tag), Front { chunk: 2, taken: 2 });
         }
+    }
+
+    #[test]
+    fn no_more_than_allowed_are_taken_from_the_far_end() {
+        let mut board = ClaimBoard::new(1);
+        let tag = board.begin();
+        let claims = board.share(0);
+        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(0));
+        assert_eq!(claims.left(tag, 9, 2), 8);
+        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(1));
+        // What is left cannot be taken: who looks for a share to take from does not come back to this one.
+        assert_eq!((claims.left(tag, 9, 2), claims.take_back(tag, 9, 0, 2)), (0, None));
+        assert_eq!(claims.left(tag, 9, 9), 7);
+    }
+
+    #[test]
+    fn nothing_is_taken_where_nothing_is_left() {
+        let mut board = ClaimBoard::new(1);
+        let tag = board.begin();
+        let claims = board.share(0);
+        for fewest in [0, 1] {
+            assert_eq!(claims.take_back(tag, 0, fewest, u32::MAX), None);
+        }
+        // An owner may take one past the end, which it sees too late.
+        (0..3).for_each(|_| _ = claims.take_front(tag));
+        assert_eq!((claims.left(tag, 2, u32::MAX), claims.take_back(tag, 2, 0, u32::MAX)), (0, None));
+    }
+
+    #[test]
+    fn counts_of_the_longest_share_stay_apart() {
+        let mut board = ClaimBoard::new(1);
+        let tag = board.begin();
+        let claims = board.share(0);
+        (0..MAX_CHUNKS).for_each(|chunk| assert_eq!(claims.take_front(tag), Front { chunk, taken: 0 }));
+        (0..MAX_CHUNKS).for_each(|taken| assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), Some(taken)));
+        assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), None);
+        assert_eq!(claims.take_front(tag), Front { chunk: MAX_CHUNKS, taken: MAX_CHUNKS });
+    }
+
+    #[test]
+    fn thefts_are_known_until_they_are_forgotten() {
+        let mut board = ClaimBoard::new(3);
+        assert!(!board.any_theft());
+        board.note_theft(0, 2, 10);
+        board.note_theft(0, 1, 5);
+        board.note_theft(1, 2, 1);
+        assert!(board.any_theft());
+        assert_eq!([0, 1, 2].map(|worker| board.thefts(worker)), [(15, 0), (1, 5), (0, 11)]);
+        board.forget_thefts();
+        assert!(!board.any_theft());
+        assert_eq!([0, 1, 2].map(|worker| board.thefts(worker)), [(0, 0); 3]);
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl RowCost {
 
 #[cfg(test)]
 mod tests {
-    use super::{CALLS_PER_SAMPLE, RowCost};
+    use super::{CALLS_PER_SAMPLE, MAX_CHUNKS, RowCost};
 
     #[test]
     fn cheap_rows_need_many_and_dear_rows_few() {
@@ -217,6 +217,21 @@ mod tests {
             cost.observe_session(10, 4_000);
         }
         assert!(!cost.is_worth_a_round(10));
+    }
+
+    #[test]
+    fn chunks_are_few_however_many_rows_there_are() {
+        for (rows, nanoseconds) in [(1_000, 1), (1_000, 1_000), (1, 1_000_000), (1, u64::MAX / 1_000)] {
+            let cost = RowCost::default();
+            cost.observe(rows, nanoseconds);
+            for total in [1, 7, 100, 32_767, 32_768, 99_999, 1 << 32, 1 << 40] {
+                for (storages, workers) in [(1, 2), (1, 64), (10_000, 3)] {
+                    let chunk = cost.chunk_rows(total, storages, workers);
+                    let chunks = chunk.map_or(0, |rows| total.div_ceil(rows.into()));
+                    assert!(chunks <= u64::from(2 * MAX_CHUNKS), "{chunks} chunks of {chunk:?} in {total} rows");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The smallest cases: no senders, no receivers, no size, and tables that come and go.
 
-use bevy::prelude::*;
+use bevy::{ecs::system::SystemState, prelude::*};
 use bevy_affinity::prelude::*;
 
 use crate::{Received, Sender, common::Scheduling};
@@ -122,4 +122,28 @@ fn receivers_that_come_and_go_between_frames() {
             assert_eq!(received(&app, &receivers) - before, delivered, "frame {frame}, {scheduling:?}");
         }
     }
+}
+
+/// Rows of two worlds go by the same numbers: they cannot be owned by the same workers.
+#[test]
+#[should_panic(expected = "of another world")]
+fn receivers_of_another_world() {
+    #[derive(Resource)]
+    struct Elsewhere(World);
+
+    fn across(senders: AffineQuery<&Sender>, mut elsewhere: ResMut<Elsewhere>) {
+        let world = &mut elsewhere.0;
+        let mut state = SystemState::<AffineQuery<&mut Received>>::new(world);
+        let mut receivers = state.get_mut(world).expect("a query can always be had");
+        senders.par_iter().scatter(
+            &mut receivers,
+            |outbox, sender| sender.targets.iter().for_each(|&target| outbox.send(target, Nudge)),
+            |mut received, Nudge| received.0 += 1,
+        );
+    }
+
+    let mut app = Scheduling::lock_step(2).app();
+    app.insert_resource(Elsewhere(World::new())).add_systems(Update, across.affine());
+    app.world_mut().spawn_batch((0..5000).map(|_| Sender::default()));
+    app.update();
 }

@@ -6,7 +6,11 @@
 #[allow(dead_code, reason = "each test crate uses a part of it")]
 mod common;
 mod learning;
+mod panics;
 mod results;
+mod shapes;
+#[path = "../common/tables.rs"]
+mod tables;
 
 use std::{thread, time::Duration};
 

@@ -80,6 +80,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Messages to entities that do not exist or do not match are counted and dropped. If `send` or `receive` panics,
     /// messages that were not applied are dropped.
     ///
+    /// # Panics
+    /// Also if `receivers` are of another world than this query, whose rows have other owners.
+    ///
     /// ```
     /// use bevy::prelude::*;
     /// use bevy_affinity::prelude::*;
@@ -117,6 +120,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     {
         let mail = &receivers.state.mail;
         let receivers = receivers.sweep::<D2>();
+        assert!(
+            receivers.rows.world.id() == self.sweep.rows.world.id(),
+            "scatter: the receivers are of another world than the senders"
+        );
         Scatter { senders: self.sweep, receivers, send, receive }.run(self.site, mail)
     }
 
