@@ -102,7 +102,7 @@ proptest! {
             for _ in 0..times {
                 placement.place(TABLE, rows, 1);
                 assert_complete(placement.get(TABLE).expect("placed"), workers, rows);
-                placement.observe([TABLE].into_iter(), |worker| costs[worker] * 100);
+                (0..workers).for_each(|worker| placement.observe(TABLE, worker, costs[worker] * 100));
                 if let Some(profile) = placement.get(TABLE).and_then(Runs::profile) {
                     let cut = (u64::from(rows) * u64::from(dear) / 64) as u32;
                     profile.add(0..cut, costs[0]);
@@ -125,7 +125,10 @@ fn what_others_swept_counts_to_the_owner() {
             if thefts {
                 placement.claims.note_theft(1, 0, 90_000);
             }
-            placement.observe([TABLE].into_iter(), |_| 100_000);
+            for worker in 0..2 {
+                let cost = placement.cost_of_share(worker, 100_000);
+                placement.observe(TABLE, worker, cost);
+            }
             placement.claims.forget_thefts();
             placement.end_frame();
             placement.get(TABLE).and_then(Runs::profile).is_some()

@@ -180,7 +180,7 @@ fn assert_crews(pool: &AffinityPool, rounds: usize) {
     let calls: Vec<_> = (0..pool.workers()).map(|_| AtomicUsize::new(0)).collect();
     let mut expected = vec![0; pool.workers()];
     for round in 0..rounds {
-        let others: Vec<_> = (1..pool.workers()).filter(|worker| round * 5 >> (worker - 1) & 1 == 1).collect();
+        let others: Vec<_> = (1..pool.workers()).filter(|worker| (round * 5) >> (worker - 1) & 1 == 1).collect();
         let crew = crew(&others);
         pool.run_some(crew, |worker| {
             calls[worker.index()].fetch_add(1, Ordering::Relaxed);

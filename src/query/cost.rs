@@ -225,8 +225,8 @@ mod tests {
             let cost = RowCost::default();
             cost.observe(rows, nanoseconds);
             for total in [1, 7, 100, 32_767, 32_768, 99_999, 1 << 32, 1 << 40] {
-                for (storages, workers) in [(1, 2), (1, 64), (10_000, 3)] {
-                    let chunk = cost.chunk_rows(total, storages, workers);
+                for workers in [2, 3, 64] {
+                    let chunk = cost.chunk_rows(total, workers);
                     let chunks = chunk.map_or(0, |rows| total.div_ceil(rows.into()));
                     assert!(chunks <= u64::from(2 * MAX_CHUNKS), "{chunks} chunks of {chunk:?} in {total} rows");
                 }

@@ -193,7 +193,8 @@ fn filters_by_row() {
             }
         });
     }
-    fn follow(mut rows: AffineQuery<(&Row, Ref<Swept>, Option<&mut Rare>), Changed<Swept>>) {
+    type Followed = (&'static Row, Ref<'static, Swept>, Option<&'static mut Rare>);
+    fn follow(mut rows: AffineQuery<Followed, Changed<Swept>>) {
         rows.par_iter_mut().for_each(|(row, swept, rare)| {
             assert!(swept.is_changed());
             row.work();
@@ -202,7 +203,8 @@ fn filters_by_row() {
             }
         });
     }
-    fn follow_further(rows: AffineQuery<&Row, Or<(Changed<Rare>, Added<Swept>)>>, mut seen: ResMut<Seen>) {
+    type Further = Or<(Changed<Rare>, Added<Swept>)>;
+    fn follow_further(rows: AffineQuery<&Row, Further>, mut seen: ResMut<Seen>) {
         let numbers = Mutex::new(Vec::new());
         rows.par_iter().for_each(|row| {
             row.work();
