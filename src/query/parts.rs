@@ -168,8 +168,8 @@ fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: i
     plan.end(timing, context, total);
 }
 
-/// One round of the gang, or of those who have rows; returns how many rows the leader swept. What `body` holds by value the workers find where they find `body`: each
-/// reference more is a cache miss more.
+/// One round of those of the gang who have something to do; returns how many rows the leader swept. What `body` holds by value the workers find
+/// where they find `body`: each reference more is a cache miss more.
 pub(super) fn on_gang(
     context: &Context,
     placement: &Placement,
