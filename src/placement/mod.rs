@@ -111,6 +111,9 @@ impl Placement {
     #[inline]
     pub(crate) fn place(&mut self, storage: Storage, rows: u32, grain: u32) -> &Runs {
         let wanted = (rows / grain.max(1)).clamp(1, self.workers as u32) as usize;
+        if self.get(storage).is_some_and(Runs::is_young) {
+            self.settle(storage, rows, wanted);
+        }
         match self.get(storage) {
             Some(runs) if runs.rows() == rows && runs.parts() >= wanted => {}
             Some(runs) if runs.parts() >= wanted && rows as usize >= runs.parts() => self.resize(storage, rows),
@@ -141,6 +144,16 @@ impl Placement {
         &mut runs[index]
     }
 
+    /// Takes back runs that a young storage is not worth. Systems with dearer rows may want them back, but not for ever: each call takes one off its youth.
+    #[cold]
+    fn settle(&mut self, storage: Storage, rows: u32, wanted: usize) {
+        let Some(runs) = self.slot(storage) else { return };
+        runs.grow_older();
+        if wanted * 2 <= runs.parts() {
+            self.cut_anew(storage, rows, wanted);
+        }
+    }
+
     fn resize(&mut self, storage: Storage, rows: u32) {
         let Some(mut runs) = self.slot(storage).take() else { return };
         self.unload(&runs);
@@ -150,12 +163,14 @@ impl Placement {
     }
 
     fn cut_anew(&mut self, storage: Storage, rows: u32, parts: usize) {
-        if let Some(old) = self.slot(storage).take() {
+        let old = self.slot(storage).take();
+        if let Some(old) = &old {
             self.migrated += u64::from(old.rows().min(rows));
-            self.unload(&old);
+            self.unload(old);
         }
         let first_owner = self.least_loaded(parts);
         let runs = Runs::even(rows, parts, first_owner);
+        let runs = if let Some(old) = &old { runs.aged_as(old) } else { runs };
         self.load(&runs);
         *self.slot(storage) = Some(runs);
     }

@@ -22,6 +22,9 @@ const TOLERATED_EXCESS: u32 = 8;
 /// move.
 const REMAINING_EXCESS: u32 = 32;
 
+/// So often a storage is placed before its runs may only become more. At first nothing is known of what its rows cost, then only what cold ones do.
+const YOUTH: u8 = 16;
+
 /// As many as a storage of few rows has runs, and one more: a world may have thousands of those, and each place in memory that a sweep looks at counts.
 type Few<T> = SmallVec<[T; 4]>;
 
@@ -43,6 +46,8 @@ pub(crate) struct Runs {
     profile: Option<Box<Profile>>,
     /// How many rows there were when cuts were last learned; 0 if they never were, and rows count alike.
     learned_at: u32,
+    /// How often the storage may still be placed until it has as many runs as it is worth, or more.
+    youth: u8,
 }
 
 impl Runs {
@@ -55,6 +60,7 @@ impl Runs {
             learner: (parts > 1).then(|| Box::new(CachePadded::new(Learner::new(parts)))),
             profile: None,
             learned_at: 0,
+            youth: YOUTH,
         };
         let alignment = runs.alignment_for(rows);
         for (part, cut) in runs.cuts.iter_mut().enumerate() {
@@ -71,6 +77,21 @@ impl Runs {
 
     pub(crate) fn parts(&self) -> usize {
         self.cuts.len() - 1
+    }
+
+    /// Whether it was placed so seldom that runs may still become fewer.
+    #[inline]
+    pub(super) fn is_young(&self) -> bool {
+        self.youth > 0
+    }
+
+    pub(super) fn grow_older(&mut self) {
+        self.youth = self.youth.saturating_sub(1);
+    }
+
+    /// As old as the runs that these take the place of.
+    pub(super) fn aged_as(self, before: &Self) -> Self {
+        Self { youth: before.youth, ..self }
     }
 
     pub(super) fn first_owner(&self) -> usize {

@@ -168,6 +168,19 @@ fn growth_within_the_threshold_goes_to_the_last_run() {
 }
 
 #[test]
+fn a_first_guess_is_taken_back_and_later_wishes_last() {
+    let mut placement = Placement::new(8);
+    assert_eq!(placement.place(TABLE, 5_000, 64).parts(), 8);
+    assert_eq!(placement.place(TABLE, 5_000, 1_200).parts(), 4, "rows turned out to be cheap");
+    // Two systems, of which one has dearer rows: it gets what it wants in the end.
+    for _ in 0..100 {
+        placement.place(TABLE, 5_000, 5_000);
+        assert_eq!(placement.place(TABLE, 5_000, 64).parts(), 8);
+    }
+    assert_eq!(placement.place(TABLE, 5_000, 5_000).parts(), 8);
+}
+
+#[test]
 fn an_emptied_table_starts_afresh() {
     let mut placement = Placement::new(2);
     for rows in [10_000, 0, 10_000] {

@@ -29,6 +29,8 @@ pub(crate) struct WorkerCounters {
     last_idle: AtomicU64,
     /// The leader's alone: whom the last round called; nothing if there was none, and the leader ran the indices of all.
     pub(super) last_crew: AtomicCrew,
+    /// The leader's alone: when the last round ended in which others were called.
+    last_round: AtomicU64,
     /// What the worker had done when its last span was recorded.
     pub(super) recorded: Marks,
     /// The leader's alone: the recording in which that was.
@@ -159,10 +161,16 @@ impl WorkerCounters {
         self.left_out.load(Ordering::Relaxed)
     }
 
-    /// Adds what the leader waited until the round was over.
+    /// Adds what the leader waited until the round, in which others were called, was over.
     pub(super) fn record_led_wait(&self, round_ended: u64) {
+        self.last_round.store(round_ended, Ordering::Relaxed);
         // Another leader of this pool may have ended a call of its own meanwhile.
         add(&self.wait, round_ended.saturating_sub(self.ended.load(Ordering::Relaxed)));
+    }
+
+    /// Whether the last round in which others were called ended longer ago than `spin`, so that they are asleep `now`.
+    pub(super) fn is_round_over_for(&self, spin: Duration, now: u64) -> bool {
+        now > self.last_round.load(Ordering::Relaxed) + spin.as_nanos() as u64
     }
 
     /// From the leader's first call in a round to its last.

@@ -292,8 +292,7 @@ impl AffinityPool {
 
     /// Whether workers would have to be woken for a round now.
     pub(crate) fn is_asleep(&self) -> bool {
-        let hot_until = self.leader_counters().led().end + self.spin.as_nanos() as u64;
-        now() > hot_until
+        self.leader_counters().is_round_over_for(self.spin, now())
     }
 
     /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index. One that was not called was not busy.
