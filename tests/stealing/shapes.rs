@@ -10,7 +10,7 @@ use bevy_affinity::{Row as KernelRow, prelude::*};
 
 use crate::{Row, Swept, common::Scheduling, stolen_rows, tables::move_to_table};
 
-const ROWS: u32 = 3_000;
+const ROWS: u32 = 6_000;
 const TABLES: u32 = 7;
 const FRAMES: u32 = 6;
 
@@ -25,7 +25,7 @@ struct Rare(u32);
 
 /// Few rows are dear, all near the ends of their tables: the average row is cheap enough that a chunk has several, and the last worker is late.
 fn row(number: u32) -> Row {
-    Row { number, dear: number >= ROWS * 2 / 3 && number.is_multiple_of(40) }
+    Row { number, dear: number >= ROWS * 2 / 3 && number.is_multiple_of(130) }
 }
 
 fn app(scheduling: Scheduling) -> App {
@@ -184,6 +184,9 @@ fn components_in_sparse_sets() {
 
 #[test]
 fn filters_by_row() {
+    type Followed = (&'static Row, Ref<'static, Swept>, Option<&'static mut Rare>);
+    type Touched = Or<(Changed<Rare>, Added<Swept>)>;
+
     fn touch(mut rows: AffineQuery<(&Row, &mut Swept)>, mut frame: Local<u32>) {
         *frame += 1;
         let frame = *frame;
@@ -193,7 +196,7 @@ fn filters_by_row() {
             }
         });
     }
-    fn follow(mut rows: AffineQuery<(&Row, Ref<Swept>, Option<&mut Rare>), Changed<Swept>>) {
+    fn follow(mut rows: AffineQuery<Followed, Changed<Swept>>) {
         rows.par_iter_mut().for_each(|(row, swept, rare)| {
             assert!(swept.is_changed());
             row.work();
@@ -202,7 +205,7 @@ fn filters_by_row() {
             }
         });
     }
-    fn follow_further(rows: AffineQuery<&Row, Or<(Changed<Rare>, Added<Swept>)>>, mut seen: ResMut<Seen>) {
+    fn follow_further(rows: AffineQuery<&Row, Touched>, mut seen: ResMut<Seen>) {
         let numbers = Mutex::new(Vec::new());
         rows.par_iter().for_each(|row| {
             row.work();
