@@ -10,7 +10,7 @@ use bevy_affinity::{Row as KernelRow, prelude::*};
 
 use crate::{Row, Swept, common::Scheduling, stolen_rows, tables::move_to_table};
 
-const ROWS: u32 = 6_000;
+const ROWS: u32 = 3_000;
 const TABLES: u32 = 7;
 const FRAMES: u32 = 6;
 
@@ -25,7 +25,7 @@ struct Rare(u32);
 
 /// Few rows are dear, all near the ends of their tables: the average row is cheap enough that a chunk has several, and the last worker is late.
 fn row(number: u32) -> Row {
-    Row { number, dear: number >= ROWS * 2 / 3 && number.is_multiple_of(130) }
+    Row { number, dear: number >= ROWS * 2 / 3 && number.is_multiple_of(40) }
 }
 
 fn app(scheduling: Scheduling) -> App {
