@@ -184,6 +184,9 @@ fn components_in_sparse_sets() {
 
 #[test]
 fn filters_by_row() {
+    type Followed = (&'static Row, Ref<'static, Swept>, Option<&'static mut Rare>);
+    type Touched = Or<(Changed<Rare>, Added<Swept>)>;
+
     fn touch(mut rows: AffineQuery<(&Row, &mut Swept)>, mut frame: Local<u32>) {
         *frame += 1;
         let frame = *frame;
@@ -193,7 +196,6 @@ fn filters_by_row() {
             }
         });
     }
-    type Followed = (&'static Row, Ref<'static, Swept>, Option<&'static mut Rare>);
     fn follow(mut rows: AffineQuery<Followed, Changed<Swept>>) {
         rows.par_iter_mut().for_each(|(row, swept, rare)| {
             assert!(swept.is_changed());
@@ -203,8 +205,7 @@ fn filters_by_row() {
             }
         });
     }
-    type Further = Or<(Changed<Rare>, Added<Swept>)>;
-    fn follow_further(rows: AffineQuery<&Row, Further>, mut seen: ResMut<Seen>) {
+    fn follow_further(rows: AffineQuery<&Row, Touched>, mut seen: ResMut<Seen>) {
         let numbers = Mutex::new(Vec::new());
         rows.par_iter().for_each(|row| {
             row.work();
