@@ -46,13 +46,14 @@ const TRIAL_CALLS: u32 = 3;
 /// seldom that workers never come in time, that is how it is.
 const WAKING: u64 = 200_000;
 
-/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls that wait for them or do without. More
-/// than the first credit: calls of a few microseconds, far apart, do not begin with it.
-const WAKE_UP: f32 = 150_000.0;
+/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls that wake them or do without. Calls shorter than the second number
+/// gain so little that they are to wake workers four times as seldom; the first credit is not enough for that.
+const WAKE_UP: f32 = 40_000.0;
+const WORTH_WAKING: f32 = 6_000.0;
 
 /// Calls between trials of one route: doubles each time it was no better than the present one. A trial takes longer than is seen, since it moves rows to other
 /// caches. What comes close may soon be better, so it is tried again after fewer calls at most (half a minute at 60 a second) than what was much slower.
-const FIRST_INTERVAL: u32 = 64;
+const FIRST_INTERVAL: u32 = 32;
 const LONGEST_INTERVAL: u32 = 1 << 14;
 const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
 const MUCH_SLOWER: f32 = 1.25;
@@ -264,8 +265,9 @@ impl Model {
         self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_PER_SAMPLE));
         let next = Choice::ALL.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
         let Some(choice) = next else { return };
-        let wake_up = if choice != Choice::Leader && are_asleep() { WAKE_UP } else { 0.0 };
-        let cost = self.cost_of_trial(choice, rows) + wake_up;
+        let wakes = choice != Choice::Leader && are_asleep();
+        let wake_up = if self.expected(self.current, rows) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
+        let cost = self.cost_of_trial(choice, rows) + if wakes { wake_up } else { 0.0 };
         if self.credit >= cost {
             self.begin_trial(choice, cost);
         }

@@ -118,6 +118,11 @@ impl Attendance {
         self.leader.store(now, Ordering::Relaxed);
     }
 
+    /// The leader is on another core now.
+    fn forget_leader(&self) {
+        self.leader.store(0, Ordering::Relaxed);
+    }
+
     /// Leaves the worker out of rounds from the next one on, unless the leader is no better off: where all cores are taken, more threads have a larger part of
     /// them.
     #[cold]
@@ -188,7 +193,9 @@ impl AffinityPool {
         self.gang.attendance.leave_out(&seat.record, now);
         if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
             // Refused where the application keeps this thread to other cores.
-            let _ = move_current_thread_to(core.id);
+            if move_current_thread_to(core.id).is_ok() {
+                self.gang.attendance.forget_leader();
+            }
         }
     }
 
