@@ -45,15 +45,14 @@ impl Arm {
             return 1.0;
         }
         self.samples = self.samples.saturating_add(1);
-        let bounded = match self.is_known() {
-            true => now.clamp(expected / LARGEST_STEP, expected * LARGEST_STEP),
+        self.rows = rows as f32;
+        self.time = if self.samples <= FIRST_SAMPLES {
             // The first ones are cold, or an interrupt fell into them: the least is nearest to what will be.
-            false => now.min(expected),
+            now.min(expected)
+        } else {
+            let bounded = now.clamp(expected / LARGEST_STEP, expected * LARGEST_STEP);
+            expected + (bounded - expected) / SMOOTHING
         };
-        (self.time, self.rows) = (expected + (bounded - expected) / SMOOTHING, rows as f32);
-        if !self.is_known() {
-            self.time = bounded;
-        }
         now / expected
     }
 
@@ -65,5 +64,22 @@ impl Arm {
     /// Keeps the estimate until the next measurement.
     pub(super) fn doubt(&mut self) {
         self.samples = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_of_the_first_measurements_counts_and_then_no_single_one() {
+        let mut arm = Arm::default();
+        arm.observe(10, 25_000, 0.0);
+        assert!(!arm.is_known());
+        arm.observe(10, 7_000, 0.0);
+        assert!(arm.is_known());
+        assert_eq!(arm.expected(10, 0.0), 7_000.0);
+        arm.observe(10, 70_000, 0.0);
+        assert!(arm.expected(10, 0.0) < 7_500.0);
     }
 }
