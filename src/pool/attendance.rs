@@ -26,8 +26,10 @@ const PROBATION: u64 = 2;
 #[derive(Default)]
 pub(super) struct Attendance {
     out: AtomicU32,
-    /// When the leader's core was found to be taken last.
+    /// When the core that the leader is on was found to be taken last; 0 after it moved.
     leader: AtomicU64,
+    /// When the core that no worker is pinned to was found to be taken last.
+    home: AtomicU64,
 }
 
 /// What is known of the attendance of one worker. Written by the thread that leads.
@@ -179,33 +181,44 @@ impl AffinityPool {
         self.counters.iter().map(|counters| counters.left_out())
     }
 
-    /// Leaves the last worker out, and moves the leader to its core: the leader's own is taken, and a round waits for nobody as it does for the leader. Where no
-    /// worker is better off than the leader, all take part again: together they have a larger part of the cores.
+    /// Moves the leader off a core that is taken: a round waits for nobody as it does for the leader. From a worker's core it goes home, to the core that no worker is
+    /// pinned to; if that is taken too, to the core of the last worker that is better off, which is left out. Where nobody is better off all take part again: together they
+    /// have a larger part of the cores.
     #[cold]
-    pub(super) fn take_a_workers_core(&self, now: u64) {
-        self.gang.attendance.note_leader(now);
-        self.note_whose_core_it_is(now);
+    pub(super) fn leave_taken_core(&self, now: u64) {
+        let attendance = &self.gang.attendance;
+        attendance.note_leader(now);
+        match self.owner_of_this_core() {
+            Some(seat) => seat.record.taken.store(now, Ordering::Relaxed),
+            None => attendance.home.store(now, Ordering::Relaxed),
+        }
+        if !is_recent(&attendance.home, now) && self.move_leader(0) {
+            return;
+        }
         let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
         let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
         let Some((last, seat)) = better_off.next_back() else {
             return self.seats.iter().for_each(|seat| seat.record.end_penalty(now));
         };
-        self.gang.attendance.leave_out(&seat.record, now);
-        if let (Pinning::Core, Some(core)) = (self.post.pinning, self.topology.cores.get(last + 1)) {
-            // Refused where the application keeps this thread to other cores.
-            if move_current_thread_to(core.id).is_ok() {
-                self.gang.attendance.forget_leader();
-            }
-        }
+        attendance.leave_out(&seat.record, now);
+        self.move_leader(last + 1);
     }
 
-    /// The leader found the core it is on to be taken: if that is a worker's, the worker is no better off there.
-    fn note_whose_core_it_is(&self, now: u64) {
-        let here = current_core();
-        let workers = self.topology.cores.iter().skip(1).zip(self.seats.iter());
-        workers
-            .filter(|(core, _)| Some(core.id) == here)
-            .for_each(|(_, seat)| seat.record.taken.store(now, Ordering::Relaxed));
+    /// The worker that is pinned to the core that this thread is on.
+    fn owner_of_this_core(&self) -> Option<&SharedSeat> {
+        let here = current_core().filter(|_| self.post.pinning == Pinning::Core)?;
+        let mut workers = self.topology.cores.iter().skip(1).zip(self.seats.iter());
+        workers.find(|(core, _)| core.id == here).map(|(_, seat)| seat)
+    }
+
+    /// Moves the leader to the core of `worker`; false where cores are not told apart, and where the application keeps this thread to other cores.
+    fn move_leader(&self, worker: usize) -> bool {
+        let core = self.topology.cores.get(worker).filter(|_| self.post.pinning == Pinning::Core);
+        let moved = core.is_some_and(|core| move_current_thread_to(core.id).is_ok());
+        if moved {
+            self.gang.attendance.forget_leader();
+        }
+        moved
     }
 }
 

@@ -56,7 +56,7 @@ impl AffinityPool {
         match me.index {
             WorkerIndex::LEADER => {
                 if own && self.watchful && is_core_taken(ended) {
-                    self.take_a_workers_core(ended);
+                    self.leave_taken_core(ended);
                 }
                 self.counters[0].record_led(began..ended, idle, own);
                 if let (Some(kind), false) = (recorded, own) {
