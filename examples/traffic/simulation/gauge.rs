@@ -95,7 +95,7 @@ fn gang(start: &AffinityDiagnostics, end: &AffinityDiagnostics, leader: &Whereab
 
 /// The time in all tagged systems.
 fn in_systems(diagnostics: &AffinityDiagnostics) -> Duration {
-    diagnostics.systems.iter().map(|system| Duration::from_nanos(system.mean.as_nanos() as u64 * system.calls)).sum()
+    diagnostics.systems.iter().map(|system| system.total).sum()
 }
 
 /// Bevy does not tell which thread sweeps which rows, so their cores stay unknown.
