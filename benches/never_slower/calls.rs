@@ -16,6 +16,10 @@ use crate::shared::statistics::Standing;
 /// Calls in which the judged contender learns.
 const FIRST_CALLS: u32 = 50;
 
+/// For how long it goes on learning before the race: so many calls are some seconds to half a minute of frames.
+const WARM_UP: Duration = Duration::from_millis(300);
+const MOST_WARM_UP_CALLS: u128 = 2_000;
+
 const TABLES: [usize; 2] = [1, 1_000];
 
 /// What one cell's race may take.
@@ -59,10 +63,12 @@ fn race(setup: &Setup, cell: Cell) -> Result<Raced, String> {
     let budget = if setup.quick { QUICK_BUDGET } else { BUDGET };
     let mut race = cell::race(cell.app(setup, setup.settings()), Pace { budget, ..Pace::default() }, None);
     let judged = Contest::all().into_iter().position(|contest| contest == Contest::judged()).unwrap_or(0);
-    let first = race.first_calls(judged, FIRST_CALLS)?;
+    let first: u64 = race.first_calls(judged, FIRST_CALLS)?.iter().sum();
+    let more = WARM_UP.as_nanos() * u128::from(FIRST_CALLS) / u128::from(first.max(1));
+    race.first_calls(judged, more.min(MOST_WARM_UP_CALLS) as u32)?;
     let standings = race.run(setup.rounds)?;
     let warm = standings[judged].median.as_nanos() as f64 * f64::from(FIRST_CALLS);
-    let learning = first.iter().sum::<u64>() as f64 / warm.max(1.0);
+    let learning = first as f64 / warm.max(1.0);
     Ok(Raced { standings, learning, choice: choice(race.data()) })
 }
 

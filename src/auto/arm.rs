@@ -61,6 +61,11 @@ impl Arm {
         *self = Self { time: (nanoseconds as f32).max(1.0), rows: rows as f32, samples: 1 };
     }
 
+    /// The next measurement counts if it is less than the estimate, and else not at all.
+    pub(super) fn reopen(&mut self) {
+        self.samples = 1;
+    }
+
     /// Keeps the estimate until the next measurement.
     pub(super) fn doubt(&mut self) {
         self.samples = 0;

@@ -42,6 +42,10 @@ const FIRST_CREDIT: f32 = 50_000.0;
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 const TRIAL_CALLS: u32 = 3;
 
+/// The first trial of a route is so many calls longer if the route does no better: what is new is at its slowest, and a bad impression keeps it from being
+/// tried again for hundreds of calls.
+const FIRST_CHANCES: u32 = 3;
+
 /// For so many nanoseconds calls of a trial are not counted because workers are still waking up: that takes 30 to 50 us, a few short calls. Where calls are so
 /// seldom that workers never come in time, that is how it is.
 const WAKING: u64 = 200_000;
@@ -111,6 +115,8 @@ struct Trial {
     left: u32,
     /// When its first timed call ended.
     since: Option<u64>,
+    /// For how many more calls it goes on as long as the route is found to be no better.
+    chances: u32,
 }
 
 /// What is known of the calls that one place in a program starts.
@@ -230,8 +236,13 @@ impl Model {
     }
 
     fn end_trial(&mut self, choice: Choice, rows: u64) {
-        self.trial = None;
         let slower = self.expected(choice, rows) / self.expected(self.current, rows).max(1.0);
+        if let Some(trial) = self.trial.as_mut().filter(|trial| trial.chances > 0 && slower >= BETTER) {
+            (trial.chances, trial.left) = (trial.chances - 1, 1);
+            self.arms[choice as usize].reopen();
+            return;
+        }
+        self.trial = None;
         let interval = &mut self.interval[choice as usize];
         *interval = match slower {
             ..BETTER => FIRST_INTERVAL,
@@ -276,10 +287,11 @@ impl Model {
     fn begin_trial(&mut self, choice: Choice, cost: f32) {
         let place = choice as usize;
         self.credit -= cost;
+        let chances = if self.arms[place].was_tried() { 0 } else { FIRST_CHANCES };
         self.arms[place].doubt();
         self.wait[place] = self.interval[place];
         self.trials += 1;
-        self.trial = Some(Trial { choice, left: TRIAL_CALLS, since: None });
+        self.trial = Some(Trial { choice, left: TRIAL_CALLS, since: None, chances });
     }
 
     fn is_worth_a_trial(&self, other: Choice, rows: u64, workers: usize) -> bool {

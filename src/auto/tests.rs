@@ -85,6 +85,26 @@ fn calls_that_are_too_small_for_a_round_never_try_one() {
 }
 
 #[test]
+fn a_bad_first_impression_is_looked_at_again() {
+    let mut model = Model::default();
+    let mut shared = 0;
+    for _ in 0..200 {
+        let decision = model.choose(|| 1_000, 2, false, || false);
+        // The first four rounds are disturbed.
+        shared += u32::from(decision.choice == Choice::LockStep);
+        let takes = match decision.choice {
+            Choice::LockStep if shared > 4 => 50_000,
+            Choice::LockStep => 250_000,
+            _ => 98_000,
+        };
+        if decision.timed {
+            model.observe(decision.choice, 1_000, 0..takes, Some(98_000));
+        }
+    }
+    assert_eq!(model.explain().choice, Choice::LockStep);
+}
+
+#[test]
 fn short_calls_seldom_wake_workers() {
     let trials = |asleep| {
         let mut model = Model::default();
