@@ -12,9 +12,10 @@ use crate::{
 /// A worker is away if it missed rounds of so many nanoseconds altogether, one after another: to wake up takes a twentieth of that.
 const AWAY: u64 = 1_000_000;
 
-/// For how long a worker is left out at first and at most, in nanoseconds: trying again costs a few milliseconds where the core is still taken.
+/// For how long a worker is left out at first and at most, in nanoseconds: trying again costs a few milliseconds where the core is still taken. Each time is as long
+/// as all before it, so a core that is free again stands idle for no longer than it was taken.
 const FIRST_PENALTY: u64 = 20_000_000;
-const LONGEST_PENALTY: u64 = 320_000_000;
+const LONGEST_PENALTY: u64 = 1_280_000_000;
 
 /// What was found out about a core holds for so many nanoseconds: verdicts take some turns of whoever else is there, and frames with few rounds give few.
 const RECENT: u64 = 500_000_000;

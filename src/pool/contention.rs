@@ -11,6 +11,9 @@ const INTERVAL: u64 = 1_000_000;
 /// seen, and a thread that passes by once is none.
 const WINDOW: u64 = 16_000_000;
 
+/// As above for a core that was taken when it was looked at last: one turn of the other process confirms that it still is.
+const NEXT_WINDOW: u64 = 4_000_000;
+
 /// A core is taken if one part in so many of the time went to waiting for it.
 const LARGEST_PART: u64 = 3;
 
@@ -21,6 +24,8 @@ struct Watch {
     asked: u64,
     last: Waited,
     window: Waited,
+    /// The last verdict.
+    taken: bool,
 }
 
 /// How long a thread ran, and how long it waited for a core although it could have run; in nanoseconds.
@@ -48,11 +53,12 @@ impl Watch {
             self.window = Waited::default();
         }
         let Waited { ran, waited } = self.window;
-        if ran + waited < WINDOW {
+        if ran + waited < if self.taken { NEXT_WINDOW } else { WINDOW } {
             return false;
         }
         self.window = Waited::default();
-        waited >= (ran + waited) / LARGEST_PART
+        self.taken = waited >= (ran + waited) / LARGEST_PART;
+        self.taken
     }
 }
 
@@ -131,5 +137,13 @@ mod tests {
         let verdicts: Vec<_> =
             (0..16).map(|turn| judge(&mut watch, 4 * MS * (turn % 2), 4 * MS * (1 - turn % 2))).collect();
         assert!(verdicts.iter().filter(|&&taken| taken).count() >= 3, "{verdicts:?}");
+    }
+
+    #[test]
+    fn a_core_that_was_taken_needs_one_turn_to_be_found_taken_again_and_a_quiet_one_to_be_free() {
+        let taken = || Watch { last: Waited { ran: MS, waited: 0 }, taken: true, ..Watch::default() };
+        assert!(judge(&mut taken(), 0, 4 * MS));
+        let mut watch = taken();
+        assert!(!judge(&mut watch, 4 * MS, 0) && !judge(&mut watch, 0, 4 * MS), "one turn is none again");
     }
 }
