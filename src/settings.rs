@@ -9,7 +9,7 @@ use bevy::reflect::Reflect;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 pub enum WorkerCount {
     /// As many as can run at once, less the [spare cores](AffinitySettings::spare_cores): no more than the affinity mask has cores, nor
-    /// than [`std::thread::available_parallelism`], which knows of CPU quotas. Both are followed while an app runs: they are read again about
+    /// than a CPU quota keeps busy ([`Topology::available`](crate::topology::Topology::available)). Both are followed while an app runs: they are read again about
     /// once a second, for the thread that runs the app. So an app that pins that thread to one core is left with one worker.
     #[default]
     Auto,

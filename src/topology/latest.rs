@@ -8,9 +8,9 @@ use std::{
 
 use log::info;
 
-use super::{Core, CoreId, Topology};
+use super::{Core, CoreId, Topology, quota};
 
-/// How old a reading may be. One takes the thread that asks about 20 us, which is nothing once a second.
+/// How old a reading may be. One takes the thread that asks about 20 us, 50 us under a quota, which is nothing once a second.
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// What may change, as the system tells it to the calling thread.
@@ -18,7 +18,7 @@ const LIFETIME: Duration = Duration::from_secs(1);
 pub(super) struct Reading {
     /// The cores that the thread may use; empty where the system does not tell.
     pub(super) cores: Vec<CoreId>,
-    /// How many threads can really run at once.
+    /// How many threads are worth running at once.
     pub(super) available: usize,
 }
 
@@ -26,9 +26,10 @@ impl Reading {
     /// Asks the system.
     pub(super) fn take() -> Self {
         let cores = core_affinity::get_core_ids().unwrap_or_default();
+        let available = thread::available_parallelism().map_or(1, usize::from);
         Self {
+            available: quota::worth_running(available, cores.len()),
             cores: cores.into_iter().map(|core| CoreId(core.id)).collect(),
-            available: thread::available_parallelism().map_or(1, usize::from),
         }
     }
 }

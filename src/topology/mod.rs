@@ -7,6 +7,7 @@
 mod cpulist;
 mod latest;
 mod pin;
+mod quota;
 mod sysfs;
 
 pub use pin::{
@@ -73,7 +74,8 @@ pub struct Topology {
     ///
     /// Empty where the system does not tell; nothing can be pinned then.
     pub cores: Vec<Core>,
-    /// How many threads can really run at once: a cgroup quota may allow fewer than there are cores.
+    /// How many threads are worth running at once: a CPU quota may allow fewer than there are cores. Of a quota that is not a whole number of cores the rest
+    /// counts if it makes a quarter more: 2 of one and a half, 10 of ten and a half.
     pub available: usize,
     /// Another number whenever the cores have changed: threads that were pinned before have to be pinned again.
     pub(crate) version: u32,
