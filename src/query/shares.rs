@@ -17,7 +17,7 @@ use crate::{
 /// A theft begins only where at least so many chunks are left, and at least one part in so many of the share: less than that is the ordinary
 /// difference between two cores, and rows that stay are worth more.
 const FEWEST_LEFT: u32 = 2;
-const LEAST_PART_LEFT: u32 = 16;
+const LEAST_PART_LEFT: u32 = 10;
 
 /// How the shares of one call are cut into chunks.
 #[derive(Clone, Copy, Debug)]
