@@ -139,6 +139,8 @@ pub(crate) struct Model {
     rows: u64,
     /// Whether calls may go by fork/join.
     by_fork: bool,
+    /// Whether nobody else was at hand in the last call.
+    alone: bool,
     calls: u64,
     trials: u64,
 }
@@ -157,6 +159,7 @@ impl Default for Model {
             surprises: 0,
             rows: 0,
             by_fork: true,
+            alone: false,
             calls: 0,
             trials: 0,
         }
@@ -175,6 +178,10 @@ impl Model {
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
         self.by_fork = by_fork;
+        self.alone = workers < 2;
+        if self.alone {
+            return self.choose_alone(count_rows);
+        }
         if self.trial.is_none() && self.current == Choice::Leader && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE {
             self.calls += 1;
             self.untimed += 1;
@@ -201,6 +208,16 @@ impl Model {
             self.reconsider(rows, workers, are_asleep);
         }
         Decision { choice: self.current, timed }
+    }
+
+    /// Where nobody else is at hand, as while other processes have their cores. What is known of the other routes holds until they are back.
+    fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
+        (self.calls, self.untimed) = (self.calls + 1, self.untimed + 1);
+        let timed = self.untimed > CALLS_PER_SAMPLE;
+        if timed {
+            (self.rows, self.untimed) = (count_rows(), 0);
+        }
+        Decision { choice: Choice::Leader, timed }
     }
 
     /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how long all workers together were in it, if all were.
@@ -269,7 +286,7 @@ impl Model {
 
     /// Takes the route that is best by now, or begins to try another one.
     fn reconsider(&mut self, rows: u64, workers: usize, are_asleep: impl FnOnce() -> bool) {
-        let best = self.best(rows, workers);
+        let best = self.best(rows);
         if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
             self.current = best;
         }
@@ -295,7 +312,7 @@ impl Model {
     }
 
     fn is_worth_a_trial(&self, other: Choice, rows: u64, workers: usize) -> bool {
-        if other == self.current || !self.is_possible(other) || workers < 2 || !self.arm(self.current).is_known() {
+        if other == self.current || !self.is_possible(other) || !self.arm(self.current).is_known() {
             return false;
         }
         let now = self.expected(self.current, rows);
@@ -336,9 +353,9 @@ impl Model {
         }
     }
 
-    fn best(&self, rows: u64, workers: usize) -> Choice {
+    fn best(&self, rows: u64) -> Choice {
         let known = Choice::ALL.into_iter().filter(|&choice| self.arm(choice).is_known() || choice == self.current);
-        let possible = known.filter(|&choice| choice == Choice::Leader || workers > 1 && self.is_possible(choice));
+        let possible = known.filter(|&choice| self.is_possible(choice));
         possible.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Choice::Leader)
     }
 
@@ -361,7 +378,7 @@ impl Model {
             known.then(|| std::time::Duration::from_nanos(self.expected(choice, self.rows) as u64))
         };
         Explanation {
-            choice: self.current,
+            choice: if self.alone { Choice::Leader } else { self.current },
             rows: self.rows,
             calls: self.calls,
             trials: self.trials,

@@ -133,6 +133,19 @@ fn a_world_that_changes_is_learned_anew() {
 }
 
 #[test]
+fn who_was_away_is_worked_with_again_at_once() {
+    let mut model = Model::default();
+    PLAIN.run(&mut model, 100_000, 300);
+    let trials = model.explain().trials;
+    let alone = Machine { workers: 1, ..PLAIN };
+    assert_eq!(alone.run(&mut model, 100_000, 500), alone.takes(Choice::Leader, 100_000) * 500.0);
+    assert_eq!(model.explain().choice, Choice::Leader);
+    let decision = model.choose(|| 100_000, 2, true, || false);
+    assert_eq!((decision.choice, model.explain().choice), (Choice::LockStep, Choice::LockStep));
+    assert_eq!(model.explain().trials, trials);
+}
+
+#[test]
 fn one_slow_call_changes_nothing() {
     let mut model = Model::default();
     PLAIN.run(&mut model, 100_000, 300);
