@@ -1,7 +1,10 @@
 //! Who takes part in rounds. Lock step would wait for a worker whose core is taken by others: it is left out for a while, and then tried again. Where the system
 //! does not tell whose core is taken, only workers that stay away altogether are noticed.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::{
+    ptr,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+};
 
 use super::{AffinityPool, gang::SharedSeat, now};
 use crate::{
@@ -20,6 +23,9 @@ const LONGEST_PENALTY: u64 = 1_280_000_000;
 /// What was found out about a core holds for so many nanoseconds: verdicts take some turns of whoever else is there, and frames with few rounds give few.
 const RECENT: u64 = 500_000_000;
 
+/// A leader that was moved is left where it is for so many nanoseconds: to move takes some 5 us, and who brings it back again and again has reasons.
+const MOVE_INTERVAL: u64 = 1_000_000;
+
 /// Whoever stays for so many penalties after coming back begins with the first penalty again.
 const PROBATION: u64 = 2;
 
@@ -31,6 +37,8 @@ pub(super) struct Attendance {
     leader: AtomicU64,
     /// When the core that no worker is pinned to was found to be taken last.
     home: AtomicU64,
+    /// When the leader was last to leave a worker's core.
+    moved: AtomicU64,
 }
 
 /// What is known of the attendance of one worker. Written by the thread that leads.
@@ -76,10 +84,10 @@ impl Record {
         is_recent(&self.taken, now)
     }
 
-    /// Notes that the worker missed a round of so many nanoseconds; true if it has been away for too long.
+    /// Notes that the worker missed a round of so many nanoseconds; true if it has been away for too long. One round alone is never too long: something passed by.
     #[cold]
     pub(super) fn missing(&self, nanoseconds: u64) -> bool {
-        add(&self.missed, nanoseconds) >= AWAY
+        add(&self.missed, nanoseconds.min(AWAY / 2)) >= AWAY
     }
 }
 
@@ -182,6 +190,34 @@ impl AffinityPool {
         self.counters.iter().map(|counters| counters.left_out())
     }
 
+    /// To be called before a round: whose time is over takes part again, and the leader is on none of the cores of those who do.
+    #[inline]
+    pub(super) fn prepare_round(&self) {
+        self.gang.attendance.prepare(&self.seats);
+        if self.post.pinning == Pinning::Core && current_core() != self.topology.cores.first().map(|core| core.id) {
+            self.leave_workers_core();
+        }
+    }
+
+    /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the worker out if that core is taken. The leader comes to be there when it
+    /// wakes up while the workers sleep; called, the worker would wait for its core, and the leader would run its rows.
+    #[cold]
+    fn leave_workers_core(&self) {
+        let Some(seat) = self.owner_of_this_core().filter(|seat| !seat.record.is_out()) else { return };
+        let (attendance, now) = (&self.gang.attendance, now());
+        if now.saturating_sub(attendance.moved.load(Ordering::Relaxed)) < MOVE_INTERVAL {
+            return;
+        }
+        attendance.moved.store(now, Ordering::Relaxed);
+        if is_recent(&attendance.home, now) {
+            attendance.leave_out(&seat.record, now);
+            attendance.prepare(&self.seats);
+        } else {
+            // Refused where the application keeps this thread to other cores: then it has its reasons.
+            self.move_leader(0);
+        }
+    }
+
     /// Moves the leader off a core that is taken: a round waits for nobody as it does for the leader. From a worker's core it goes home, to the core that no worker is
     /// pinned to; if that is taken too, to the core of the last worker that is better off, which is left out. Where nobody is better off all take part again: together they
     /// have a larger part of the cores.
@@ -203,6 +239,12 @@ impl AffinityPool {
         };
         attendance.leave_out(&seat.record, now);
         self.move_leader(last + 1);
+    }
+
+    /// Whether this thread is on the core that the worker is pinned to.
+    #[cold]
+    pub(super) fn is_on_core_of(&self, seat: &SharedSeat) -> bool {
+        self.owner_of_this_core().is_some_and(|owner| ptr::eq(owner, seat))
     }
 
     /// The worker that is pinned to the core that this thread is on.
@@ -272,7 +314,7 @@ mod tests {
         let record = Record::default();
         assert!((0..19).all(|_| !record.missing(AWAY / 20)));
         record.present(false, 1);
-        assert!(!record.missing(AWAY / 20));
+        assert!(!record.missing(10 * AWAY), "one long round");
         assert!(record.missing(AWAY));
     }
 }

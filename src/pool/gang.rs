@@ -21,10 +21,7 @@ use super::{
 };
 use crate::{
     settings::Pinning,
-    topology::{
-        CoreId, PinError, Topology, current_core, move_current_thread_to, pin_current_thread, pin_current_thread_to,
-        unpin_current_thread,
-    },
+    topology::{CoreId, PinError, Topology, pin_current_thread, pin_current_thread_to, unpin_current_thread},
 };
 
 /// Stack of a worker thread, in bytes. Recursion that fits the main thread's stack (8 MiB on Linux) must not overflow because another
@@ -191,20 +188,6 @@ pub(super) fn keep_pinned(post: Post, topology: &Topology) {
     {
         let core = pin(identity.index, post.pinning, topology);
         IDENTITY.set(Some(Identity { post: Some(post), core, ..identity }));
-    }
-}
-
-/// Moves the leader off the core of one of the workers that take part in rounds, which are pinned to one each.
-///
-/// It comes to be there when it wakes up while the workers sleep. A woken worker then waits for its core and the leader runs its rows, for
-/// tens of milliseconds if another process is on the core that the two leave free: the system sees two busy cores.
-#[cold]
-pub(super) fn leave_workers_cores(topology: &Topology, is_present: impl Fn(usize) -> bool) {
-    let cores = &topology.cores;
-    let mut theirs = cores.iter().enumerate().skip(1).filter(|(worker, _)| is_present(*worker));
-    if current_core().is_some_and(|here| theirs.any(|(_, core)| core.id == here)) {
-        // Refused where the application keeps this thread to other cores: then it has its reasons.
-        let _ = move_current_thread_to(cores[0].id);
     }
 }
 

@@ -9,10 +9,10 @@ use super::{
     clock::now,
     contention::is_core_taken,
     crew::Crew,
-    gang::{LeaderGuard, identity, keep_pinned, leave_workers_cores},
+    gang::{LeaderGuard, identity, keep_pinned},
     round::{Stint, drop_or_abort},
 };
-use crate::{record::SpanKind, settings::Pinning};
+use crate::record::SpanKind;
 
 impl AffinityPool {
     /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call it had nothing to do.
@@ -27,7 +27,7 @@ impl AffinityPool {
         };
         self.leader_counters().last_crew.store(Some(crew));
         let recorded = self.recorded_as(kind);
-        self.gang.attendance.prepare(&self.seats);
+        self.prepare_round();
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &***seat);
@@ -79,7 +79,6 @@ impl AffinityPool {
         let stints = called().filter_map(|(_, seat)| seat.stint.get());
         let round = led.start..stints.fold(led.end, |end, stint| end.max(stint.ended));
         leader.record_led_wait(round.end);
-        let mut complete = true;
         for (worker, seat) in called() {
             let counters = &self.counters[worker];
             let is_away = match seat.stint.get() {
@@ -93,8 +92,8 @@ impl AffinityPool {
                     false
                 }
                 None => {
-                    complete = false;
-                    seat.record.missing(round.end - round.start)
+                    // Where the leader was moved to its core the worker is not to blame.
+                    !self.is_on_core_of(seat) && seat.record.missing(round.end - round.start)
                 }
             };
             if is_away && self.watchful {
@@ -103,10 +102,6 @@ impl AffinityPool {
         }
         if let Some(kind) = recorded {
             self.record_spans(kind, round, crew);
-        }
-        if !complete && self.post.pinning == Pinning::Core {
-            let is_present = |worker: usize| self.seats.get(worker - 1).is_some_and(|seat| !seat.record.is_out());
-            leave_workers_cores(&self.topology, is_present);
         }
     }
 
