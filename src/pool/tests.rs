@@ -57,7 +57,7 @@ fn zero_workers_count_as_one() {
 fn threads_other_than_the_leader_take_part() {
     let pool = pool(2);
     let threads = Mutex::new(HashSet::new());
-    // Some two seconds at most: on a busy machine another test's pool may have found the worker's core taken, which leaves it out for up to one.
+    // Some four seconds at most: on a busy machine another test's pool may have found the worker's core taken, which leaves it out for up to 1.3.
     for _ in 0..20_000 {
         pool.run(|_| {
             threads.lock().unwrap().insert(thread::current().id());
