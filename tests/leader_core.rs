@@ -9,20 +9,26 @@ use std::{
 
 use bevy_affinity::{
     AffinityPool, AffinitySettings, WorkerCount,
-    topology::{Topology, current_core, move_current_thread_to},
+    topology::{Core, Topology, current_core, move_current_thread_to, pin_current_thread, unpin_current_thread},
 };
 
 const ROUNDS: usize = 20;
 
+fn pool(avoid_busy_cores: bool) -> AffinityPool {
+    AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), avoid_busy_cores, ..Default::default() })
+}
+
+/// One test: both parts say something of the one gang.
 #[test]
-fn a_leader_leaves_the_core_of_a_worker_that_it_calls() {
+fn a_leader_and_a_worker_do_not_share_a_core() {
     let topology = Topology::get();
     let [_, workers_core, ..] = &*topology.cores else { return };
-    let pool = AffinityPool::new(&AffinitySettings {
-        workers: WorkerCount::Exactly(2),
-        avoid_busy_cores: false,
-        ..Default::default()
-    });
+    leaves_the_core_of_a_worker(workers_core);
+    does_without_a_worker_whose_core_it_is_kept_to(workers_core);
+}
+
+fn leaves_the_core_of_a_worker(workers_core: &Core) {
+    let pool = pool(false);
     let led_there = |_: &usize| {
         // Longer than a leader is left where it is.
         thread::sleep(Duration::from_millis(2));
@@ -38,4 +44,14 @@ fn a_leader_leaves_the_core_of_a_worker_that_it_calls() {
     let there = (0..ROUNDS).filter(led_there).count();
     // The system may bring it back at any time: on a crowded machine it does so in half of the rounds.
     assert!(there < ROUNDS, "all rounds were led from the worker's core");
+}
+
+fn does_without_a_worker_whose_core_it_is_kept_to(workers_core: &Core) {
+    let pool = pool(true);
+    pin_current_thread(workers_core.id).expect("a core of ours");
+    thread::sleep(Duration::from_millis(2));
+    (0..ROUNDS).for_each(|_| pool.run(|_| ()));
+    unpin_current_thread().expect("what was allowed before");
+    let left_out: Vec<_> = pool.rounds_left_out().collect();
+    assert_eq!(left_out, [0, ROUNDS as u64]);
 }

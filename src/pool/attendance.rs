@@ -199,8 +199,8 @@ impl AffinityPool {
         }
     }
 
-    /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the worker out if that core is taken. The leader comes to be there when it
-    /// wakes up while the workers sleep; called, the worker would wait for its core, and the leader would run its rows.
+    /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the worker out if that core is taken, or if the application keeps this thread
+    /// from it. The leader comes to be there when it wakes up while the workers sleep; called, the worker would wait for its core, and the leader would run its rows.
     #[cold]
     fn leave_workers_core(&self) {
         let Some(seat) = self.owner_of_this_core().filter(|seat| !seat.record.is_out()) else { return };
@@ -209,12 +209,10 @@ impl AffinityPool {
             return;
         }
         attendance.moved.store(now, Ordering::Relaxed);
-        if is_recent(&attendance.home, now) {
+        let went_home = !is_recent(&attendance.home, now) && self.move_leader(0);
+        if !went_home && self.watchful {
             attendance.leave_out(&seat.record, now);
             attendance.prepare(&self.seats);
-        } else {
-            // Refused where the application keeps this thread to other cores: then it has its reasons.
-            self.move_leader(0);
         }
     }
 
