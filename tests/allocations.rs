@@ -97,12 +97,15 @@ fn warm_calls_allocate_nothing() {
             spawn(app.world_mut());
             app.init_resource::<Counted>().add_systems(Update, (sweep, sweep_chunks, send).affine().chain());
             (0..200).for_each(|_| app.update());
-            app.insert_resource(Counted(0));
-            const FRAMES: u64 = 100;
-            (0..FRAMES).for_each(|_| app.update());
-            let counted = app.world().resource::<Counted>().0;
-            // Queues of messages may still grow when rows change hands: now and then, not in every call.
-            assert!(counted < FRAMES / 2, "{counted} allocations in {FRAMES} frames in {mode:?}");
+            const FRAMES: usize = 100;
+            let allocates = |_: &usize| {
+                app.insert_resource(Counted(0));
+                app.update();
+                app.world().resource::<Counted>().0 > 0
+            };
+            let frames = (0..FRAMES).filter(allocates).count();
+            // Queues of messages may still grow when rows change hands, and `Auto` may try a route for the first time: now and then, not in every call.
+            assert!(frames <= FRAMES / 4, "allocations in {frames} of {FRAMES} frames in {mode:?}");
         }
     }
 }
