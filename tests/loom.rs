@@ -20,6 +20,8 @@ mod round;
 mod spin;
 #[path = "../src/sync.rs"]
 mod sync;
+#[path = "../src/pool/unwind.rs"]
+mod unwind;
 
 use std::time::Duration;
 

@@ -18,6 +18,7 @@ use super::{
     WorkerIndex,
     attendance::{Attendance, Record},
     round::{Board, Seat, work},
+    unwind::AbortOnUnwind,
 };
 use crate::{
     settings::Pinning,
@@ -153,10 +154,12 @@ impl Gang {
         let seen = board.epoch();
         let builder = thread::Builder::new().name(format!("affinity worker {}", index.0)).stack_size(WORKER_STACK);
         let thread = builder.spawn(move || {
+            let guard = AbortOnUnwind::because("a worker panicked outside of a round's closure");
             IDENTITY.set(Some(Identity { index, core: None, post: None }));
             keep_pinned(Post::new(pinning, &topology), &topology);
             drop(topology);
             work(&board, &own_seat, index.0, seen);
+            guard.defuse();
         })?;
         Ok(Member { seat, thread })
     }

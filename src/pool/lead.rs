@@ -10,7 +10,8 @@ use super::{
     contention::is_core_taken,
     crew::Crew,
     gang::{LeaderGuard, identity, keep_pinned},
-    round::{Stint, drop_or_abort},
+    round::Stint,
+    unwind::drop_or_abort,
 };
 use crate::record::SpanKind;
 

@@ -20,6 +20,7 @@ mod spin;
 mod tests;
 #[cfg(feature = "trace")]
 mod trace;
+mod unwind;
 
 pub use batch::BatchedCalls;
 pub use counters::WorkerTimes;

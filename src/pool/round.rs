@@ -2,7 +2,6 @@
 //! the states, the orderings and a proof sketch; `tests/loom.rs` checks this very file.
 
 use std::{
-    any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Duration,
 };
@@ -14,6 +13,7 @@ use super::{
     epoch::{AtomicCall, AtomicEpoch, Call, Epoch},
     parker::Parker,
     spin::spin_until,
+    unwind::{AbortOnUnwind, Payload, drop_or_abort},
 };
 use crate::sync::{AtomicBool, AtomicU64, CellAccess, Mutex, Ordering, UnsafeCell, fence, lock};
 
@@ -23,9 +23,6 @@ const START_GRACE: Duration = Duration::from_micros(5);
 
 /// How long the leader spins for workers that have started before it blocks. Beyond two wake-ups spinning gains nothing.
 const ARRIVAL_SPIN: Duration = Duration::from_micros(100);
-
-/// What a panicking closure leaves behind.
-pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// One round's closure, called with the index of a worker.
 type Job<'a> = &'a (dyn Fn(usize) + Sync + 'a);
@@ -39,7 +36,8 @@ type ErasedJob = *const (dyn Fn(usize) + Sync + 'static);
 /// [`Order::job`] is written only by the thread that holds the [`Lead`], between two rounds. It is read only by a thread
 /// that claimed a seat of the round in [`Order::call`]. A round ends only when each seat that a worker claimed has arrived, and every seat is
 /// claimed exactly once, by its worker or by the leader (which has those that are not called before the round begins); so no read outlives
-/// the round, and the erased lifetime of the job is never exceeded.
+/// the round, and the erased lifetime of the job is never exceeded. Nor does the leader leave the round by unwinding: [`AbortOnUnwind`] is held from
+/// before the job is written until the round has ended.
 pub(crate) struct Board {
     order: CachePadded<Order>,
     /// Only leaders look here, so that taking the lead is no cache miss.
@@ -197,8 +195,7 @@ impl Board {
         self.order.call.load(Ordering::Relaxed).0
     }
 
-    /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as for any panic in a drop
-    /// while unwinding.
+    /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as for any panic in a drop while unwinding.
     fn keep_panic(&self, payload: Payload) {
         let mut first = lock(&self.payload);
         if first.is_none() {
@@ -223,14 +220,6 @@ impl Board {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| job(index))) {
             self.keep_panic(payload);
         }
-    }
-}
-
-/// Drops a payload that nobody will see.
-pub(super) fn drop_or_abort(payload: Payload) {
-    if catch_unwind(AssertUnwindSafe(|| drop(payload))).is_err() {
-        eprintln!("bevy_affinity: the payload of a panic panicked while it was dropped; aborting");
-        std::process::abort();
     }
 }
 
@@ -279,15 +268,16 @@ impl Seat {
     }
 }
 
-/// What a worker does: waits for calls, runs its index, arrives; until it is told to stop.
+/// What a worker does: waits for calls, runs its index, arrives; until it is told to stop. It does not unwind: a leader would wait for its arrival for ever.
 pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
+    let guard = AbortOnUnwind::because("a worker panicked outside of a round's closure");
     let mut seen = seen;
     let mut spin = Duration::ZERO;
     loop {
         let (epoch, call) = next_call(board, seat, index, seen, spin);
         seen = epoch;
         if call == Call::Stop {
-            return;
+            return guard.defuse();
         }
         if seat.claim(epoch) {
             run_claimed(board, index);
@@ -342,20 +332,23 @@ impl Lead<'_> {
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
+        let guard = AbortOnUnwind::because("a panic would leave a round that workers are still in");
         self.publish(seats.clone(), crew, spin, job);
         self.board.run_index(job, 0);
         self.take_over_sleepers(seats.clone(), crew, job);
         for (seat, index) in called(seats, crew) {
             self.finish_seat(seat, index, job);
         }
-        self.board.take_panic().map_or(Ok(()), Err)
+        let panic = self.board.take_panic();
+        guard.defuse();
+        panic.map_or(Ok(()), Err)
     }
 
     fn publish<'a, S>(&mut self, seats: S, crew: Crew, spin: Duration, job: Job<'_>)
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
-        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow.
+        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow, also if something panics.
         let job = unsafe { std::mem::transmute::<Job<'_>, ErasedJob>(job) };
         let order = &self.board.order;
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    super::unwind::AbortOnUnwind,
     desk::OPEN,
     job::{Job, JobRef, SecondHalf},
     session::Session,
@@ -169,15 +170,22 @@ impl<'s> Scope<'s> {
         let half = SecondHalf::new(b);
         let start = |scope: &mut Scope| half.run_for_owner(scope);
         let job = Job::new(&start, seat.index);
+        // Until the job is back or done nothing unwinds from here: 'frame' on `Job`.
+        let guard = AbortOnUnwind::because("a panic would leave a join whose second half others may run");
         let outer = self.publish(&job, frame_address());
-        // From here until the job is back or done nothing may unwind: 'frame' on `Job`.
         let a = catch_unwind(AssertUnwindSafe(|| a(self)));
         let is_back = self.retract(outer);
         if !is_back {
             self.wait_for(&job);
         }
-        let a = a.unwrap_or_else(|payload| resume_unwind(payload));
-        (a, if is_back { half.run_here(self) } else { half.into_outcome() })
+        guard.defuse();
+        match a {
+            Ok(a) => (a, if is_back { half.run_here(self) } else { half.into_outcome() }),
+            Err(payload) => {
+                half.discard();
+                resume_unwind(payload)
+            }
+        }
     }
 
     /// Lays the job out for others; returns the frame of the join around it.
