@@ -3,6 +3,7 @@
 mod apps;
 #[path = "../common/mod.rs"]
 mod common;
+mod locks;
 #[path = "../common/mix.rs"]
 mod mix;
 mod nested;

@@ -31,7 +31,7 @@ impl Drop for Trap {
 }
 
 /// What the crate says before it aborts.
-const PAYLOAD: &str = "bevy_affinity: the payload of a panic panicked while it was dropped";
+const PAYLOAD: &str = "panicked while it was dropped; aborting";
 
 /// What the standard library says of a panic while panicking.
 const CLEANUP: &str = "panic in a destructor during cleanup";

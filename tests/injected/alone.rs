@@ -61,6 +61,8 @@ impl Alone {
         let mut child = Command::new(env::current_exe().expect("a test knows its binary"))
             .args(["--exact", test_of::<F>(), "--nocapture"])
             .env(ALONE, "1")
+            // Else new threads set address space aside at times of their own, which a limit of it would count.
+            .env("MALLOC_ARENA_MAX", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -3,8 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process,
-    thread,
+    process, thread,
     time::{Duration, Instant},
 };
 

@@ -1,12 +1,6 @@
 //! Apps and pools share one gang, and its threads end with the last of them, whatever they were doing.
 
-use std::{
-    collections::BTreeSet,
-    mem,
-    sync::Mutex,
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeSet, mem, sync::Mutex, thread, time::Duration};
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;

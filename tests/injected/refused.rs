@@ -64,7 +64,7 @@ fn some_threads_can_be_started() {
     alone(|| {
         log::listen();
         start_compute_threads();
-        // For the stacks of three workers, or two and what the allocator sets aside for them.
+        // For the stacks of three workers and what they need beside them.
         let limit = address_space() + 3 * STACK + STACK / 2;
         if setrlimit(Resource::RLIMIT_AS, limit, limit).is_err() {
             return skip("needs limits of the address space");
@@ -73,7 +73,7 @@ fn some_threads_can_be_started() {
         assert_frames(&mut app, 100);
         log::assert_one_warning_of("cannot start worker");
         let workers = workers(&app);
-        assert!((2..=4).contains(&workers), "{workers} workers");
+        assert!((2..=4).contains(&workers), "{workers} workers, for three stacks");
         gang::wait_for(workers - 1);
         assert_works(app.world().resource::<AffinityPool>());
         drop(app);
