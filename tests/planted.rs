@@ -2,7 +2,12 @@
 //! sanitizer that lets them pass sees nothing.
 #![cfg(affinity_sanitize)]
 
-use std::{cell::UnsafeCell, hint::black_box};
+use std::{
+    cell::UnsafeCell,
+    hint::black_box,
+    ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
 
 use bevy_affinity::prelude::*;
 
@@ -40,20 +45,25 @@ fn workers_race() {
 #[test]
 #[ignore = "a fault for AddressSanitizer to find"]
 fn workers_use_a_frame_that_has_returned() {
+    static LOCAL: AtomicPtr<u64> = AtomicPtr::new(ptr::null_mut());
+
+    // Without `black_box`: its assembly keeps a frame where it cannot be watched after it has returned.
     #[inline(never)]
-    fn local_of_a_frame() -> *const u64 {
-        let local = black_box(7);
-        black_box(&raw const local)
+    fn lend_a_local() {
+        let mut local = 7;
+        LOCAL.store(&raw mut local, Ordering::Relaxed);
     }
-    let gone = Shared(local_of_a_frame());
+    lend_a_local();
     // SAFETY: none. The frame is gone.
-    pool().run(|_| _ = black_box(unsafe { gone.get().read_volatile() }));
+    pool().run(|_| _ = black_box(unsafe { LOCAL.load(Ordering::Relaxed).read_volatile() }));
 }
 
 #[test]
 #[ignore = "a fault for AddressSanitizer to find"]
 fn workers_use_memory_that_was_freed() {
-    let freed = Shared(&raw const *Box::new(7_u64));
-    // SAFETY: none. The box was dropped.
+    let value = black_box(Box::new(7_u64));
+    let freed = Shared(&raw const *value);
+    drop(value);
+    // SAFETY: none. The value was dropped.
     pool().run(|_| _ = black_box(unsafe { freed.get().read_volatile() }));
 }
