@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    mem::ManuallyDrop,
     ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -115,8 +116,9 @@ pub(crate) struct Entered {
 }
 
 thread_local! {
-    /// Set while a tagged system runs on this thread.
-    static ENTERED: RefCell<Option<Entered>> = const { RefCell::new(None) };
+    /// Set while a tagged system runs on this thread, and nothing when the thread ends. Not dropped by the thread: so it is there to the last, for an app that runs in
+    /// the destructor of another thread-local.
+    static ENTERED: RefCell<ManuallyDrop<Option<Entered>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 thread_local! {
@@ -155,7 +157,11 @@ pub(crate) fn with_entered<R>(read: impl FnOnce(Option<&Entered>) -> R) -> R {
 
 /// Makes `entered` the context of this thread.
 pub(crate) fn enter(entered: Entered) {
-    ENTERED.set(Some(entered));
+    drop(replace_entered(Some(entered)));
+}
+
+fn replace_entered(entered: Option<Entered>) -> Option<Entered> {
+    ManuallyDrop::into_inner(ENTERED.replace(ManuallyDrop::new(entered)))
 }
 
 /// Restores the context that this thread had when the scope was opened, also when the system panics.
@@ -167,13 +173,13 @@ pub(crate) struct SystemScope {
 impl SystemScope {
     /// To be opened around a run of `system`.
     pub(crate) fn open(system: Arc<SystemTiming>) -> Self {
-        Self { before: ENTERED.take(), _running: Running::enter(system) }
+        Self { before: replace_entered(None), _running: Running::enter(system) }
     }
 }
 
 impl Drop for SystemScope {
     fn drop(&mut self) {
-        ENTERED.set(self.before.take());
+        drop(replace_entered(self.before.take()));
     }
 }
 

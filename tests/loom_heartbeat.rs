@@ -14,6 +14,8 @@ mod parker;
 mod spin;
 #[path = "../src/sync.rs"]
 mod sync;
+#[path = "../src/pool/unwind.rs"]
+mod unwind;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

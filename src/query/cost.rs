@@ -135,7 +135,7 @@ impl RowCost {
         if rows == 0 {
             return;
         }
-        let measured = (nanoseconds * FRACTION / rows).clamp(1, u64::from(u32::MAX / SMOOTHING)) as u32;
+        let measured = (nanoseconds.saturating_mul(FRACTION) / rows).clamp(1, u64::from(u32::MAX / SMOOTHING)) as u32;
         let smoothed = match self.get() {
             // The estimate was of cold rows, or an interrupt fell into it: what is measured is never too little.
             Some(cost) if measured < cost / 2 => measured.max(cost / FASTEST_FALL),

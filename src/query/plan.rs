@@ -15,7 +15,7 @@ use super::{cost::RowCost, line::Layout, sweep::Rows};
 use crate::{
     auto::{Choice, Decision, LazySite, Site, Sites},
     context::{BevysBatch, Context, Entered, with_entered},
-    pool::{in_round, now},
+    pool::{Finished, in_round, now},
     record::running_index,
     settings::SchedulerMode,
 };
@@ -152,9 +152,9 @@ impl<'s> Plan<'s> {
 
     /// Tells the model what the call on the gang took, for so many rows.
     #[inline]
-    pub(super) fn end(&self, timing: Option<Timing>, context: &Context, rows: u64) {
+    pub(super) fn end(&self, timing: Option<Timing>, round: &Finished<'_>, rows: u64) {
         if let (Some((site, decision)), Some(Timing(began))) = (self.auto, timing) {
-            site.model().observe(decision.choice, rows, began..now(), context.pool.last_busy_of_all());
+            site.model().observe(decision.choice, rows, began..now(), round.busy_of_all());
         }
     }
 

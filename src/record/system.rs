@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    mem::ManuallyDrop,
     ops::Range,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -98,7 +99,7 @@ pub(crate) struct SystemTimings {
 impl SystemTimings {
     /// Lists the system that runs on this thread, if it is not listed yet.
     pub(crate) fn list_running(&self) {
-        RUNNING.with_borrow(|running| match running {
+        RUNNING.with_borrow(|running| match &**running {
             Some(system) if system.index.get().is_none() => {
                 let mut list = self.all();
                 let _ = system.index.set(list.len());
@@ -128,8 +129,13 @@ impl SystemTimings {
 }
 
 thread_local! {
-    /// The tagged system that runs on this thread.
-    static RUNNING: RefCell<Option<Arc<SystemTiming>>> = const { RefCell::new(None) };
+    /// The tagged system that runs on this thread; none when the thread ends. Not dropped by the thread: so it is there to the last, for a round in the destructor of
+    /// another thread-local.
+    static RUNNING: RefCell<ManuallyDrop<Option<Arc<SystemTiming>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
+}
+
+fn replace_running(system: Option<Arc<SystemTiming>>) -> Option<Arc<SystemTiming>> {
+    ManuallyDrop::into_inner(RUNNING.replace(ManuallyDrop::new(system)))
 }
 
 /// Makes a system the one that runs on this thread; restores the one before when it is dropped, also by a panic.
@@ -137,13 +143,13 @@ pub(crate) struct Running(Option<Arc<SystemTiming>>);
 
 impl Running {
     pub(crate) fn enter(system: Arc<SystemTiming>) -> Self {
-        Self(RUNNING.replace(Some(system)))
+        Self(replace_running(Some(system)))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        RUNNING.set(self.0.take());
+        drop(replace_running(self.0.take()));
     }
 }
 

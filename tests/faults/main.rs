@@ -1,8 +1,12 @@
 //! What goes wrong in a game, or comes at the wrong moment: results stay right and the app goes on.
 
+mod aborts;
 mod apps;
+mod child;
 #[path = "../common/mod.rs"]
 mod common;
+mod extremes;
+mod leads;
 #[path = "../common/mix.rs"]
 mod mix;
 mod nested;

@@ -1,7 +1,7 @@
 //! What a worker does that has nothing to do: it takes a job, looks on for a while, then sleeps.
 
 use super::{
-    super::{clock::now, parker::Parker, spin::spin_until},
+    super::{clock::now, parker::Parker, spin::spin_until, unwind::AbortOnUnwind},
     Scope,
     job::{Job, JobRef},
     session::Session,
@@ -39,15 +39,16 @@ impl<'s> Scope<'s> {
         self.run_until_finished(|| spin_until(session.spin, news).unwrap_or_else(|| session.doze(latch, news)));
     }
 
-    /// Runs the jobs that `wait` brings, and notes how long it took to bring them.
+    /// Runs the jobs that `wait` brings, and notes how long it took to bring them. It does not unwind: the owner of a job would wait for its end for ever.
     fn run_until_finished(&mut self, wait: impl Fn() -> News) {
+        let guard = AbortOnUnwind::because("a worker panicked outside of the closures of joins");
         loop {
             let began = now();
             let news = wait();
-            self.idle += now() - began;
+            self.idle += now().saturating_sub(began);
             match news {
                 News::Job(job) => self.run(job),
-                News::Finished => return,
+                News::Finished => return guard.defuse(),
             }
         }
     }

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::Scope;
+use super::{super::unwind::AbortOnUnwind, Scope};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 
 /// How a job is started, whatever its closure and its result are.
@@ -22,8 +22,8 @@ const NOBODY: usize = usize::MAX;
 /// A published second half, in the frame of its join.
 ///
 /// # Invariant (frame)
-/// A join that has published a job keeps its frame, neither returning nor unwinding, until it has popped the one [`JobRef`] from its own
-/// deque or has seen `done`. Whoever else got hold of the `JobRef` runs the job once, and storing `done` is the last it does with it.
+/// A join that has published a job keeps its frame, neither returning nor unwinding (it holds an [`AbortOnUnwind`]), until it has popped the one [`JobRef`]
+/// from its own deque or has seen `done`. Whoever else got hold of the `JobRef` runs the job once, and storing `done` is the last it does with it.
 pub(super) struct Job {
     start: ErasedStart,
     /// The worker whose join this is.
@@ -102,6 +102,14 @@ impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
     pub(super) fn run_here(self, scope: &mut Scope) -> R {
         let closure = self.closure.into_inner().unwrap_or_else(PoisonError::into_inner);
         closure.expect("a job that was popped has not run")(scope)
+    }
+
+    /// Drops what is left of a join whose first half panicked: a closure that did not run, a result or a second payload that nobody will see. If that panics
+    /// too the process aborts, as for any panic in a drop while unwinding.
+    pub(super) fn discard(self) {
+        let guard = AbortOnUnwind::because("what a join left behind when it panicked panicked while it was dropped");
+        drop(self);
+        guard.defuse();
     }
 
     /// What another worker made of the closure.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    super::unwind::AbortOnUnwind,
     desk::OPEN,
     job::{Job, JobRef, SecondHalf},
     session::Session,
@@ -73,7 +74,7 @@ impl<'s> Scope<'s> {
         Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0, idle: 0 }
     }
 
-    /// The scope of a worker in a session; `None` while a thread outside the round uses the desk.
+    /// The scope of a worker in a session; `None` if somebody sits at the desk, who cannot be of this session.
     pub(super) fn seated(session: &'s Session<'s>, index: usize) -> Option<Self> {
         let desk = session.desk(index);
         let deque = try_lock(&desk.deque)?;
@@ -105,6 +106,10 @@ impl<'s> Scope<'s> {
     ///
     /// # Panics
     /// If a closure panics. Both have finished or were never started then; if both panic the payload is that of `a`.
+    ///
+    /// # Aborts
+    /// If `a` panics, what is left of `b` (the closure that did not run, its result, or its payload) is dropped. If that panics too the process aborts, as for any
+    /// panic in a drop while unwinding; with a line on stderr if `b` could have been taken by another worker.
     #[inline]
     pub fn join<A, B: Send>(
         &mut self,
@@ -169,15 +174,22 @@ impl<'s> Scope<'s> {
         let half = SecondHalf::new(b);
         let start = |scope: &mut Scope| half.run_for_owner(scope);
         let job = Job::new(&start, seat.index);
+        // Until the job is back or done nothing unwinds from here: 'frame' on `Job`.
+        let guard = AbortOnUnwind::because("a panic would leave a join whose second half others may run");
         let outer = self.publish(&job, frame_address());
-        // From here until the job is back or done nothing may unwind: 'frame' on `Job`.
         let a = catch_unwind(AssertUnwindSafe(|| a(self)));
         let is_back = self.retract(outer);
         if !is_back {
             self.wait_for(&job);
         }
-        let a = a.unwrap_or_else(|payload| resume_unwind(payload));
-        (a, if is_back { half.run_here(self) } else { half.into_outcome() })
+        guard.defuse();
+        match a {
+            Ok(a) => (a, if is_back { half.run_here(self) } else { half.into_outcome() }),
+            Err(payload) => {
+                half.discard();
+                resume_unwind(payload)
+            }
+        }
     }
 
     /// Lays the job out for others; returns the frame of the join around it.

@@ -8,7 +8,12 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::{Desk, Scope, job::JobRef, on_the_spot};
+use super::{
+    super::{clock::nanoseconds, unwind::AbortOnUnwind},
+    Desk, Scope,
+    job::JobRef,
+    on_the_spot,
+};
 use crate::sync::{AtomicBool, Ordering, fence};
 
 /// What the workers share while the leader's closure runs.
@@ -29,21 +34,24 @@ pub(super) struct Ticker<'s>(&'s Session<'s>);
 
 impl<'p> Session<'p> {
     pub(crate) fn new(desks: &'p [CachePadded<Desk>], interval: Duration, spin: Duration) -> Self {
-        let interval = interval.as_nanos() as u64;
+        let interval = nanoseconds(interval);
         Self { desks, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
     }
 
-    /// Runs the root on worker 0, and ends the session. Returns also for how many nanoseconds this worker had nothing to do.
+    /// Runs the root on worker 0, and ends the session: in any case, or the others would help for ever. Returns also for how many nanoseconds this worker had
+    /// nothing to do.
     ///
     /// # Errors
     /// The payload of the root's panic.
     pub(crate) fn lead<R>(&self, root: impl FnOnce(&mut Scope) -> R) -> (thread::Result<R>, u64) {
+        let guard = AbortOnUnwind::because("a panic would leave a session that workers are still in");
         let mut scope = Scope::seated(self, 0);
         let result = catch_unwind(AssertUnwindSafe(|| match &mut scope {
             Some(scope) => root(scope),
             None => on_the_spot(root),
         }));
         self.end();
+        guard.defuse();
         (result, scope.map_or(0, |scope| scope.idle))
     }
 

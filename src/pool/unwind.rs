@@ -1,0 +1,47 @@
+//! Places that no panic leaves: behind it other threads would use what is gone, or wait for ever.
+
+use std::{
+    any::Any,
+    io::{self, Write},
+    mem, process,
+};
+
+/// What a panicking closure leaves behind.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// Aborts the process when it is dropped, with a line on stderr that says why. Who gets to its end [defuses](Self::defuse) it, so only unwinding drops it; until then
+/// it costs nothing.
+///
+/// # Invariant (no unwinding)
+/// Control leaves what lies between `because` and `defuse` only by its end. What others borrow meanwhile is safe by that, not by a belief that nothing in
+/// between panics.
+#[must_use = "dropped at once it aborts at once"]
+pub(crate) struct AbortOnUnwind(&'static str);
+
+impl AbortOnUnwind {
+    #[inline(always)]
+    pub(crate) fn because(what: &'static str) -> Self {
+        Self(what)
+    }
+
+    #[inline(always)]
+    pub(crate) fn defuse(self) {
+        mem::forget(self);
+    }
+}
+
+impl Drop for AbortOnUnwind {
+    #[cold]
+    fn drop(&mut self) {
+        // Not `eprintln!`, which panics if nobody reads stderr any more.
+        let _ = writeln!(io::stderr(), "bevy_affinity: {}; aborting", self.0);
+        process::abort();
+    }
+}
+
+/// Drops a payload that nobody will see. Its own code runs then, and may panic with a payload of which the same holds.
+pub(crate) fn drop_or_abort(payload: Payload) {
+    let guard = AbortOnUnwind::because("the payload of a panic panicked while it was dropped");
+    drop(payload);
+    guard.defuse();
+}
