@@ -5,4 +5,6 @@
 mod common;
 mod differential;
 mod hand_made;
+mod order;
 mod scenarios;
+mod twins;
