@@ -20,7 +20,7 @@ use bevy::{
         relationship::Relationship,
         system::SystemParam,
     },
-    prelude::{ChildOf, Entity, Local},
+    prelude::{ChildOf, Entity, Local, Query},
 };
 use log::warn;
 
@@ -180,7 +180,9 @@ where
         report + self.propagate_from(&Roots { entities, values: Values::Each(values) }, visit)
     }
 
-    /// [`propagate`](Self::propagate) from roots that are all different and below no other, with the same value for all.
+    /// [`propagate`](Self::propagate) from roots that are all different, with the same value for
+    /// all. One that a node names as its child is visited once too: as a root or as that child,
+    /// whichever comes first. The other time it is [repeated](TreeReport::repeated).
     pub(crate) fn propagate_from_tops<T: Clone + Send + Sync>(
         &mut self,
         roots: Vec<Entity>,
@@ -239,6 +241,11 @@ where
             }
         };
         roots.into_iter().filter(|root| is_new(root)).collect()
+    }
+
+    /// The nodes with those that they name as children, to visit in some other way.
+    pub(crate) fn nodes(&mut self) -> Query<'_, 's, Node<D, R>, F> {
+        self.nodes.reborrow()
     }
 
     fn walk(&mut self) -> Walk<'_, 's, '_, D, F, R> {
