@@ -10,6 +10,7 @@ mod dimacs;
 mod error;
 mod geo;
 mod hilbert;
+mod limits;
 mod osm;
 
 use std::io::Cursor;
