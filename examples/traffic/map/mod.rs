@@ -10,6 +10,8 @@ mod dimacs;
 mod error;
 mod geo;
 mod hilbert;
+#[cfg(test)]
+mod hostile;
 mod limits;
 mod osm;
 
