@@ -63,12 +63,12 @@ impl Context {
     }
 
     /// Notes a run of a tagged system.
-    pub(crate) fn record_system(&self, system: &SystemTiming, run: Range<u64>) {
+    pub(crate) fn record_system(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
         if self.recorder.recording().is_on() {
-            let span = Span::on_leader(SpanKind::System, system.index(), run.clone());
+            let span = Span::on_leader(SpanKind::System, Some(system.number()), run.clone());
             self.recorder.write(|spans| spans.push(span));
         }
-        self.systems.extend(run);
+        self.systems.note(system, run);
     }
 }
 
@@ -149,13 +149,19 @@ impl Drop for BevysBatch {
 
 /// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no code of users.
 #[inline]
-pub(crate) fn with_entered<R>(read: impl FnOnce(Option<&Entered>) -> R) -> R {
-    ENTERED.with_borrow(|entered| read(entered.as_ref()))
+pub(crate) fn with_entered<R>(read: impl FnOnce(&Entered) -> R) -> Option<R> {
+    ENTERED.try_with(|entered| entered.borrow().as_ref().map(read)).ok().flatten()
+}
+
+/// Makes `entered` the context of this thread. Returns what was; nothing while the thread ends, as
+/// its locals may be gone.
+fn replace_entered(entered: Option<Entered>) -> Option<Entered> {
+    ENTERED.try_with(|context| context.replace(entered)).ok().flatten()
 }
 
 /// Makes `entered` the context of this thread.
 pub(crate) fn enter(entered: Entered) {
-    ENTERED.set(Some(entered));
+    replace_entered(Some(entered));
 }
 
 /// Restores the context that this thread had when the scope was opened, also when the system panics.
@@ -167,13 +173,13 @@ pub(crate) struct SystemScope {
 impl SystemScope {
     /// To be opened around a run of `system`.
     pub(crate) fn open(system: Arc<SystemTiming>) -> Self {
-        Self { before: ENTERED.take(), _running: Running::enter(system) }
+        Self { before: replace_entered(None), _running: Running::enter(system) }
     }
 }
 
 impl Drop for SystemScope {
     fn drop(&mut self) {
-        ENTERED.set(self.before.take());
+        replace_entered(self.before.take());
     }
 }
 

@@ -96,10 +96,14 @@ pub struct AffinitySettings {
 impl Default for AffinitySettings {
     fn default() -> Self {
         Self {
+impl AffinitySettings {
+    pub(crate) const DEFAULT_CHUNK_ROWS: usize = 4096;
+}
+
             workers: WorkerCount::Auto,
             spare_cores: SpareCores::Auto,
             pinning: Pinning::Core,
-            chunk_rows: 4096,
+            chunk_rows: Self::DEFAULT_CHUNK_ROWS,
             spin: Duration::from_micros(50),
             heartbeat: Duration::from_micros(100),
             avoid_busy_cores: true,

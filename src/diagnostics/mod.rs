@@ -2,6 +2,7 @@
 
 mod frame;
 mod modes;
+mod places;
 mod shares;
 mod sites;
 mod store;
@@ -24,12 +25,13 @@ use bevy::prelude::{App, First, Last, Res, ResMut, Resource};
 use crate::{
     context::{Context, WorldContext},
     pool::{SweptRows, WorkerTimes, now},
-    record::{FrameSpan, Ring},
+    record::{FrameSpan, Ring, Totals},
     settings::SchedulerMode,
     topology::{CoreId, Topology},
 };
 use modes::observe_mode;
 use shares::Window;
+use places::Places;
 use sites::pull_sites;
 use store::Mirror;
 
@@ -56,7 +58,9 @@ pub struct AffinityDiagnostics {
     pub frames: u64,
     /// The workers by index; the leader first.
     pub workers: Vec<WorkerDiagnostics>,
-    /// The tagged systems that have run, in the order of their first run.
+    /// The tagged systems that have run and still exist, each in a place that it keeps: new ones
+    /// come behind the others, in the order of their first runs, or in the places of systems that
+    /// are gone. A place that is vacant meanwhile has an empty [`name`](SystemDiagnostics::name).
     pub systems: Vec<SystemDiagnostics>,
     /// Every mode that frames have run in, in the order of their first frame. Kept when the mode changes, for before and after.
     pub modes: Vec<ModeDiagnostics>,
@@ -68,11 +72,12 @@ pub struct AffinityDiagnostics {
     pub migrations: u64,
     history: Ring<FrameSpan>,
     window: Window,
-    /// When the frame began, when the one before began, and what all tagged systems had taken then, in nanoseconds; and their calls.
+    /// When the frame began, and how long before it the one before, in nanoseconds.
     began: u64,
     delta: u64,
-    tagged: u64,
-    calls: u64,
+    /// What the tagged systems had done when the last frame ended.
+    totals: Totals,
+    places: Places,
 }
 
 /// Frames in [`AffinityDiagnostics::history`]: some eight seconds at 60 a second. 36 KiB.
@@ -92,8 +97,8 @@ impl Default for AffinityDiagnostics {
             window: Window::default(),
             began: 0,
             delta: 0,
-            tagged: 0,
-            calls: 0,
+            totals: Totals::default(),
+            places: Places::default(),
         }
     }
 }
@@ -180,10 +185,11 @@ impl AffinityDiagnostics {
         for (worker, (taken, published)) in self.workers.iter_mut().zip(jobs) {
             (worker.jobs_taken, worker.joins_published) = (taken, published);
         }
-        if self.window.observe(now(), &mut self.workers) {
-            pull_sites(&mut self.call_sites, &context.sites);
+        self.pull_systems(&context.systems);
+        // A place that was vacated is not that of their systems any more.
+        if self.window.observe(now(), &mut self.workers) || !self.places.vacated().is_empty() {
+            pull_sites(&mut self.call_sites, &context.sites, &self.places);
         }
-        self.pull_systems(&context.systems.all());
     }
 }
 
@@ -221,8 +227,8 @@ fn end_frame(
     context.placement().end_frame();
     diagnostics.frames += 1;
     diagnostics.pull(&context);
-    let frame = diagnostics.end_frame(context.systems.take_extent(), *mode);
+    let frame = diagnostics.end_frame(context.systems.take_extent(), context.systems.totals(), *mode);
     observe_mode(&mut diagnostics.modes, &frame);
-    timeline.take(&context.recorder, frame);
+    timeline.take(&context.recorder, frame, &diagnostics.places);
     mirror.update(&diagnostics);
 }

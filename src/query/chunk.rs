@@ -205,10 +205,7 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 
 /// The setting of the tagged system that runs here, or the default where none does.
 pub(super) fn longest_chunk() -> usize {
-    with_entered(|entered| match entered {
-        Some(entered) => entered.context.chunk_rows(),
-        None => AffinitySettings::default().chunk_rows,
-    })
+    with_entered(|entered| entered.context.chunk_rows()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }
 
 /// `rows` in pieces of at most `length`.

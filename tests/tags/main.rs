@@ -11,6 +11,8 @@ mod executor;
 mod mix;
 mod one_thread;
 mod threads;
+mod removed;
+mod skipped;
 
 use bevy::prelude::*;
 
