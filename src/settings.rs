@@ -88,18 +88,21 @@ pub struct AffinitySettings {
     /// Whether a worker whose core is busy with another process is left out of rounds for some time, and its rows swept by the others: a round would wait for
     /// it. Tried again after 20 ms, then more and more seldom, down to three times a second. Nobody is left out where workers share cores. Default: on.
     pub avoid_busy_cores: bool,
-    /// Whether tagged systems keep every other system from running beside them, so that the gang has the cores to itself.
-    /// Read when a system is initialised (before its first run), so set it before the plugin. Default: off.
+    /// Whether tagged systems keep every other system from running beside them, so that the gang
+    /// has the cores to itself. Read when a system is initialised (before its first run), so set it
+    /// before the plugin. They claim access to everything for that, so Bevy's detection of
+    /// ambiguities, if it is on, reports each system that is not ordered before or after them.
+    /// Default: off.
     pub exclusive: bool,
+}
+
+impl AffinitySettings {
+    pub(crate) const DEFAULT_CHUNK_ROWS: usize = 4096;
 }
 
 impl Default for AffinitySettings {
     fn default() -> Self {
         Self {
-impl AffinitySettings {
-    pub(crate) const DEFAULT_CHUNK_ROWS: usize = 4096;
-}
-
             workers: WorkerCount::Auto,
             spare_cores: SpareCores::Auto,
             pinning: Pinning::Core,

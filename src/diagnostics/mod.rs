@@ -20,18 +20,19 @@ pub use timeline::AffinityTimeline;
 
 use std::time::Duration;
 
-use bevy::prelude::{App, First, Last, Res, ResMut, Resource};
+use bevy::prelude::{App, First, IntoScheduleConfigs, Last, Res, ResMut, Resource};
 
 use crate::{
     context::{Context, WorldContext},
+    plugin::AffinitySystems,
     pool::{SweptRows, WorkerTimes, now},
     record::{FrameSpan, Ring, Totals},
     settings::SchedulerMode,
     topology::{CoreId, Topology},
 };
 use modes::observe_mode;
-use shares::Window;
 use places::Places;
+use shares::Window;
 use sites::pull_sites;
 use store::Mirror;
 
@@ -208,8 +209,9 @@ pub(crate) fn plugin(app: &mut App) {
     let recorder = app.world().resource::<WorldContext>().current().recorder.clone();
     app.init_resource::<AffinityDiagnostics>()
         .insert_resource(AffinityTimeline::new(recorder))
-        .add_systems(First, begin_frame)
-        .add_systems(Last, end_frame);
+        // Nobody can see what it changes before the frame's end.
+        .add_systems(First, begin_frame.in_set(AffinitySystems::BeginFrame).ambiguous_with_all())
+        .add_systems(Last, end_frame.in_set(AffinitySystems::EndFrame));
 }
 
 fn begin_frame(mut diagnostics: ResMut<AffinityDiagnostics>) {
