@@ -219,3 +219,42 @@ pub struct NoOtherRows;
 /// App::new().add_systems(Update, fused((keep,)).affine());
 /// ```
 pub struct NoKeptRows;
+
+/// Kernels are functions, and lists of them tuples: a type of one's own could claim other rows than
+/// it visits.
+///
+/// ```compile_fail,E0277
+/// use bevy::prelude::*;
+/// use bevy_affinity::Kernel;
+/// #[derive(Component)]
+/// struct Health(u32);
+/// struct Mine;
+///
+/// impl Kernel<()> for Mine {
+///     type Data = &'static mut Health;
+///     type Filter = ();
+///     type Params = ();
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// use bevy_affinity::Kernels;
+/// struct Mine;
+///
+/// impl Kernels<()> for Mine {
+///     type States = ();
+///     type Passes<'w, 's> = ();
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// use bevy::prelude::*;
+/// use bevy_affinity::KernelParam;
+/// struct Mine;
+///
+/// impl KernelParam for Mine {
+///     type Param = ();
+///     type Shared<'a> = ();
+/// }
+/// ```
+pub struct NoOwnKernels;

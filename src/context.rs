@@ -64,12 +64,12 @@ impl Context {
     }
 
     /// Notes a run of a tagged system.
-    pub(crate) fn record_system(&self, system: &SystemTiming, run: Range<u64>) {
+    pub(crate) fn record_system(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
         if self.recorder.recording().is_on() {
-            let span = Span::on_leader(SpanKind::System, system.index(), run.clone());
+            let span = Span::on_leader(SpanKind::System, Some(system.number()), run.clone());
             self.recorder.write(|spans| spans.push(span));
         }
-        self.systems.extend(run);
+        self.systems.note(system, run);
     }
 }
 
@@ -151,17 +151,18 @@ impl Drop for BevysBatch {
 
 /// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no code of users.
 #[inline]
-pub(crate) fn with_entered<R>(read: impl FnOnce(Option<&Entered>) -> R) -> R {
-    ENTERED.with_borrow(|entered| read(entered.as_ref()))
+pub(crate) fn with_entered<R>(read: impl FnOnce(&Entered) -> R) -> Option<R> {
+    ENTERED.with_borrow(|entered| entered.as_ref().map(read))
+}
+
+/// Makes `entered` the context of this thread, and returns what was.
+fn replace_entered(entered: Option<Entered>) -> Option<Entered> {
+    ManuallyDrop::into_inner(ENTERED.replace(ManuallyDrop::new(entered)))
 }
 
 /// Makes `entered` the context of this thread.
 pub(crate) fn enter(entered: Entered) {
     drop(replace_entered(Some(entered)));
-}
-
-fn replace_entered(entered: Option<Entered>) -> Option<Entered> {
-    ManuallyDrop::into_inner(ENTERED.replace(ManuallyDrop::new(entered)))
 }
 
 /// Restores the context that this thread had when the scope was opened, also when the system panics.

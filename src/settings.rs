@@ -90,9 +90,16 @@ pub struct AffinitySettings {
     /// it. Tried again after 20 ms, then more and more seldom, down to three times a second. Nobody is left out where workers share cores. A pool for which this is off
     /// calls everybody, whomever the other pools of the process leave out. Default: on.
     pub avoid_busy_cores: bool,
-    /// Whether tagged systems keep every other system from running beside them, so that the gang has the cores to itself.
-    /// Read when a system is initialised (before its first run), so set it before the plugin. Default: off.
+    /// Whether tagged systems keep every other system from running beside them, so that the gang
+    /// has the cores to itself. Read when a system is initialised (before its first run), so set it
+    /// before the plugin. They claim access to everything for that, so Bevy's detection of
+    /// ambiguities, if it is on, reports each system that is not ordered before or after them.
+    /// Default: off.
     pub exclusive: bool,
+}
+
+impl AffinitySettings {
+    pub(crate) const DEFAULT_CHUNK_ROWS: usize = 4096;
 }
 
 impl Default for AffinitySettings {
@@ -101,7 +108,7 @@ impl Default for AffinitySettings {
             workers: WorkerCount::Auto,
             spare_cores: SpareCores::Auto,
             pinning: Pinning::Core,
-            chunk_rows: 4096,
+            chunk_rows: Self::DEFAULT_CHUNK_ROWS,
             spin: Duration::from_micros(50),
             heartbeat: Duration::from_micros(100),
             avoid_busy_cores: true,

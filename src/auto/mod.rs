@@ -184,7 +184,7 @@ impl Model {
         }
         if self.trial.is_none() && self.current == Choice::Leader && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE {
             self.calls += 1;
-            self.untimed += 1;
+            self.untimed = self.untimed.saturating_add(1);
             return Decision { choice: Choice::Leader, timed: false };
         }
         let rows = count_rows();
@@ -192,7 +192,8 @@ impl Model {
             self.current = Choice::LockStep;
         }
         (self.rows, self.calls) = (rows, self.calls + 1);
-        self.untimed += 1;
+        // Calls that panic are never observed.
+        self.untimed = self.untimed.saturating_add(1);
         if let Some(trial) = &mut self.trial {
             let decision = Decision { choice: trial.choice, timed: trial.left < TRIAL_CALLS };
             if trial.left == 0 {
@@ -212,7 +213,7 @@ impl Model {
 
     /// Where nobody else is at hand, as while other processes have their cores. What is known of the other routes holds until they are back.
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
-        (self.calls, self.untimed) = (self.calls + 1, self.untimed + 1);
+        (self.calls, self.untimed) = (self.calls + 1, self.untimed.saturating_add(1));
         let timed = self.untimed > CALLS_PER_SAMPLE;
         if timed {
             (self.rows, self.untimed) = (count_rows(), 0);

@@ -92,7 +92,7 @@ impl<'s> Plan<'s> {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
             return Self::by(Route::Here, site);
         }
-        let tagged = with_entered(|entered| entered.map(|entered| Self::tagged(entered, rows, site, by_fork)));
+        let tagged = with_entered(|entered| Self::tagged(entered, rows, site, by_fork));
         tagged.unwrap_or_else(|| {
             warn_untagged();
             Self::by(Route::Bevy, site)
@@ -168,7 +168,7 @@ impl<'s> Plan<'s> {
     }
 
     pub(super) fn observe_here(&self, rows: u64, call: Range<u64>) {
-        self.known.cost.observe(rows, call.end - call.start);
+        self.known.cost.observe(rows, call.end.saturating_sub(call.start));
         if let Some((site, decision)) = self.auto {
             site.model().observe(decision.choice, rows, call, None);
         }

@@ -228,8 +228,9 @@ pub(super) fn learn_costs(round: &Finished<'_>, placement: &mut Placement, lines
         for (worker, line) in lines.iter().enumerate() {
             let cost = placement.cost_of_share(worker, busy(worker).unwrap_or(0));
             for section in line.sections() {
-                let share = cost * section.rows.len() as u64 / line.rows();
-                placement.observe(section.storage, worker, share);
+                // In 128 bits: a worker may have been stopped for hours.
+                let share = u128::from(cost) * section.rows.len() as u128 / u128::from(line.rows());
+                placement.observe(section.storage, worker, share as u64);
             }
         }
     }

@@ -31,7 +31,6 @@ pub(super) fn enter(
     // Without the plugin a tagged system is an ordinary one: its queries say so when they are iterated.
     if let (Some(mode), Some(settings), Some(world_context)) = (mode, settings, world_context) {
         let context = world_context.for_settings(&settings);
-        context.systems.list_running();
         enter_context(Entered { mode: *mode, context });
     }
 }
@@ -65,7 +64,7 @@ unsafe impl SystemParam for Exclusive {
     }
 }
 
-/// Runs a tagged system in a scope of its own and records how long it took.
+/// Runs a tagged system in a scope of its own and records how long it took, if it was called.
 pub(super) struct Tagged {
     timing: Arc<SystemTiming>,
 }
@@ -76,12 +75,18 @@ impl Tagged {
     }
 
     fn record(&self, run: Range<u64>) {
-        self.timing.record(run.end - run.start);
-        with_entered(|entered| {
-            if let Some(entered) = entered {
-                entered.context.record_system(&self.timing, run);
-            }
-        });
+        self.timing.record(run.end.saturating_sub(run.start));
+        with_entered(|entered| entered.context.record_system(&self.timing, run));
+    }
+}
+
+/// Whether the system was called: it is not if a parameter is missing, be that an error or a reason
+/// to skip it.
+fn was_called(result: &Result<(), RunSystemError>) -> bool {
+    match result {
+        Ok(()) => true,
+        Err(RunSystemError::Skipped(_)) => false,
+        Err(RunSystemError::Failed(error)) => !error.is::<SystemParamValidationError>(),
     }
 }
 
@@ -99,7 +104,9 @@ impl<S: System<In = (), Out = ()>> Adapt<S> for Tagged {
         let _scope = SystemScope::open(self.timing.clone());
         let began = now();
         let result = run_system(input);
-        self.record(began..now());
+        if was_called(&result) {
+            self.record(began..now());
+        }
         result
     }
 }

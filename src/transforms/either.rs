@@ -24,7 +24,7 @@ impl Choice {
     /// Asks the mode. For the first of the systems, so that a mode that changes while they run
     /// applies to the next frame.
     pub(super) fn is_bevy_now(&self) -> bool {
-        let bevy = with_entered(|entered| entered.is_some_and(|entered| entered.mode == SchedulerMode::Bevy));
+        let bevy = with_entered(|entered| entered.mode == SchedulerMode::Bevy).unwrap_or(false);
         self.bevy.store(bevy, Ordering::Relaxed);
         bevy
     }

@@ -258,19 +258,14 @@ fn pool() -> Option<AffinityPool> {
     if in_round() {
         return None;
     }
-    with_entered(|entered| match entered {
-        None => {
-            warn_untagged();
-            None
-        }
-        Some(entered) => match entered.mode {
-            SchedulerMode::Serial | SchedulerMode::Bevy => None,
-            SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => {
-                Some(entered.context.pool.clone())
-            }
-        },
-    })
-    .filter(|pool| pool.workers() > 1)
+    let pool = with_entered(|entered| match entered.mode {
+        SchedulerMode::Serial | SchedulerMode::Bevy => None,
+        SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => Some(entered.context.pool.clone()),
+    });
+    if pool.is_none() {
+        warn_untagged();
+    }
+    pool.flatten().filter(|pool| pool.workers() > 1)
 }
 
 fn warn_untagged() {

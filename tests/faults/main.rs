@@ -15,6 +15,7 @@ mod settings;
 mod shapes;
 #[path = "../common/tables.rs"]
 mod tables;
+mod thread_ends;
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
