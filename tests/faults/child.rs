@@ -41,7 +41,7 @@ impl Ended {
     pub fn assert_aborted_with(&self, line: &str) {
         self.assert_aborted();
         let is_ours =
-            |said: &str| said.starts_with("bevy_affinity: ") && said.contains(line) && said.ends_with("aborting");
+            |said: &str| said.contains("bevy_affinity: ") && said.contains(line) && said.ends_with("aborting");
         assert!(self.stderr.lines().any(is_ours), "no line with {line:?}: {}", self.stderr);
     }
 }
