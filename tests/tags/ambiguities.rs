@@ -42,12 +42,8 @@ const DIAGNOSTICS: [Add; 5] = [
     },
 ];
 
-const TRANSFORMS: [Add; 4] = [
-    |_| {},
-    |app| _ = app.add_plugins(TransformPlugin),
-    |app| _ = app.add_plugins(AffineTransformPlugin),
-    |app| _ = app.add_plugins((TransformPlugin, AffineTransformPlugin)),
-];
+/// `AffineTransformPlugin` has tests of its own for this.
+const TRANSFORMS: [Add; 2] = [|_| {}, |app| _ = app.add_plugins(TransformPlugin)];
 
 const INPUT: [Add; 2] = [|_| {}, |app| _ = app.add_plugins(InputPlugin)];
 

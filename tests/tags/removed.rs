@@ -18,7 +18,12 @@ const POLICIES: [fn() -> ScheduleCleanupPolicy; 4] = [
     || ScheduleCleanupPolicy::RemoveSystemsOnlyAllowBreakages,
 ];
 
-/// What runs before and after `set` is removed, and after `second` was added again.
+fn fifth(mut trace: ResMut<Trace>) {
+    trace.0.push("fifth");
+}
+
+/// What runs before and after `set` is removed, and after `fifth` was added. (Nothing that is in a
+/// set that was removed can be added again, with or without tags: Bevy 0.19.1 panics.)
 fn traces(tagged: bool, set: InternedSystemSet, policy: fn() -> ScheduleCleanupPolicy) -> [Vec<&'static str>; 3] {
     let mut app = Scheduling::lock_step(2).app();
     app.init_resource::<Trace>();
@@ -37,8 +42,8 @@ fn traces(tagged: bool, set: InternedSystemSet, policy: fn() -> ScheduleCleanupP
         .expect("the set is there");
     let removed = traced_frame(&mut app);
     match tagged {
-        true => app.add_systems(Update, second.affine().after(fourth)),
-        false => app.add_systems(Update, second.after(fourth)),
+        true => app.add_systems(Update, fifth.affine().after(fourth)),
+        false => app.add_systems(Update, fifth.after(fourth)),
     };
     let added = traced_frame(&mut app);
     [before, removed, added]
