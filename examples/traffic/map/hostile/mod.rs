@@ -12,12 +12,12 @@ mod memory;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{MapError, Network};
+use super::{MapError, Network, limits};
 
-/// What reading a map may take at most: so many bytes for each of its files' bytes, and so many more. The largest figures
-/// that were seen are half of that, or less.
-const BYTES_PER_BYTE: u64 = 128;
-const BYTES_ANYWAY: u64 = 160 << 20;
+/// What reading a map may take at most: eight bytes for each byte that its files may unpack to, and room for the largest
+/// block that the format allows. Real maps take 3 to 8 bytes for each byte of their files, packed as they are.
+const BYTES_PER_BYTE: u64 = 8 * limits::UNPACKING;
+const BYTES_ANYWAY: u64 = 64 << 20;
 
 /// A folder for one test, removed when it goes out of scope.
 struct Folder(PathBuf);
