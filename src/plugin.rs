@@ -98,20 +98,22 @@ impl Plugin for AffinityParallelPlugin {
 
 /// Gives the world the pool for the settings that it now has and for the cores that it may now use.
 ///
-/// Runs on the thread that leads the gang: the system tells each thread of its own cores.
+/// Runs on the thread that leads the gang: the system tells each thread of its own cores. Where a user has removed the settings
+/// the last ones stay; a pool that is not the world's own, or was removed, is put back.
 fn follow_settings_and_cores(
     _leader: NonSendMarker,
-    settings: Res<AffinitySettings>,
-    world_context: Res<WorldContext>,
-    pool: Res<AffinityPool>,
+    settings: Option<Res<AffinitySettings>>,
+    world_context: Option<Res<WorldContext>>,
+    pool: Option<Res<AffinityPool>>,
     mut commands: Commands,
 ) {
+    let (Some(settings), Some(world_context)) = (settings, world_context) else { return };
     // An app that runs inside a round may be on a pinned worker, which is told of one core.
     let context = match in_round() {
         true => world_context.for_settings(&settings),
         false => world_context.for_cores(&settings, &Topology::follow()),
     };
-    if !context.pool.is_same(&pool) {
+    if pool.is_none_or(|pool| !context.pool.is_same(&pool)) {
         commands.insert_resource(context.pool.clone());
     }
 }

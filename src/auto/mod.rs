@@ -177,6 +177,22 @@ impl Model {
         by_fork: bool,
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
+        let decision = self.choose_among_all(count_rows, workers, by_fork, are_asleep);
+        if by_fork || decision.choice != Choice::Heartbeat {
+            return decision;
+        }
+        // Other calls from the same place may fork, and it was chosen for them: this one teaches nothing.
+        Decision { choice: self.best(self.rows), timed: false }
+    }
+
+    #[inline]
+    fn choose_among_all(
+        &mut self,
+        count_rows: impl FnOnce() -> u64,
+        workers: usize,
+        by_fork: bool,
+        are_asleep: impl FnOnce() -> bool,
+    ) -> Decision {
         self.by_fork = by_fork;
         self.alone = workers < 2;
         if self.alone {

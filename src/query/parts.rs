@@ -137,7 +137,7 @@ pub(super) fn for_each_part(plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(
         Route::Here => learn_here(rows, plan, || body(Part::whole())),
         Route::Bevy => {
             let _span = SweepSpan::begin(rows);
-            on_compute_threads(&body);
+            on_compute_threads(compute_threads(), &body);
         }
         Route::Gang(context) => in_lock_step(context, plan, rows, body),
         Route::Heartbeat(context) => {
@@ -197,15 +197,15 @@ pub(super) fn learn_here(rows: &Rows<'_, '_>, plan: &Plan<'_>, body: impl FnOnce
     plan.observe_here(rows.total(), began..ended);
 }
 
-/// One task a compute thread, as Bevy's `par_iter` has by default.
-pub(super) fn on_compute_threads(body: &(impl Fn(Part<'_, '_>) + Sync)) {
-    let pool = ComputeTaskPool::try_get();
-    let parts = compute_threads();
+/// One task for each of `parts`, as many as there are [`compute_threads`]. That is asked once in a call:
+/// another thread may start Bevy's pool meanwhile, and rows that are cut into more parts than are run
+/// would be left out.
+pub(super) fn on_compute_threads(parts: usize, body: &(impl Fn(Part<'_, '_>) + Sync)) {
     let visit = |index| {
         let _batch = BevysBatch::open();
         body(Part::divided(index, Division::Even { parts }));
     };
-    match pool {
+    match ComputeTaskPool::try_get() {
         Some(pool) if parts > 1 => {
             pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { visit(index) })));
         }
@@ -213,7 +213,7 @@ pub(super) fn on_compute_threads(body: &(impl Fn(Part<'_, '_>) + Sync)) {
     }
 }
 
-/// How many parts [`on_compute_threads`] makes.
+/// How many threads Bevy's compute pool has; 1 as long as there is none.
 pub(super) fn compute_threads() -> usize {
     ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num().max(1))
 }

@@ -186,7 +186,10 @@ where
         let (route, cost) = (&plan.route, plan.cost());
         let (senders, owners, stolen_lanes) = match route {
             Route::Here => (1, 1, 0),
-            Route::Bevy => (compute_threads(), compute_threads(), 0),
+            Route::Bevy => {
+                let threads = compute_threads();
+                (threads, threads, 0)
+            }
             Route::Gang(context) => (context.pool.workers(), context.pool.workers(), STOLEN_LANES),
             Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers(), 0),
         };
@@ -200,8 +203,8 @@ where
             }),
             Route::Bevy => {
                 let _span = SweepSpan::begin(&self.senders.rows);
-                on_compute_threads(&post);
-                on_compute_threads(&deliver);
+                on_compute_threads(owners, &post);
+                on_compute_threads(owners, &deliver);
             }
             Route::Gang(context) => {
                 let timing = plan.begin();
