@@ -56,7 +56,8 @@ pub(super) fn make_and_take_places(mut schedules: ResMut<Schedules>, choice: &Ch
 
 /// Returns whether none of Bevy's systems is left.
 fn take_all(schedule: &mut Schedule, choice: &Choice) -> bool {
-    Slot::all().iter().fold(true, |all, slot| slot.take(schedule, choice) && all)
+    // All are tried, whether an earlier one was too late or not.
+    Slot::all().iter().filter(|slot| !slot.take(schedule, choice)).count() == 0
 }
 
 /// Whoever has removed a schedule does not need its systems.

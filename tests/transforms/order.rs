@@ -52,12 +52,14 @@ struct Moved(Tick);
 #[derive(Resource, Default)]
 struct Seen([[bool; 3]; 4]);
 
+type IsAlone = (Without<ChildOf>, Without<Children>);
+
 fn probe<const N: usize>(
     moved: Res<Moved>,
     ticks: SystemChangeTick,
     root: Single<Ref<TransformTreeChanged>, With<Children>>,
     child: Single<(&Transform, &GlobalTransform), With<ChildOf>>,
-    lone: Single<(&Transform, &GlobalTransform), (Without<ChildOf>, Without<Children>)>,
+    lone: Single<(&Transform, &GlobalTransform), IsAlone>,
     mut seen: ResMut<Seen>,
 ) {
     let is_placed = |(local, global): (&Transform, &GlobalTransform)| local.translation == global.translation();

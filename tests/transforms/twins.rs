@@ -174,7 +174,10 @@ fn meanwhile<const TIME: usize>(world: &mut World) {
 
 /// What can be told apart about the transforms, in the frame in which it is seen.
 #[derive(Resource, Default, PartialEq, Debug)]
-pub struct Seen(Vec<(Number, Option<([u32; 12], bool)>, Option<bool>)>);
+pub struct Seen(Vec<Row>);
+
+/// The place in bits, if there is one, and whether it and the mark have changed.
+type Row = (Number, Option<([u32; 12], bool)>, Option<bool>);
 
 type Node<'a> = (&'a Number, Option<Ref<'a, GlobalTransform>>, Option<Ref<'a, TransformTreeChanged>>);
 
