@@ -214,23 +214,31 @@ pub(crate) fn plugin(app: &mut App) {
         .add_systems(Last, end_frame.in_set(AffinitySystems::EndFrame));
 }
 
-fn begin_frame(mut diagnostics: ResMut<AffinityDiagnostics>) {
-    diagnostics.begin_frame(now());
+fn begin_frame(diagnostics: Option<ResMut<AffinityDiagnostics>>) {
+    if let Some(mut diagnostics) = diagnostics {
+        diagnostics.begin_frame(now());
+    }
 }
 
+/// Does without whatever of the plugin's resources a user has removed.
 fn end_frame(
-    mut diagnostics: ResMut<AffinityDiagnostics>,
-    mut timeline: ResMut<AffinityTimeline>,
-    world_context: Res<WorldContext>,
-    mode: Res<SchedulerMode>,
+    diagnostics: Option<ResMut<AffinityDiagnostics>>,
+    timeline: Option<ResMut<AffinityTimeline>>,
+    world_context: Option<Res<WorldContext>>,
+    mode: Option<Res<SchedulerMode>>,
     mut mirror: Mirror,
 ) {
+    let Some(world_context) = world_context else { return };
     let context = world_context.current();
     context.placement().end_frame();
+    let Some(mut diagnostics) = diagnostics else { return };
     diagnostics.frames += 1;
     diagnostics.pull(&context);
-    let frame = diagnostics.end_frame(context.systems.take_extent(), context.systems.totals(), *mode);
+    let mode = mode.map(|mode| *mode).unwrap_or_default();
+    let frame = diagnostics.end_frame(context.systems.take_extent(), context.systems.totals(), mode);
     observe_mode(&mut diagnostics.modes, &frame);
-    timeline.take(&context.recorder, frame, &diagnostics.places);
+    if let Some(mut timeline) = timeline {
+        timeline.take(&context.recorder, frame, &diagnostics.places);
+    }
     mirror.update(&diagnostics);
 }

@@ -29,10 +29,10 @@ pub(super) fn enter(
     _exclusive: Exclusive,
 ) {
     // Without the plugin a tagged system is an ordinary one: its queries say so when they are iterated.
-    if let (Some(mode), Some(settings), Some(world_context)) = (mode, settings, world_context) {
-        let context = world_context.for_settings(&settings);
-        enter_context(Entered { mode: *mode, context });
-    }
+    let Some(world_context) = world_context else { return };
+    // Where a user has removed the settings the last ones hold, and the default mode for the mode.
+    let context = settings.map_or_else(|| world_context.current(), |settings| world_context.for_settings(&settings));
+    enter_context(Entered { mode: mode.map(|mode| *mode).unwrap_or_default(), context });
 }
 
 /// Keeps all systems that touch the world from running beside a tagged one, if [`AffinitySettings::exclusive`] says so.

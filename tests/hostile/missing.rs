@@ -36,6 +36,22 @@ fn settings_that_are_removed() {
 }
 
 #[test]
+fn a_mode_that_is_removed() {
+    check(|world| _ = world.remove_resource::<SchedulerMode>(), |world| world.insert_resource(SchedulerMode::LockStep));
+}
+
+#[test]
+fn diagnostics_that_are_removed() {
+    check(
+        |world| {
+            _ = world.remove_resource::<AffinityDiagnostics>();
+            _ = world.remove_resource::<AffinityTimeline>();
+        },
+        |world| world.insert_resource(AffinityDiagnostics::default()),
+    );
+}
+
+#[test]
 fn a_pool_that_is_removed_comes_back() {
     check(
         |world| drop(world.remove_resource::<AffinityPool>()),
