@@ -10,7 +10,7 @@ fn insert<const N: usize>(entity: &mut EntityWorldMut) {
     entity.insert(Mark::<N>);
 }
 
-const MARKS: [fn(&mut EntityWorldMut); 13] = [
+const MARKS: [fn(&mut EntityWorldMut); 14] = [
     insert::<0>,
     insert::<1>,
     insert::<2>,
@@ -24,9 +24,10 @@ const MARKS: [fn(&mut EntityWorldMut); 13] = [
     insert::<10>,
     insert::<11>,
     insert::<12>,
+    insert::<13>,
 ];
 
-/// Moves an entity to a table of its own for each number below 2^13.
+/// Moves an entity to a table of its own for each number below 2^14.
 pub fn move_to_table(entity: &mut EntityWorldMut, table: usize) {
     for (bit, insert) in MARKS.iter().enumerate() {
         if table >> bit & 1 == 1 {

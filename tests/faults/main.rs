@@ -7,6 +7,7 @@ mod child;
 mod common;
 mod extremes;
 mod leads;
+mod locks;
 #[path = "../common/mix.rs"]
 mod mix;
 mod nested;

@@ -142,3 +142,30 @@ fn slices_inside_a_sweep_are_as_short_as_the_setting_says() {
         assert_eq!(app.world().resource::<Longest>().0, 64, "{scheduling:?}");
     }
 }
+
+/// Joins and calls that are nested run on the spot: on a gang that waited for them they would wait for themselves.
+#[test]
+fn joins_and_batched_calls_inside_a_sweep() {
+    fn weigh_twice(mut counts: AffineQuery<&mut Count>, weights: AffineQuery<&Weight>, pool: Res<AffinityPool>) {
+        let weights: Vec<_> = weights.iter().map(|weight| weight.0).collect();
+        let (left, right) = weights.split_at(weights.len() / 2);
+        counts.par_iter_mut().for_each(|mut count| {
+            let outer = thread::current().id();
+            let weigh = |weights: &[u64]| {
+                assert_eq!(thread::current().id(), outer);
+                weights.iter().sum::<u64>()
+            };
+            let (a, b) = pool.heartbeat(|scope| scope.join(|_| weigh(left), |_| weigh(right)));
+            let call_all =
+                |calls: &mut BatchedCalls<u64>| weights.iter().for_each(|&weight| _ = calls.call(weight, weight));
+            let ((), each) = pool.batched(|weight| weigh(&[weight]), call_all);
+            count.0 += a + b + each.into_iter().sum::<u64>();
+        });
+    }
+    for scheduling in Scheduling::all().filter(|scheduling| scheduling.is_parallel()) {
+        let mut app = app(scheduling);
+        app.add_systems(Update, weigh_twice.affine());
+        (0..2).for_each(|_| app.update());
+        assert_weighed(&mut app, 4);
+    }
+}

@@ -5,7 +5,7 @@ use bevy_affinity::prelude::*;
 
 use crate::{Count, common::Scheduling, count_up, mix::mix_slowly, tables::move_to_table};
 
-const TABLES: usize = 1 << 13;
+const TABLES: usize = 10_000;
 
 fn sorted_counts(app: &mut App) -> Vec<(Entity, u64)> {
     let mut counts = app.world_mut().query::<(Entity, &Count)>();
@@ -15,7 +15,7 @@ fn sorted_counts(app: &mut App) -> Vec<(Entity, u64)> {
 }
 
 #[test]
-fn thousands_of_tables_of_one_row() {
+fn ten_thousand_tables_of_one_row() {
     fn mix(mut counts: AffineQuery<(Entity, &mut Count)>) {
         counts.par_iter_mut().for_each(|(entity, mut count)| count.0 = mix_slowly(count.0 ^ entity.to_bits()));
     }

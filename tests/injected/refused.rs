@@ -1,0 +1,112 @@
+//! The system refuses threads, or places for them: fewer workers or unpinned ones, one warning, right results.
+
+use std::{
+    fs,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use bevy_affinity::prelude::*;
+use nix::{
+    errno::Errno,
+    sched::{CpuSet, sched_setaffinity},
+    sys::resource::{Resource, setrlimit},
+    unistd::Pid,
+};
+
+use crate::{
+    alone::{alone, skip},
+    assert_frames,
+    common::{Scheduling, start_compute_threads},
+    counting,
+    filter::{refuse_affinity, refuse_threads},
+    gang, log, workers,
+};
+
+/// The address space of a worker's stack, most of which is never used.
+const STACK: u64 = 64 << 20;
+
+/// The address space that this process has now.
+fn address_space() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux tells");
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB"));
+    size.and_then(|size| size.parse::<u64>().ok()).expect("a number of kilobytes") << 10
+}
+
+/// All that a pool does, with the workers that it has.
+fn assert_works(pool: &AffinityPool) {
+    let calls = AtomicUsize::new(0);
+    pool.run(|_| _ = calls.fetch_add(1, Ordering::Relaxed));
+    assert_eq!(calls.into_inner(), pool.workers());
+    assert_eq!(pool.heartbeat(|scope| scope.join(|_| 3, |_| 4)), (3, 4));
+    let ((), answers) = pool.batched(|number: u64| number + 1, |calls| (0..5).for_each(|key| _ = calls.call(key, key)));
+    assert_eq!(answers, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn no_thread_can_be_started() {
+    alone(|| {
+        log::listen();
+        start_compute_threads();
+        if !refuse_threads() {
+            return skip("needs seccomp filters");
+        }
+        let mut app = counting(Scheduling::lock_step(4).app());
+        log::assert_one_warning_of("cannot start worker 1 of 4");
+        assert_frames(&mut app, 100);
+        log::assert_one_warning_of("cannot start worker");
+        assert_eq!((workers(&app), gang::threads().len()), (1, 0));
+        assert_works(app.world().resource::<AffinityPool>());
+    });
+}
+
+#[test]
+fn some_threads_can_be_started() {
+    alone(|| {
+        log::listen();
+        start_compute_threads();
+        // For the stacks of three workers and what they need beside them.
+        let limit = address_space() + 3 * STACK + STACK / 2;
+        if setrlimit(Resource::RLIMIT_AS, limit, limit).is_err() {
+            return skip("needs limits of the address space");
+        }
+        let mut app = counting(Scheduling::lock_step(16).app());
+        assert_frames(&mut app, 100);
+        log::assert_one_warning_of("cannot start worker");
+        let workers = workers(&app);
+        assert!((2..=4).contains(&workers), "{workers} workers, for three stacks");
+        gang::wait_for(workers - 1);
+        assert_works(app.world().resource::<AffinityPool>());
+        drop(app);
+        gang::assert_ended();
+    });
+}
+
+/// Refuses all places with `errno`; workers run where the system puts them.
+fn assert_unpinned(errno: Errno) {
+    log::listen();
+    if !refuse_affinity(errno) {
+        return skip("needs seccomp filters");
+    }
+    assert_eq!(sched_setaffinity(Pid::from_raw(0), &CpuSet::new()), Err(errno), "the fault is not there");
+    for pinning in [Pinning::Core, Pinning::CacheDomain, Pinning::Off] {
+        let scheduling = Scheduling::lock_step(3);
+        let mut app = counting(scheduling.app());
+        app.insert_resource(AffinitySettings { pinning, ..scheduling.settings() });
+        assert_frames(&mut app, 50);
+        assert_eq!(workers(&app), 3);
+        let pool = app.world().resource::<AffinityPool>();
+        pool.run(|worker| assert_eq!(worker.core(), None));
+        assert_works(pool);
+    }
+    log::assert_one_warning_of("workers run unpinned");
+}
+
+#[test]
+fn pinning_is_not_permitted() {
+    alone(|| assert_unpinned(Errno::EPERM));
+}
+
+#[test]
+fn pinning_is_not_valid() {
+    alone(|| assert_unpinned(Errno::EINVAL));
+}
