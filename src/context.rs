@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    mem::ManuallyDrop,
     ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -63,12 +64,12 @@ impl Context {
     }
 
     /// Notes a run of a tagged system.
-    pub(crate) fn record_system(&self, system: &SystemTiming, run: Range<u64>) {
+    pub(crate) fn record_system(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
         if self.recorder.recording().is_on() {
-            let span = Span::on_leader(SpanKind::System, system.index(), run.clone());
+            let span = Span::on_leader(SpanKind::System, Some(system.number()), run.clone());
             self.recorder.write(|spans| spans.push(span));
         }
-        self.systems.extend(run);
+        self.systems.note(system, run);
     }
 }
 
@@ -115,8 +116,9 @@ pub(crate) struct Entered {
 }
 
 thread_local! {
-    /// Set while a tagged system runs on this thread.
-    static ENTERED: RefCell<Option<Entered>> = const { RefCell::new(None) };
+    /// Set while a tagged system runs on this thread, and nothing when the thread ends. Not dropped by the thread: so it is there to the last, for an app that runs in
+    /// the destructor of another thread-local.
+    static ENTERED: RefCell<ManuallyDrop<Option<Entered>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 thread_local! {
@@ -149,13 +151,18 @@ impl Drop for BevysBatch {
 
 /// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no code of users.
 #[inline]
-pub(crate) fn with_entered<R>(read: impl FnOnce(Option<&Entered>) -> R) -> R {
-    ENTERED.with_borrow(|entered| read(entered.as_ref()))
+pub(crate) fn with_entered<R>(read: impl FnOnce(&Entered) -> R) -> Option<R> {
+    ENTERED.with_borrow(|entered| entered.as_ref().map(read))
+}
+
+/// Makes `entered` the context of this thread, and returns what was.
+fn replace_entered(entered: Option<Entered>) -> Option<Entered> {
+    ManuallyDrop::into_inner(ENTERED.replace(ManuallyDrop::new(entered)))
 }
 
 /// Makes `entered` the context of this thread.
 pub(crate) fn enter(entered: Entered) {
-    ENTERED.set(Some(entered));
+    drop(replace_entered(Some(entered)));
 }
 
 /// Restores the context that this thread had when the scope was opened, also when the system panics.
@@ -167,13 +174,13 @@ pub(crate) struct SystemScope {
 impl SystemScope {
     /// To be opened around a run of `system`.
     pub(crate) fn open(system: Arc<SystemTiming>) -> Self {
-        Self { before: ENTERED.take(), _running: Running::enter(system) }
+        Self { before: replace_entered(None), _running: Running::enter(system) }
     }
 }
 
 impl Drop for SystemScope {
     fn drop(&mut self) {
-        ENTERED.set(self.before.take());
+        drop(replace_entered(self.before.take()));
     }
 }
 

@@ -56,7 +56,7 @@ pub use diagnostics::{
 };
 #[cfg(feature = "overlay")]
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
-pub use plugin::AffinityParallelPlugin;
+pub use plugin::{AffinityParallelPlugin, AffinitySystems};
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{
     AffineCommands, AffineParIter, AffineQuery, ChunkData, Fused, Kernel, KernelParam, Kernels, Outbox, Row,
@@ -72,9 +72,9 @@ pub use tree::{AffineTree, TreeFold, TreeReport};
 pub mod prelude {
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffineTransformPlugin, AffineTree, AffinityDiagnostics,
-        AffinityParallelPlugin, AffinityPool, AffinitySettings, AffinityTimeline, BatchedCalls, IntoAffine, Outbox,
-        PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport, Worker, WorkerCount,
-        fused,
+        AffinityParallelPlugin, AffinityPool, AffinitySettings, AffinitySystems, AffinityTimeline, BatchedCalls,
+        IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport,
+        Worker, WorkerCount, fused,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

@@ -3,7 +3,7 @@
 use bevy::{
     app::{App, First, Plugin},
     ecs::system::NonSendMarker,
-    prelude::{Commands, Res},
+    prelude::{Commands, IntoScheduleConfigs, Res, SystemSet},
 };
 
 use crate::{
@@ -17,8 +17,10 @@ use crate::{
 
 /// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step gang.
 ///
-/// Brings the resources [`AffinitySettings`], [`SchedulerMode`] (both kept if they are there already), [`AffinityPool`],
-/// [`AffinityDiagnostics`](crate::AffinityDiagnostics) and [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins does not matter.
+/// Brings the resources [`AffinitySettings`], [`SchedulerMode`] (both kept if they are there
+/// already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics) and
+/// [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins does not matter.
+/// What it does in every frame is in [`AffinitySystems`].
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -30,6 +32,46 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AffinityParallelPlugin;
+
+/// What the plugins do in every frame, to order other systems against.
+/// ([`AffineSystems`](crate::AffineSystems) are those that a user tagged.)
+///
+/// With [`ambiguity_detection`](bevy::ecs::schedule::ScheduleBuildSettings::ambiguity_detection)
+/// on, none of it is reported beside systems of Bevy's.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::{AffinitySystems, prelude::*};
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     println!("{} frames", diagnostics.frames);
+/// }
+///
+/// App::new()
+///     .add_plugins(AffinityParallelPlugin)
+///     .add_systems(Last, report.after(AffinitySystems::EndFrame))
+///     .update();
+/// ```
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AffinitySystems {
+    /// In [`First`]: takes over changed settings and cores, gives schedules the executors that suit
+    /// them, and begins to time the frame. Nothing that other systems see depends on what of
+    /// `First` comes before and what after, so no ambiguity with it is reported.
+    BeginFrame,
+    /// In [`Last`](bevy::app::Last): brings [`AffinityDiagnostics`](crate::AffinityDiagnostics),
+    /// [`AffinityTimeline`](crate::AffinityTimeline) and Bevy's
+    /// [`DiagnosticsStore`](bevy::diagnostic::DiagnosticsStore) up to date.
+    EndFrame,
+    /// In [`PreUpdate`](bevy::app::PreUpdate): shows and hides the overlay when its key is pressed,
+    /// and keeps from the game what is meant for it.
+    #[cfg(feature = "overlay")]
+    OverlayInput,
+    /// In [`EguiPrimaryContextPass`](bevy_egui::EguiPrimaryContextPass): draws the overlay. Windows
+    /// of others may come before or after, so no ambiguity with it is reported.
+    #[cfg(feature = "overlay")]
+    Overlay,
+}
 
 impl Plugin for AffinityParallelPlugin {
     fn build(&self, app: &mut App) {
@@ -43,9 +85,11 @@ impl Plugin for AffinityParallelPlugin {
             .allow_ambiguous_resource::<WorldContext>();
         let settings = app.world().resource::<AffinitySettings>();
         let context = WorldContext::new(settings, Topology::get());
-        app.insert_resource(context.current().pool.clone())
-            .insert_resource(context)
-            .add_systems(First, (choose_executors, follow_settings_and_cores));
+        app.insert_resource(context.current().pool.clone()).insert_resource(context).add_systems(
+            First,
+            // Some of Bevy's own systems there are exclusive.
+            (choose_executors, follow_settings_and_cores).in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),
+        );
         diagnostics::plugin(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);
@@ -54,20 +98,22 @@ impl Plugin for AffinityParallelPlugin {
 
 /// Gives the world the pool for the settings that it now has and for the cores that it may now use.
 ///
-/// Runs on the thread that leads the gang: the system tells each thread of its own cores.
+/// Runs on the thread that leads the gang: the system tells each thread of its own cores. Where a user has removed the settings
+/// the last ones stay; a pool that is not the world's own, or was removed, is put back.
 fn follow_settings_and_cores(
     _leader: NonSendMarker,
-    settings: Res<AffinitySettings>,
-    world_context: Res<WorldContext>,
-    pool: Res<AffinityPool>,
+    settings: Option<Res<AffinitySettings>>,
+    world_context: Option<Res<WorldContext>>,
+    pool: Option<Res<AffinityPool>>,
     mut commands: Commands,
 ) {
+    let (Some(settings), Some(world_context)) = (settings, world_context) else { return };
     // An app that runs inside a round may be on a pinned worker, which is told of one core.
     let context = match in_round() {
         true => world_context.for_settings(&settings),
         false => world_context.for_cores(&settings, &Topology::follow()),
     };
-    if !context.pool.is_same(&pool) {
+    if pool.is_none_or(|pool| !context.pool.is_same(&pool)) {
         commands.insert_resource(context.pool.clone());
     }
 }

@@ -1,4 +1,5 @@
-//! Parallel calls allocate nothing once they are warm: not in lock step, not by fork/join, not for messages, and not for a thousand tiny tables.
+//! Parallel calls allocate nothing once they are warm: not in lock step, not by fork/join, not for
+//! messages, and not for a thousand tiny tables. Systems that are gone leave no memory behind.
 
 #[path = "common/mod.rs"]
 #[allow(dead_code, reason = "each test crate uses a part of it")]
@@ -6,7 +7,7 @@ mod common;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicI64, AtomicU64, Ordering},
 };
 
 use bevy::prelude::*;
@@ -19,15 +20,20 @@ struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
+/// Bytes that are allocated now.
+static BYTES: AtomicI64 = AtomicI64::new(0);
+
 // SAFETY: hands everything on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -87,8 +93,37 @@ fn spawn_tables(world: &mut World) {
     }
 }
 
-/// One test: the count is the process's.
+/// One test: the counts are the process's.
 #[test]
+fn memory_is_used_once() {
+    warm_calls_allocate_nothing();
+    systems_that_are_gone_leave_nothing();
+}
+
+/// Whether frames end meanwhile or not.
+fn systems_that_are_gone_leave_nothing() {
+    for schedules_a_frame in [1, 10, usize::MAX] {
+        let mut app = Scheduling::auto(2).app();
+        app.init_resource::<Counted>().init_resource::<bevy::diagnostic::DiagnosticsStore>();
+        spawn_one_table(app.world_mut());
+        let mut run = |schedules: usize| {
+            for number in 0..schedules {
+                let mut schedule = Schedule::default();
+                schedule.add_systems(sweep.affine());
+                schedule.run(app.world_mut());
+                if number % schedules_a_frame == schedules_a_frame - 1 {
+                    app.update();
+                }
+            }
+            BYTES.load(Ordering::Relaxed)
+        };
+        let warm = run(300);
+        let growth = run(300) - warm;
+        // Each system that is remembered takes more than a kilobyte.
+        assert!(growth.abs() < 64 << 10, "{growth} bytes, {schedules_a_frame} schedules a frame");
+    }
+}
+
 fn warm_calls_allocate_nothing() {
     let modes = [SchedulerMode::Serial, SchedulerMode::LockStep, SchedulerMode::Heartbeat, SchedulerMode::Auto];
     for spawn in [spawn_one_table, spawn_tables] {

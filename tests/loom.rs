@@ -8,6 +8,8 @@
     reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
 )]
 
+#[path = "../src/pool/clock.rs"]
+mod clock;
 #[path = "../src/pool/crew.rs"]
 mod crew;
 #[path = "../src/pool/epoch.rs"]
@@ -72,7 +74,7 @@ fn play(workers: usize, crews: &[Crew]) {
             // SAFETY: each index has a row of its own; loom checks it.
             rows[index].0.with_mut(|row| unsafe { *row += 1 });
         };
-        assert!(lead.round(seats, crew, Duration::ZERO, &job).is_ok());
+        assert!(lead.round(seats, crew, |_| false, Duration::ZERO, &job).is_ok());
         for (index, (row, calls)) in rows.iter().zip(&mut calls).enumerate() {
             *calls += u32::from(crew.has(index));
             // SAFETY: the round is over; loom checks it.
@@ -136,13 +138,12 @@ fn a_worker_comes_back() {
         let rows = [Row(UnsafeCell::new(0)), Row(UnsafeCell::new(0))];
         let mut lead = board.try_lead().expect("nobody else leads");
         for left_out in [true, false] {
-            seat.leave_out(left_out);
             let job = |index: usize| {
                 assert!(!left_out || thread::current().id() == leader);
                 // SAFETY: each index has a row of its own; loom checks it.
                 rows[index].0.with_mut(|row| unsafe { *row += 1 });
             };
-            assert!(lead.round(std::iter::once(&*seat), Crew::ALL, Duration::ZERO, &job).is_ok());
+            assert!(lead.round(std::iter::once(&*seat), Crew::ALL, |_| left_out, Duration::ZERO, &job).is_ok());
         }
         // SAFETY: the rounds are over; loom checks it.
         rows.iter().for_each(|row| row.0.with(|row| assert_eq!(unsafe { *row }, 2)));
@@ -169,8 +170,9 @@ fn panics_reach_the_leader_after_all_are_done() {
                 std::panic::resume_unwind(Box::new("planted"));
             }
         };
-        let payload =
-            lead.round(std::iter::once(&*seat), Crew::ALL, Duration::ZERO, &job).expect_err("index 1 panicked");
+        let payload = lead
+            .round(std::iter::once(&*seat), Crew::ALL, |_| false, Duration::ZERO, &job)
+            .expect_err("index 1 panicked");
         assert_eq!(payload.downcast_ref(), Some(&"planted"));
         assert_eq!(done.load(Ordering::Relaxed), 2);
         lead.stop(std::iter::once(&*seat));

@@ -78,6 +78,73 @@ fn wrong_options_are_refused() {
 }
 
 #[test]
+fn numbers_that_no_machine_has_are_refused() {
+    refused("--headless --cars 18446744073709551615", &["--cars", "18446744073709551615"]);
+    refused("--headless --cars 4294967295", &["--cars", "4294967295"]);
+    refused("--headless --cars -1", &["-1"]);
+    refused("--headless --city 0", &["at least 2 intersections"]);
+    refused("--headless --city 4294967296", &["--city"]);
+    refused("--headless --steps 0", &["--steps", "'0'"]);
+    refused("--headless --workers 65535 --mode bevy", &["--workers", "65535 is not in 1..=1024"]);
+    refused("--headless --seed 18446744073709551616", &["--seed"]);
+}
+
+/// With an address space of half a gigabyte: a reader that believes a file about sizes dies of it.
+#[cfg(target_os = "linux")]
+fn refused_in_little_memory(map: &Path, parts: &[&str]) {
+    let limited = "ulimit -v 500000 && exec \"$0\" --headless --workers 64 --map \"$1\"";
+    let output = Command::new("sh").args(["-c", limited]).arg(example()).arg(map).output().expect("a shell starts");
+    let told = text(&output.stderr);
+    assert_eq!((output.status.code(), told.lines().count()), (Some(2), 1), "{told}");
+    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    for part in parts {
+        assert!(told.contains(part), "{part:?} is not in {told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn hostile_maps_are_refused_in_one_line() {
+    let folder = scratch("hostile-maps");
+    let write = |name: &str, content: &[u8]| {
+        fs::write(folder.join(name), content).expect("the folder can be written to");
+        folder.join(name)
+    };
+    write("counts.co", b"p aux sp co 50000000\nv 1 0 0\n");
+    refused_in_little_memory(&write("counts.gr", b"p sp 50000000 1\na 1 2 3\n"), &["counts.co, line 1", "50000000"]);
+
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, &vec![0; 64 << 20]).expect("memory can be written to");
+    let bomb = write("bomb.gr.gz", &encoder.finish().expect("memory can be written to"));
+    refused_in_little_memory(&bomb, &["bomb.gr.gz, line 1: longer than"]);
+
+    refused_in_little_memory(&write("two\nlines.gr", b"\x1b[2J"), &["two\\nlines.gr, line 1: ", "\\u{1b}[2J"]);
+    refused_in_little_memory(&write("empty.osm.pbf", b""), &["empty.osm.pbf: not an OpenStreetMap extract"]);
+    refused_in_little_memory(&write("long.osm.pbf", &[0xFF; 9]), &["long.osm.pbf, byte 0: ", "4294967295 bytes"]);
+
+    let endless = folder.join("endless.osm.pbf");
+    let _ = fs::remove_file(&endless);
+    std::os::unix::fs::symlink("/dev/zero", &endless).expect("the folder can be written to");
+    refused_in_little_memory(&endless, &["endless.osm.pbf: not a regular file"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_gone_is_one_line() {
+    for arguments in ["--json", "", "--json --mode all"] {
+        let arguments = format!("--headless --city 4 --cars 10 --steps 5 --warmup 1 --workers 1 {arguments}");
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let mut command = Command::new(example());
+        command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache")).stdout(writer);
+        let output = command.output().expect("the example starts");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {told}");
+        assert!(told.starts_with("error: standard output: ") && told.lines().count() == 1, "{arguments}: {told}");
+    }
+}
+
+#[test]
 fn broken_maps_are_refused() {
     let folder = scratch("broken-maps");
     refused("--headless --map nowhere.osm.pbf", &["nowhere.osm.pbf", "cannot open"]);

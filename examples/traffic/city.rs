@@ -24,10 +24,10 @@ impl City {
         network: Network,
         cars: u32,
         seed: u64,
-        prepare: impl FnOnce(&Network, &Incidence) -> Routes,
+        prepare: impl FnOnce(&Network, &Incidence) -> Result<Routes, NetworkError>,
     ) -> Result<Self, NetworkError> {
         let incidence = Incidence::new(&network)?;
-        let routes = Arc::new(prepare(&network, &incidence));
+        let routes = Arc::new(prepare(&network, &incidence)?);
         Ok(Self { network, routes, cars, seed, incidence })
     }
 

@@ -44,7 +44,7 @@ pub struct Options {
     pub mode: Mode,
 
     /// Threads that share the work, the main thread included [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_WORKERS))]
     pub workers: Option<u16>,
 
     /// Seed of all random choices
@@ -73,7 +73,10 @@ pub struct Options {
 }
 
 /// Far above any city, and low enough that their numbers fit wherever the model stores them.
-const MOST_CARS: i64 = 100_000_000;
+pub const MOST_CARS: i64 = 100_000_000;
+
+/// More than any machine has cores, and no more threads than a system lets a process start.
+const MOST_WORKERS: i64 = 1_024;
 
 /// Thirty years: times plus the longest drive along a link stay within 32 bits.
 const MOST_STEPS: i64 = 1_000_000_000;

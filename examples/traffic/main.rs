@@ -22,7 +22,7 @@ mod state_hash;
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -60,20 +60,31 @@ fn main() -> ExitCode {
         Err(Failure::Input(message)) => (message, 2),
         Err(Failure::Run(message)) => (message, 1),
     };
-    eprintln!("error: {message}");
+    say(&format!("error: {message}"));
     ExitCode::from(code)
+}
+
+/// Tells the user something, in one line whatever it quotes. Whoever does not listen any more misses it.
+fn say(message: &str) {
+    let _ = writeln!(io::stderr(), "{}", in_one_line(message));
+}
+
+/// Escapes what would begin a new line or control the terminal: the names of files may hold such characters.
+fn in_one_line(message: &str) -> String {
+    let escaped = |character: char| character.is_control().then(|| character.escape_default().to_string());
+    message.chars().map(|character| escaped(character).unwrap_or_else(|| character.into())).collect()
 }
 
 fn start(options: &Options) -> Result<ExitCode, Failure> {
     if options.wants_window() {
         match window(options) {
             Ok(exit) => return Ok(exit),
-            Err(obstacle) => eprintln!("note: {obstacle}, so this runs as with --headless"),
+            Err(obstacle) => say(&format!("note: {obstacle}, so this runs as with --headless")),
         }
     }
-    warn_of_crowding(options);
     let progress = headless::bar("city", 0, "reading the map");
     let city = build(options, &progress).map_err(Failure::Input)?;
+    warn_of_crowding(options);
     run(options, city).map_err(Failure::Run)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -93,7 +104,7 @@ fn window(_options: &Options) -> Result<ExitCode, String> {
 fn warn_of_crowding(options: &Options) {
     let cores = Topology::get().parallelism();
     if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
-        eprintln!("warning: {workers} workers on {cores} cores take turns, and are slower than {cores} would be");
+        say(&format!("warning: {workers} workers on {cores} cores take turns, and are slower than {cores} would be"));
     }
 }
 
@@ -120,7 +131,7 @@ fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
     let network = network(options).map_err(|error| error.to_string())?;
     let cars = options.cars.unwrap_or_else(|| match (&options.map, options.city) {
         (None, None) => CARS_ON_THE_ISLE,
-        _ => (network.nodes.len() * CARS_PER_INTERSECTION) as u32,
+        _ => (network.nodes.len() * CARS_PER_INTERSECTION).min(cli::MOST_CARS as usize) as u32,
     });
     let prepare = |network: &Network, incidence: &Incidence| {
         progress.set_message("finding routes");

@@ -177,6 +177,22 @@ impl Model {
         by_fork: bool,
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
+        let decision = self.choose_among_all(count_rows, workers, by_fork, are_asleep);
+        if by_fork || decision.choice != Choice::Heartbeat {
+            return decision;
+        }
+        // Other calls from the same place may fork, and it was chosen for them: this one teaches nothing.
+        Decision { choice: self.best(self.rows), timed: false }
+    }
+
+    #[inline]
+    fn choose_among_all(
+        &mut self,
+        count_rows: impl FnOnce() -> u64,
+        workers: usize,
+        by_fork: bool,
+        are_asleep: impl FnOnce() -> bool,
+    ) -> Decision {
         self.by_fork = by_fork;
         self.alone = workers < 2;
         if self.alone {
@@ -184,7 +200,7 @@ impl Model {
         }
         if self.trial.is_none() && self.current == Choice::Leader && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE {
             self.calls += 1;
-            self.untimed += 1;
+            self.untimed = self.untimed.saturating_add(1);
             return Decision { choice: Choice::Leader, timed: false };
         }
         let rows = count_rows();
@@ -192,7 +208,8 @@ impl Model {
             self.current = Choice::LockStep;
         }
         (self.rows, self.calls) = (rows, self.calls + 1);
-        self.untimed += 1;
+        // Calls that panic are never observed.
+        self.untimed = self.untimed.saturating_add(1);
         if let Some(trial) = &mut self.trial {
             let decision = Decision { choice: trial.choice, timed: trial.left < TRIAL_CALLS };
             if trial.left == 0 {
@@ -212,7 +229,7 @@ impl Model {
 
     /// Where nobody else is at hand, as while other processes have their cores. What is known of the other routes holds until they are back.
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
-        (self.calls, self.untimed) = (self.calls + 1, self.untimed + 1);
+        (self.calls, self.untimed) = (self.calls + 1, self.untimed.saturating_add(1));
         let timed = self.untimed > CALLS_PER_SAMPLE;
         if timed {
             (self.rows, self.untimed) = (count_rows(), 0);

@@ -2,16 +2,17 @@
 
 use std::{
     panic::Location,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use super::{Explanation, Model};
+use crate::record::WeakList;
 
 /// A place that starts parallel calls, and what is known of them.
 #[derive(Debug)]
 pub(crate) struct Site {
     location: &'static Location<'static>,
-    /// The tagged system that it is in, by its place among those that have run.
+    /// The number of the tagged system that it is in.
     system: Option<usize>,
     model: Mutex<Model>,
 }
@@ -33,29 +34,26 @@ impl Site {
 
 /// The sites of one world, for those who want to know what was chosen there.
 #[derive(Debug, Default)]
-pub(crate) struct CallSites(Mutex<Vec<Weak<Site>>>);
+pub(crate) struct CallSites(Mutex<WeakList<Site>>);
 
 impl CallSites {
     /// A new site at `location` in `system`.
     fn add(&self, location: &'static Location<'static>, system: Option<usize>) -> Arc<Site> {
         let site = Arc::new(Site { location, system, model: Mutex::default() });
-        self.lock().push(Arc::downgrade(&site));
+        self.lock().push(&site);
         site
     }
 
     /// Calls `visit` with each site whose system still exists, in the order of their first calls.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&Site, Explanation)) {
         self.lock().retain(|site| {
-            let site = site.upgrade();
-            if let Some(site) = &site {
-                let explanation = site.model().explain();
-                visit(site, explanation);
-            }
-            site.is_some()
+            let explanation = site.model().explain();
+            visit(site, explanation);
+            true
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Site>>> {
+    fn lock(&self) -> MutexGuard<'_, WeakList<Site>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

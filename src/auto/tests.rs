@@ -198,3 +198,24 @@ fn a_call_that_cannot_fork_never_does() {
         }
     }
 }
+
+/// As in a helper that is handed iterators: by turns it does with them what may fork and what may not.
+#[test]
+fn calls_that_can_fork_and_calls_that_cannot_come_from_one_place() {
+    let uneven = Machine { skew: 0.9, row: 50.0, ..PLAIN };
+    let mut model = Model::default();
+    uneven.run(&mut model, 10_000, 5_000);
+    assert_eq!(model.explain().choice, Choice::Heartbeat);
+    let mut forked = 0;
+    for call in 0..1_000 {
+        let by_fork = call % 3 == 2;
+        let decision = model.choose(|| 10_000, 2, by_fork, || false);
+        assert!(by_fork || decision.choice != Choice::Heartbeat, "call {call}");
+        forked += u32::from(decision.choice == Choice::Heartbeat);
+        if decision.timed {
+            let takes = uneven.takes(decision.choice, 10_000) as u64;
+            model.observe(decision.choice, 10_000, 0..takes, Some(500_000));
+        }
+    }
+    assert!(forked > 100, "{forked} calls");
+}

@@ -2,6 +2,7 @@
 
 mod frame;
 mod modes;
+mod places;
 mod shares;
 mod sites;
 mod store;
@@ -19,16 +20,18 @@ pub use timeline::AffinityTimeline;
 
 use std::time::Duration;
 
-use bevy::prelude::{App, First, Last, Res, ResMut, Resource};
+use bevy::prelude::{App, First, IntoScheduleConfigs, Last, Res, ResMut, Resource};
 
 use crate::{
     context::{Context, WorldContext},
+    plugin::AffinitySystems,
     pool::{SweptRows, WorkerTimes, now},
-    record::{FrameSpan, Ring},
+    record::{FrameSpan, Ring, Totals},
     settings::SchedulerMode,
     topology::{CoreId, Topology},
 };
 use modes::observe_mode;
+use places::Places;
 use shares::Window;
 use sites::pull_sites;
 use store::Mirror;
@@ -56,7 +59,9 @@ pub struct AffinityDiagnostics {
     pub frames: u64,
     /// The workers by index; the leader first.
     pub workers: Vec<WorkerDiagnostics>,
-    /// The tagged systems that have run, in the order of their first run.
+    /// The tagged systems that have run and still exist, each in a place that it keeps: new ones
+    /// come behind the others, in the order of their first runs, or in the places of systems that
+    /// are gone. A place that is vacant meanwhile has an empty [`name`](SystemDiagnostics::name).
     pub systems: Vec<SystemDiagnostics>,
     /// Every mode that frames have run in, in the order of their first frame. Kept when the mode changes, for before and after.
     pub modes: Vec<ModeDiagnostics>,
@@ -68,11 +73,12 @@ pub struct AffinityDiagnostics {
     pub migrations: u64,
     history: Ring<FrameSpan>,
     window: Window,
-    /// When the frame began, when the one before began, and what all tagged systems had taken then, in nanoseconds; and their calls.
+    /// When the frame began, and how long before it the one before, in nanoseconds.
     began: u64,
     delta: u64,
-    tagged: u64,
-    calls: u64,
+    /// What the tagged systems had done when the last frame ended.
+    totals: Totals,
+    places: Places,
 }
 
 /// Frames in [`AffinityDiagnostics::history`]: some eight seconds at 60 a second. 36 KiB.
@@ -92,8 +98,8 @@ impl Default for AffinityDiagnostics {
             window: Window::default(),
             began: 0,
             delta: 0,
-            tagged: 0,
-            calls: 0,
+            totals: Totals::default(),
+            places: Places::default(),
         }
     }
 }
@@ -180,10 +186,11 @@ impl AffinityDiagnostics {
         for (worker, (taken, published)) in self.workers.iter_mut().zip(jobs) {
             (worker.jobs_taken, worker.joins_published) = (taken, published);
         }
-        if self.window.observe(now(), &mut self.workers) {
-            pull_sites(&mut self.call_sites, &context.sites);
+        self.pull_systems(&context.systems);
+        // A place that was vacated is not that of their systems any more.
+        if self.window.observe(now(), &mut self.workers) || !self.places.vacated().is_empty() {
+            pull_sites(&mut self.call_sites, &context.sites, &self.places);
         }
-        self.pull_systems(&context.systems.all());
     }
 }
 
@@ -202,27 +209,36 @@ pub(crate) fn plugin(app: &mut App) {
     let recorder = app.world().resource::<WorldContext>().current().recorder.clone();
     app.init_resource::<AffinityDiagnostics>()
         .insert_resource(AffinityTimeline::new(recorder))
-        .add_systems(First, begin_frame)
-        .add_systems(Last, end_frame);
+        // Nobody can see what it changes before the frame's end.
+        .add_systems(First, begin_frame.in_set(AffinitySystems::BeginFrame).ambiguous_with_all())
+        .add_systems(Last, end_frame.in_set(AffinitySystems::EndFrame));
 }
 
-fn begin_frame(mut diagnostics: ResMut<AffinityDiagnostics>) {
-    diagnostics.begin_frame(now());
+fn begin_frame(diagnostics: Option<ResMut<AffinityDiagnostics>>) {
+    if let Some(mut diagnostics) = diagnostics {
+        diagnostics.begin_frame(now());
+    }
 }
 
+/// Does without whatever of the plugin's resources a user has removed.
 fn end_frame(
-    mut diagnostics: ResMut<AffinityDiagnostics>,
-    mut timeline: ResMut<AffinityTimeline>,
-    world_context: Res<WorldContext>,
-    mode: Res<SchedulerMode>,
+    diagnostics: Option<ResMut<AffinityDiagnostics>>,
+    timeline: Option<ResMut<AffinityTimeline>>,
+    world_context: Option<Res<WorldContext>>,
+    mode: Option<Res<SchedulerMode>>,
     mut mirror: Mirror,
 ) {
+    let Some(world_context) = world_context else { return };
     let context = world_context.current();
     context.placement().end_frame();
+    let Some(mut diagnostics) = diagnostics else { return };
     diagnostics.frames += 1;
     diagnostics.pull(&context);
-    let frame = diagnostics.end_frame(context.systems.take_extent(), *mode);
+    let mode = mode.map(|mode| *mode).unwrap_or_default();
+    let frame = diagnostics.end_frame(context.systems.take_extent(), context.systems.totals(), mode);
     observe_mode(&mut diagnostics.modes, &frame);
-    timeline.take(&context.recorder, frame);
+    if let Some(mut timeline) = timeline {
+        timeline.take(&context.recorder, frame, &diagnostics.places);
+    }
     mirror.update(&diagnostics);
 }

@@ -40,7 +40,7 @@ impl Window {
         if self.marks.back().is_some_and(|last| !last.precedes(workers)) {
             self.marks.clear();
         }
-        if self.marks.back().is_some_and(|last| now - last.at < STEP) {
+        if self.marks.back().is_some_and(|last| now.saturating_sub(last.at) < STEP) {
             return false;
         }
         if let Some(first) = self.marks.front() {
@@ -67,7 +67,7 @@ impl Mark {
     }
 
     fn shares_until(&self, now: u64, workers: &mut [WorkerDiagnostics]) {
-        let elapsed = Duration::from_nanos(now - self.at).as_secs_f64();
+        let elapsed = Duration::from_nanos(now.saturating_sub(self.at)).as_secs_f64();
         for (worker, (busy, wait)) in workers.iter_mut().zip(&self.times) {
             let share = |time: Duration| (time.as_secs_f64() / elapsed).min(1.0);
             let (busy, wait) = (share(worker.busy - *busy), share(worker.wait - *wait));

@@ -2,6 +2,7 @@
 
 use std::{panic::Location, time::Duration};
 
+use super::places::Places;
 use crate::{
     auto::{CallSites, Choice, Explanation, Site},
     settings::SchedulerMode,
@@ -28,9 +29,9 @@ pub struct CallSiteDiagnostics {
 }
 
 impl CallSiteDiagnostics {
-    fn new(site: &Site, explanation: Explanation) -> Self {
+    fn new(site: &Site, explanation: Explanation, places: &Places) -> Self {
         let Explanation { choice, rows, calls, trials, expected } = explanation;
-        let (system, location) = (site.system(), site.location());
+        let (system, location) = (site.system().and_then(|number| places.find(number)), site.location());
         Self { system, location, calls, trials, rows, choice: choice.mode(), expected }
     }
 
@@ -43,7 +44,7 @@ impl CallSiteDiagnostics {
 }
 
 /// Replaces what was known by what is.
-pub(super) fn pull_sites(known: &mut Vec<CallSiteDiagnostics>, sites: &CallSites) {
+pub(super) fn pull_sites(known: &mut Vec<CallSiteDiagnostics>, sites: &CallSites, places: &Places) {
     known.clear();
-    sites.for_each(|site, explanation| known.push(CallSiteDiagnostics::new(site, explanation)));
+    sites.for_each(|site, explanation| known.push(CallSiteDiagnostics::new(site, explanation, places)));
 }

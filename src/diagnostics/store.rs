@@ -1,9 +1,11 @@
 //! The numbers in Bevy's [`DiagnosticsStore`].
 
+use std::mem;
+
 use bevy::{
     diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore},
     ecs::system::SystemParam,
-    platform::time::Instant,
+    platform::{collections::HashSet, time::Instant},
     prelude::{Local, ResMut},
 };
 
@@ -52,8 +54,9 @@ pub mod paths {
         DiagnosticPath::new(format!("affinity/worker/{worker}/idle"))
     }
 
-    /// Milliseconds that a tagged system takes, on average over its recent runs. The name is the one in
-    /// [`SystemDiagnostics`](crate::SystemDiagnostics::name).
+    /// Milliseconds that a tagged system takes, on average over its recent runs. The name is the
+    /// one in [`SystemDiagnostics`](crate::SystemDiagnostics::name). Taken out of the store when
+    /// the system is gone.
     pub fn system(name: &str) -> DiagnosticPath {
         DiagnosticPath::new(format!("affinity/system/{name}"))
     }
@@ -64,16 +67,29 @@ pub mod paths {
 pub(super) struct Paths {
     /// Busy, waiting and idle, by worker.
     workers: Vec<[DiagnosticPath; 3]>,
-    systems: Vec<DiagnosticPath>,
+    /// By place, with the number of the system that has it.
+    systems: Vec<Option<(usize, DiagnosticPath)>>,
 }
 
 impl Paths {
-    fn cover(&mut self, diagnostics: &AffinityDiagnostics) {
+    /// Takes over which workers and systems there are, and returns the paths of systems that are
+    /// gone.
+    fn follow(&mut self, diagnostics: &AffinityDiagnostics) -> HashSet<DiagnosticPath> {
         for worker in self.workers.len()..diagnostics.workers.len() {
             self.workers.push([paths::worker_busy(worker), paths::worker_wait(worker), paths::worker_idle(worker)]);
         }
-        let known = self.systems.len();
-        self.systems.extend(diagnostics.systems[known..].iter().map(|system| paths::system(&system.name)));
+        let mut gone = HashSet::default();
+        let places = self.systems.len().max(diagnostics.systems.len());
+        self.systems.resize(places, None);
+        for (place, known) in self.systems.iter_mut().enumerate() {
+            let system = diagnostics.systems.get(place).and_then(|system| Some((system.number?, &system.name)));
+            if known.as_ref().map(|(number, _)| *number) != system.map(|(number, _)| number) {
+                let path = system.map(|(number, name)| (number, paths::system(name)));
+                gone.extend(mem::replace(known, path).map(|(_, path)| path));
+            }
+        }
+        self.systems.truncate(diagnostics.systems.len());
+        gone
     }
 }
 
@@ -88,7 +104,10 @@ impl Mirror<'_, '_> {
     /// Copies the numbers to the store.
     pub(super) fn update(&mut self, diagnostics: &AffinityDiagnostics) {
         let Some(store) = &mut self.store else { return };
-        self.paths.cover(diagnostics);
+        let gone = self.paths.follow(diagnostics);
+        if !gone.is_empty() {
+            forget(store, &gone);
+        }
         let mut measurements = Measurements { store, time: Instant::now() };
         measurements.add_totals(diagnostics);
         for (worker, paths) in diagnostics.workers.iter().zip(&self.paths.workers) {
@@ -97,10 +116,23 @@ impl Mirror<'_, '_> {
                 measurements.add(path, "%", share * 100.0);
             }
         }
-        for (system, path) in diagnostics.systems.iter().zip(&self.paths.systems) {
-            measurements.add(path, "ms", system.recent_mean.as_secs_f64() * 1e3);
+        for (system, known) in diagnostics.systems.iter().zip(&self.paths.systems) {
+            if let Some((_, path)) = known {
+                measurements.add(path, "ms", system.recent_mean.as_secs_f64() * 1e3);
+            }
         }
     }
+}
+
+/// Takes the diagnostics at `gone` out of `store`. It has no method for that, so all others move to
+/// a new one.
+fn forget(store: &mut DiagnosticsStore, gone: &HashSet<DiagnosticPath>) {
+    let mut kept = DiagnosticsStore::default();
+    for diagnostic in store.iter_mut().filter(|diagnostic| !gone.contains(diagnostic.path())) {
+        let left = Diagnostic::new(diagnostic.path().clone());
+        kept.add(mem::replace(diagnostic, left));
+    }
+    *store = kept;
 }
 
 /// The store, and the time of what is added to it.

@@ -1,17 +1,21 @@
 //! How long tagged systems take.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
+
+use bevy::platform::collections::HashSet;
 
 use super::AffinityDiagnostics;
-use crate::record::{Recent, SystemTiming};
+use crate::record::{Recent, SystemTiming, SystemTimings};
 
 /// How long one tagged system takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SystemDiagnostics {
-    /// The system's name.
+    /// The system's name. No two systems have the same: if a function was tagged more than once,
+    /// all but the first have `#2`, `#3` and so on behind it. Empty in a vacant place.
     pub name: String,
-    /// How often it ran.
+    /// How often it ran. A system that is skipped, by a run condition or because a parameter is
+    /// missing, does not run.
     pub calls: u64,
     /// All runs together.
     pub total: Duration,
@@ -23,26 +27,41 @@ pub struct SystemDiagnostics {
     pub p95: Duration,
     /// The longest run.
     pub max: Duration,
+    /// Which system it is; `None` in a vacant place.
+    pub(crate) number: Option<usize>,
 }
 
 /// How often what recent runs say is computed: some times a second, as fast as one can read it.
 const FRAMES_PER_RECENT: u64 = 16;
 
 impl AffinityDiagnostics {
-    pub(super) fn pull_systems(&mut self, systems: &[Arc<SystemTiming>]) {
-        self.systems.resize_with(systems.len(), SystemDiagnostics::default);
+    pub(super) fn pull_systems(&mut self, timings: &SystemTimings) {
+        self.places.update(timings);
+        self.systems.resize_with(self.places.len(), SystemDiagnostics::default);
+        // First of all, so that the names of systems that are gone are free.
+        for &place in self.places.vacated().iter().filter(|&&place| place < self.places.len()) {
+            self.systems[place] = SystemDiagnostics::default();
+        }
         let with_recent = self.frames % FRAMES_PER_RECENT == 1;
-        for (system, timing) in self.systems.iter_mut().zip(systems) {
-            system.pull(timing, with_recent);
+        for (place, timing) in self.places.systems() {
+            if self.systems[place].number != Some(timing.number()) {
+                let name = unused_name(&timing.name, &self.systems);
+                self.systems[place] = SystemDiagnostics { name, number: Some(timing.number()), ..Default::default() };
+            }
+            self.systems[place].pull(&timing, with_recent);
         }
     }
 }
 
+/// `name`, with a number behind it if one of `systems` has it.
+fn unused_name(name: &str, systems: &[SystemDiagnostics]) -> String {
+    let used: HashSet<_> = systems.iter().map(|system| system.name.as_str()).collect();
+    let numbered = (2_u32..).map(|number| format!("{name}#{number}"));
+    std::iter::once(name.to_string()).chain(numbered).find(|name| !used.contains(name.as_str())).unwrap_or_default()
+}
+
 impl SystemDiagnostics {
     fn pull(&mut self, timing: &SystemTiming, with_recent: bool) {
-        if self.name.is_empty() {
-            self.name = timing.name.as_ref().into();
-        }
         self.calls = timing.calls();
         self.total = timing.total();
         self.mean = self.total / u32::try_from(self.calls).unwrap_or(u32::MAX).max(1);

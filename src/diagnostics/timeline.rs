@@ -4,6 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use bevy::prelude::Resource;
 
+use super::places::Places;
 use crate::{
     pool::now,
     record::{FrameSpan, Recorder, Ring, Span, SpanKind},
@@ -123,7 +124,7 @@ impl AffinityTimeline {
         let mut busy = Vec::new();
         for span in self.spans_in(window).filter(|span| !matches!(span.kind, SpanKind::System | SpanKind::Sweep)) {
             busy.resize(busy.len().max(span.worker + 1), 0);
-            busy[span.worker] += span.end - span.begin - span.idle;
+            busy[span.worker] += span.end.saturating_sub(span.begin).saturating_sub(span.idle);
         }
         let mean = busy.iter().sum::<u64>() as f64 / busy.len().max(1) as f64;
         (mean > 0.0).then(|| busy.into_iter().max().unwrap_or(0) as f64 / mean - 1.0)
@@ -135,10 +136,18 @@ impl AffinityTimeline {
         self.frames.clear();
     }
 
-    /// Takes what was recorded in `frame`.
-    pub(super) fn take(&mut self, recorder: &Recorder, frame: FrameSpan) {
+    /// Takes what was recorded in `frame`, with the numbers of systems, and says by their places
+    /// whose it was.
+    pub(super) fn take(&mut self, recorder: &Recorder, frame: FrameSpan, places: &Places) {
+        let vacated = places.vacated();
+        if !vacated.is_empty() {
+            let whose_systems_are_gone = |span: &&mut Span| span.system.is_some_and(|place| vacated.contains(&place));
+            self.spans.newest_mut().filter(whose_systems_are_gone).for_each(|span| span.system = None);
+        }
         let before = self.spans.values().len();
-        recorder.drain(|span| self.spans.push(span));
+        recorder.drain(|span| {
+            self.spans.push(Span { system: span.system.and_then(|number| places.find(number)), ..span });
+        });
         if self.is_recording() || self.spans.values().len() != before {
             self.frames.push(frame);
         }

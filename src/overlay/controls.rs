@@ -70,7 +70,7 @@ fn show_grid(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
 }
 
 fn micros(duration: Duration) -> u64 {
-    duration.as_micros() as u64
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn show_workers(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {

@@ -16,6 +16,7 @@ use bevy_egui::{
 };
 
 use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, record_while_seen};
+use crate::plugin::AffinitySystems;
 
 /// The panel that shows where the time of tagged systems goes, and that switches modes and settings while the app runs.
 ///
@@ -34,7 +35,10 @@ impl Plugin for AffinityOverlayPlugin {
         app.init_resource::<OverlaySettings>()
             .init_resource::<OverlayState>()
             .register_type::<OverlaySettings>()
-            .add_systems(First, (compare_modes, record_while_seen));
+            .add_systems(
+                First,
+                (compare_modes, record_while_seen).chain().in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),
+            );
     }
 
     fn finish(&self, app: &mut App) {
@@ -94,9 +98,11 @@ fn can_draw(app: &App) -> bool {
 
 fn add_panel_systems(app: &mut App) {
     let absorb = (absorb_bevy_input_system, absorb_scrolling.run_if(egui_wants_any_pointer_input), absorb_space);
-    app.add_systems(PreUpdate, toggle.after(InputSystems).before(EguiInputSet::InitReading))
-        .add_systems(PreUpdate, absorb.chain().after(EguiInputSet::WriteEguiEvents).run_if(absorbs_input))
-        .add_systems(EguiPrimaryContextPass, show_window.run_if(is_visible));
+    let toggle = toggle.after(InputSystems).before(EguiInputSet::InitReading);
+    let absorb = absorb.chain().after(EguiInputSet::WriteEguiEvents).run_if(absorbs_input);
+    let show = show_window.run_if(is_visible).in_set(AffinitySystems::Overlay).ambiguous_with_all();
+    app.add_systems(PreUpdate, (toggle, absorb).in_set(AffinitySystems::OverlayInput))
+        .add_systems(EguiPrimaryContextPass, show);
 }
 
 fn is_visible(settings: Res<OverlaySettings>) -> bool {

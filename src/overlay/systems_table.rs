@@ -65,8 +65,9 @@ impl SystemsTable {
     pub(super) fn arrange(&mut self, systems: &[SystemRow]) -> &[usize] {
         let wanted = self.filter.trim().to_lowercase();
         self.order.clear();
-        self.order
-            .extend((0..systems.len()).filter(|&index| systems[index].full_name.to_lowercase().contains(&wanted)));
+        // A vacant place has no name.
+        let is_shown = |name: &str| !name.is_empty() && name.to_lowercase().contains(&wanted);
+        self.order.extend((0..systems.len()).filter(|&index| is_shown(&systems[index].full_name)));
         let (column, reversed) = (self.column, self.reversed);
         self.order.sort_by(|&a, &b| {
             let order = column.compare(&systems[a], &systems[b]);

@@ -27,7 +27,7 @@ const MOST_FRAMES: u32 = 40;
 const FEWEST_FRAMES: u32 = 3;
 
 /// A table whose rows take less than this in a frame, in nanoseconds, is left alone: what is gained is less than what is noise.
-const WORTH_LEARNING: u64 = 20_000;
+const WORTH_LEARNING: f64 = 20_000.0;
 
 /// Cuts move by at most one part in this many of the rows in a frame, so that few rows at a time come into another cache.
 const LONGEST_MOVE: u32 = 8;
@@ -58,14 +58,14 @@ impl Learner {
     /// Adds what a run took in a round; true for the first of a frame.
     pub(super) fn add(&mut self, part: usize, nanoseconds: u64) -> bool {
         let first = self.loads.iter().all(|&load| load == 0);
-        self.loads[part] += nanoseconds;
+        self.loads[part] = self.loads[part].saturating_add(nanoseconds);
         first && nanoseconds > 0
     }
 
     /// What a run of this frame took on average; `None` if that is not worth knowing.
     fn mean(&self) -> Option<f64> {
-        let total: u64 = self.loads.iter().sum();
-        (total >= WORTH_LEARNING).then(|| total as f64 / self.loads.len() as f64)
+        let total: f64 = self.loads.iter().map(|&load| load as f64).sum();
+        (total >= WORTH_LEARNING).then(|| total / self.loads.len() as f64)
     }
 
     /// What is to be done at the end of a frame.
@@ -153,12 +153,13 @@ impl Profile {
 
     /// Adds what a sweep of `rows` took, evenly over the bins they lie in.
     pub(crate) fn add(&self, rows: Range<u32>, nanoseconds: u64) {
-        let length = u64::from(rows.end - rows.start).max(1);
+        // In 128 bits: a chunk of millions of rows may have been stopped for hours.
+        let part = |part: u32| u128::from(nanoseconds) * u128::from(part) / u128::from(rows.end - rows.start);
         let mut start = rows.start;
         while start < rows.end {
             let bin = self.bin_of(start);
             let end = if bin + 1 < BINS { rows.end.min((bin as u32 + 1) * self.width) } else { rows.end };
-            self.bins[bin].fetch_add(nanoseconds * u64::from(end - start) / length, Ordering::Relaxed);
+            self.bins[bin].fetch_add(part(end - start) as u64, Ordering::Relaxed);
             start = end;
         }
     }

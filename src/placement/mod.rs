@@ -37,7 +37,8 @@ pub(crate) struct Placement {
     workers: usize,
     tables: Vec<Option<Runs>>,
     archetypes: Vec<Option<Runs>>,
-    /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest are.
+    /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest are. Cuts of a stored storage move only in
+    /// [`adjust`](Self::adjust), so what is taken off is what was added.
     loads: Vec<u64>,
     /// Who got the last of those.
     last_owner: usize,
@@ -85,7 +86,7 @@ impl Placement {
     /// those that others took.
     pub(crate) fn cost_of_share(&self, worker: usize, busy: u64) -> u64 {
         let (given, taken) = self.claims.thefts(worker);
-        (busy + given).saturating_sub(taken)
+        busy.saturating_add(given).saturating_sub(taken)
     }
 
     /// Learns that the run of `worker` in `storage` took so many nanoseconds.
@@ -100,8 +101,7 @@ impl Placement {
     /// To be called between frames: moves cuts where the frames so far showed that it pays.
     pub(crate) fn end_frame(&mut self) {
         while let Some(storage) = self.observed.pop() {
-            let moved = self.slot(storage).as_mut().map_or(0, Runs::end_frame);
-            self.migrated += u64::from(moved);
+            let moved = self.adjust(storage, Runs::end_frame);
             self.migrations += u64::from(moved > 0);
         }
     }
@@ -155,11 +155,18 @@ impl Placement {
     }
 
     fn resize(&mut self, storage: Storage, rows: u32) {
-        let Some(mut runs) = self.slot(storage).take() else { return };
+        self.adjust(storage, |runs| runs.resize(rows));
+    }
+
+    /// Lets `change` move the cuts of a storage, and keeps the accounts; passes on how many rows changed owner.
+    fn adjust(&mut self, storage: Storage, change: impl FnOnce(&mut Runs) -> u32) -> u32 {
+        let Some(mut runs) = self.slot(storage).take() else { return 0 };
         self.unload(&runs);
-        self.migrated += u64::from(runs.resize(rows));
+        let moved = change(&mut runs);
         self.load(&runs);
         *self.slot(storage) = Some(runs);
+        self.migrated += u64::from(moved);
+        moved
     }
 
     fn cut_anew(&mut self, storage: Storage, rows: u32, parts: usize) {

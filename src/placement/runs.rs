@@ -130,8 +130,8 @@ impl Runs {
         let fair = rows.div_ceil(parts as u32);
         if self.learned_at > 0 {
             self.keep_proportions(rows);
-        } else if self.longest() > fair + fair / TOLERATED_EXCESS + self.alignment_for(rows) {
-            self.shorten(fair + fair / REMAINING_EXCESS);
+        } else if self.longest() > fair.saturating_add(fair / TOLERATED_EXCESS + self.alignment_for(rows)) {
+            self.shorten(fair.saturating_add(fair / REMAINING_EXCESS));
         }
         moved_rows(&before, &self.cuts)
     }

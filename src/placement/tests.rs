@@ -33,6 +33,27 @@ fn assert_balanced(runs: &Runs, workers: usize, rows: u32) {
     assert!(longest <= fair + fair / 4 + 2, "{longest} rows in a run of {rows} on {workers}");
 }
 
+/// Rows of storages with fewer runs than workers, by owner, counted anew.
+fn counted_loads(placement: &Placement) -> Vec<u64> {
+    let mut loads = vec![0; placement.workers()];
+    let storages = placement.tables.iter().chain(&placement.archetypes).flatten();
+    for runs in storages.filter(|runs| runs.parts() < placement.workers()) {
+        runs.by_owner().for_each(|(owner, run)| loads[owner] += run.len().max(1) as u64);
+    }
+    loads
+}
+
+/// Says that each worker's own rows of `storage` took so long, and where in them the time went.
+fn observe_frame(placement: &mut Placement, storage: Storage, costs: &[u64], dear: u32) {
+    (0..placement.workers()).for_each(|worker| placement.observe(storage, worker, costs[worker]));
+    let runs = placement.get(storage).expect("placed");
+    if let Some(profile) = runs.profile() {
+        let cut = (u64::from(runs.rows()) * u64::from(dear) / 64) as u32;
+        profile.add(0..cut, costs[0]);
+        profile.add(cut..runs.rows(), costs[1]);
+    }
+}
+
 proptest! {
     #[test]
     fn disjoint_complete_and_balanced_through_any_history(
@@ -48,6 +69,8 @@ proptest! {
             if rows as usize >= workers {
                 assert_balanced(runs, workers, rows);
             }
+            placement.end_frame();
+            prop_assert_eq!(&placement.loads, &counted_loads(&placement));
         }
     }
 
@@ -83,34 +106,91 @@ proptest! {
     }
 }
 
-/// What happens between two frames: a number of rows, and what each worker takes in nanoseconds for its own.
-fn frame() -> impl Strategy<Value = (u32, [u64; 4], u32)> {
-    (0u32..30_000, any::<[u16; 4]>().prop_map(|costs| costs.map(u64::from)), 0u32..64)
+/// Some frames: tables of so many rows, placed for so dear ones, and what each worker takes in nanoseconds for its own.
+#[derive(Clone, Debug)]
+struct Frames {
+    times: usize,
+    rows: [u32; 3],
+    grain: u32,
+    costs: [u64; 4],
+    dear: u32,
+}
+
+fn frames() -> impl Strategy<Value = Frames> {
+    let costs =
+        prop_oneof![any::<[u16; 4]>().prop_map(|costs| costs.map(|cost| u64::from(cost) * 100)), any::<[u64; 4]>()];
+    let grain = prop_oneof![Just(1), 1_000u32..20_000];
+    (1usize..60, any::<[u16; 3]>(), grain, costs, 0u32..64).prop_map(|(times, rows, grain, costs, dear)| Frames {
+        times,
+        rows: rows.map(u32::from),
+        grain,
+        costs,
+        dear,
+    })
 }
 
 proptest! {
-    /// What the sweeps of several threads at a time rest on.
+    /// What the sweeps of several threads at a time rest on; and the accounts by which new storages are given away.
     #[test]
     fn runs_stay_disjoint_and_complete_while_cuts_are_learned(
         workers in 2usize..5,
-        rows in 1u32..30_000,
-        frames in prop::collection::vec((frame(), 1usize..60), 1..6),
+        history in prop::collection::vec(frames(), 1..6),
     ) {
         let mut placement = Placement::new(workers);
-        placement.place(TABLE, rows, 1);
-        for ((rows, costs, dear), times) in frames {
+        for Frames { times, rows, grain, costs, dear } in history {
             for _ in 0..times {
-                placement.place(TABLE, rows, 1);
-                assert_complete(placement.get(TABLE).expect("placed"), workers, rows);
-                (0..workers).for_each(|worker| placement.observe(TABLE, worker, costs[worker] * 100));
-                if let Some(profile) = placement.get(TABLE).and_then(Runs::profile) {
-                    let cut = (u64::from(rows) * u64::from(dear) / 64) as u32;
-                    profile.add(0..cut, costs[0]);
-                    profile.add(cut..rows, costs[1]);
+                let tables = || (0..).map(Storage::Table).zip(rows);
+                for (table, rows) in tables() {
+                    placement.place(table, rows, grain);
+                    assert_complete(placement.get(table).expect("placed"), workers, rows);
+                    observe_frame(&mut placement, table, &costs, dear);
                 }
                 placement.end_frame();
-                assert_complete(placement.get(TABLE).expect("placed"), workers, rows);
+                for (table, rows) in tables() {
+                    assert_complete(placement.get(table).expect("placed"), workers, rows);
+                }
+                prop_assert_eq!(&placement.loads, &counted_loads(&placement));
             }
+        }
+    }
+}
+
+#[test]
+fn a_storage_of_few_runs_is_resized_after_its_cuts_were_learned() {
+    let mut placement = Placement::new(4);
+    (0..20).for_each(|_| _ = placement.place(TABLE, 10_000, 5_000));
+    let before = lengths(placement.get(TABLE).expect("placed"), 4);
+    assert_eq!(placement.get(TABLE).expect("placed").parts(), 2);
+    for _ in 0..100 {
+        // The last thousand rows are dear.
+        let cost = |rows: std::ops::Range<u32>| rows.map(|row| if row >= 9_000 { 200 } else { 10 }).sum::<u64>();
+        let runs: Vec<_> = placement.get(TABLE).expect("placed").by_owner().collect();
+        for (worker, rows) in runs {
+            if let Some(profile) = placement.get(TABLE).and_then(Runs::profile) {
+                let chunks = rows.clone().step_by(100).map(|row| row..rows.end.min(row + 100));
+                chunks.for_each(|chunk| profile.add(chunk.clone(), cost(chunk)));
+            }
+            placement.observe(TABLE, worker, cost(rows));
+        }
+        placement.end_frame();
+    }
+    assert!(placement.migrations() > 0);
+    placement.place(TABLE, 10_001, 5_000);
+    assert_ne!(lengths(placement.get(TABLE).expect("placed"), 4), before);
+    assert_eq!(placement.loads, counted_loads(&placement));
+}
+
+#[test]
+fn hours_and_the_longest_table_do_not_overflow() {
+    const HOURS: u64 = 1 << 60;
+    for (workers, rows) in [(1, u32::MAX), (2, u32::MAX), (4, u32::MAX - 1), (3, 100)] {
+        let mut placement = Placement::new(workers);
+        for frame in 0..100 {
+            placement.place(TABLE, rows - frame, rows / 2);
+            observe_frame(&mut placement, TABLE, &[HOURS, 3 * HOURS, HOURS, HOURS], frame % 64);
+            placement.end_frame();
+            assert_complete(placement.get(TABLE).expect("placed"), workers, rows - frame);
+            assert_eq!(placement.loads, counted_loads(&placement));
         }
     }
 }

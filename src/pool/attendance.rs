@@ -29,7 +29,8 @@ const MOVE_INTERVAL: u64 = 1_000_000;
 /// Whoever stays for so many penalties after coming back begins with the first penalty again.
 const PROBATION: u64 = 2;
 
-/// How many workers of the gang are left out of rounds. Who, each seat's [`Record`] says. Written by the thread that leads.
+/// How many workers of the gang are left out of rounds. Who, each seat's [`Record`] says. Written by the thread that leads, in rounds of pools that avoid busy
+/// cores.
 #[derive(Default)]
 pub(super) struct Attendance {
     out: AtomicU32,
@@ -92,7 +93,7 @@ impl Record {
 }
 
 impl Attendance {
-    /// To be called before a round: those whose time is over take part again, and the seats know who does not.
+    /// To be called before a round: those whose time is over take part again.
     #[inline]
     pub(super) fn prepare(&self, seats: &[SharedSeat]) {
         if self.out.load(Ordering::Relaxed) > 0 {
@@ -115,12 +116,10 @@ impl Attendance {
     fn call_back(&self, seats: &[SharedSeat], now: u64) {
         for seat in seats.iter().filter(|seat| seat.record.is_out()) {
             let record = &seat.record;
-            let out = record.until.load(Ordering::Relaxed) > now;
-            if !out && record.until.swap(0, Ordering::Relaxed) > 0 {
+            if record.until.load(Ordering::Relaxed) <= now && record.until.swap(0, Ordering::Relaxed) > 0 {
                 record.back.store(now, Ordering::Relaxed);
                 self.out.fetch_sub(1, Ordering::Relaxed);
             }
-            seat.leave_out(out);
         }
     }
 
@@ -154,10 +153,8 @@ impl Attendance {
         let penalty = if again { (last * 2).min(LONGEST_PENALTY) } else { FIRST_PENALTY };
         record.penalty.store(penalty, Ordering::Relaxed);
         record.missed.store(0, Ordering::Relaxed);
-        // Swapped: two threads that use the gang at a time must not count one worker twice.
-        if record.until.swap(now + penalty, Ordering::Relaxed) == 0 {
-            self.out.fetch_add(1, Ordering::Relaxed);
-        }
+        record.until.store(now.saturating_add(penalty), Ordering::Relaxed);
+        self.out.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -176,13 +173,23 @@ impl AffinityPool {
     /// How many workers would take part in a round that began now: the others' cores are taken by other processes.
     #[inline]
     pub(crate) fn present(&self) -> usize {
-        self.workers() - self.gang.attendance.absent(&self.seats)
+        self.workers() - if self.watchful { self.gang.attendance.absent(&self.seats) } else { 0 }
     }
 
-    /// Whether `worker` is left out of rounds now.
+    /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls everybody, whomever others leave out.
     #[inline]
     pub(crate) fn is_left_out(&self, worker: usize) -> bool {
-        worker.checked_sub(1).is_some_and(|seat| self.seats[seat].record.is_out())
+        worker.checked_sub(1).is_some_and(|seat| self.has_left_out(&self.seats[seat]))
+    }
+
+    fn has_left_out(&self, seat: &SharedSeat) -> bool {
+        self.watchful && seat.record.is_out()
+    }
+
+    /// Whether any worker may be left out of a round that begins now.
+    #[inline]
+    pub(super) fn is_anybody_out(&self) -> bool {
+        self.watchful && self.gang.attendance.out.load(Ordering::Relaxed) > 0
     }
 
     /// How many rounds each worker was left out of so far, by worker index, because its core was busy with something else.
@@ -193,7 +200,9 @@ impl AffinityPool {
     /// To be called before a round: whose time is over takes part again, and the leader is on none of the cores of those who do.
     #[inline]
     pub(super) fn prepare_round(&self) {
-        self.gang.attendance.prepare(&self.seats);
+        if self.watchful {
+            self.gang.attendance.prepare(&self.seats);
+        }
         if self.post.pinning == Pinning::Core && current_core() != self.topology.cores.first().map(|core| core.id) {
             self.leave_workers_core();
         }
@@ -203,7 +212,7 @@ impl AffinityPool {
     /// from it. The leader comes to be there when it wakes up while the workers sleep; called, the worker would wait for its core, and the leader would run its rows.
     #[cold]
     fn leave_workers_core(&self) {
-        let Some(seat) = self.owner_of_this_core().filter(|seat| !seat.record.is_out()) else { return };
+        let Some(seat) = self.owner_of_this_core().filter(|seat| !self.has_left_out(seat)) else { return };
         let (attendance, now) = (&self.gang.attendance, now());
         if now.saturating_sub(attendance.moved.load(Ordering::Relaxed)) < MOVE_INTERVAL {
             return;
@@ -212,7 +221,6 @@ impl AffinityPool {
         let went_home = !is_recent(&attendance.home, now) && self.move_leader(0);
         if !went_home && self.watchful {
             attendance.leave_out(&seat.record, now);
-            attendance.prepare(&self.seats);
         }
     }
 

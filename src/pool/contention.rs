@@ -69,7 +69,12 @@ thread_local! {
 /// Whether the core of this thread was found to be taken, at `now`; asks the system once in a millisecond at most.
 #[inline]
 pub(super) fn is_core_taken(now: u64) -> bool {
-    WATCH.with_borrow_mut(|watch| now.saturating_sub(watch.asked) >= INTERVAL && watch.ask(now))
+    let look = |watch: &RefCell<Watch>| {
+        let mut watch = watch.borrow_mut();
+        now.saturating_sub(watch.asked) >= INTERVAL && watch.ask(now)
+    };
+    // A thread that is ending may have forgotten already what it knew: rounds of a thread-local's destructor.
+    WATCH.try_with(look).unwrap_or(false)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -6,13 +6,12 @@ use std::{
     time::Duration,
 };
 
-use super::{crew::AtomicCrew, round::Stint};
+use super::{clock::nanoseconds, round::Stint};
 
 /// Counters of one worker.
 ///
 /// # Invariant
-/// All are written by the thread that leads, in a round or right after it, so plain loads and stores do, and readers see each value
-/// whole. Two threads that use one pool at the same time both count as its leader, and may lose a count.
+/// All but `here` are written by the thread that holds the lead, so plain loads and stores do, and readers see each value whole.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
     busy: AtomicU64,
@@ -27,14 +26,24 @@ pub(crate) struct WorkerCounters {
     ended: AtomicU64,
     /// For how long the leader had nothing to do in the last call for its own index.
     last_idle: AtomicU64,
-    /// The leader's alone: whom the last round called; nothing if there was none, and the leader ran the indices of all.
-    pub(super) last_crew: AtomicCrew,
     /// The leader's alone: when the last round ended in which others were called.
     last_round: AtomicU64,
+    /// The leader's alone: what threads did by themselves.
+    here: Here,
     /// What the worker had done when its last span was recorded.
     pub(super) recorded: Marks,
     /// The leader's alone: the recording in which that was.
     pub(super) recorded_in: AtomicU32,
+}
+
+/// Rounds that a thread ran by itself, while another one led or because nobody else was called. There may be several such threads at a time: only
+/// read-modify-writes count here.
+#[derive(Default)]
+struct Here {
+    busy: AtomicU64,
+    wait: AtomicU64,
+    rounds: AtomicU64,
+    taken: AtomicU64,
 }
 
 /// How many rows a worker swept, and how many of them on the core that swept them last time.
@@ -101,13 +110,9 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Replaces what was recorded; returns by how much that is more.
+    /// Replaces what was recorded; returns by how much that is more. Also by threads that do not lead: whatever their order, nothing is recorded twice.
     pub(super) fn advance(&self, done: Done) -> Done {
-        let advance = |mark: &AtomicU64, count: u64| {
-            let before = mark.load(Ordering::Relaxed);
-            mark.store(count, Ordering::Relaxed);
-            count.saturating_sub(before)
-        };
+        let advance = |mark: &AtomicU64, count: u64| count.saturating_sub(mark.fetch_max(count, Ordering::Relaxed));
         Done {
             rows: advance(&self.rows, done.rows),
             stolen: advance(&self.stolen, done.stolen),
@@ -127,7 +132,7 @@ impl WorkerCounters {
     /// worker's index.
     #[inline]
     pub(super) fn record_led(&self, call: Range<u64>, idle: u64, own: bool) {
-        let busy = (call.end - call.start).saturating_sub(idle);
+        let busy = call.end.saturating_sub(call.start).saturating_sub(idle);
         add(&self.busy, busy);
         add(&self.rounds, 1);
         if own {
@@ -143,10 +148,23 @@ impl WorkerCounters {
         self.ended.store(call.end, Ordering::Relaxed);
     }
 
+    /// Records a call that a thread made for itself, with or without the lead.
+    pub(super) fn record_here(&self, call: Stint, own: bool) {
+        let count = |counter: &AtomicU64, amount: u64| _ = counter.fetch_add(amount, Ordering::Relaxed);
+        count(&self.here.busy, call.busy());
+        count(&self.here.rounds, 1);
+        if !own {
+            count(&self.here.taken, 1);
+        }
+        if call.idle > 0 {
+            count(&self.here.wait, call.idle);
+        }
+    }
+
     /// Records the call that a worker made in the round `round`.
     #[inline]
     pub(super) fn record_stint(&self, stint: Stint, round: Range<u64>) {
-        add(&self.busy, (stint.ended - stint.began).saturating_sub(stint.idle));
+        add(&self.busy, stint.busy());
         add(&self.rounds, 1);
         add(&self.wait, stint.began.saturating_sub(round.start) + stint.idle + (round.end - stint.ended));
     }
@@ -164,20 +182,17 @@ impl WorkerCounters {
     /// Adds what the leader waited until the round, in which others were called, was over.
     pub(super) fn record_led_wait(&self, round_ended: u64) {
         self.last_round.store(round_ended, Ordering::Relaxed);
-        // Another leader of this pool may have ended a call of its own meanwhile.
         add(&self.wait, round_ended.saturating_sub(self.ended.load(Ordering::Relaxed)));
     }
 
     /// Whether the last round in which others were called ended longer ago than `spin`, so that they are asleep `now`.
     pub(super) fn is_round_over_for(&self, spin: Duration, now: u64) -> bool {
-        now > self.last_round.load(Ordering::Relaxed) + spin.as_nanos() as u64
+        now > self.last_round.load(Ordering::Relaxed).saturating_add(nanoseconds(spin))
     }
 
     /// From the leader's first call in a round to its last.
     pub(super) fn led(&self) -> Range<u64> {
-        let ended = self.ended.load(Ordering::Relaxed);
-        // The two may be of two leaders of this pool.
-        self.began.load(Ordering::Relaxed).min(ended)..ended
+        self.began.load(Ordering::Relaxed)..self.ended.load(Ordering::Relaxed)
     }
 
     /// The leader's last call for its own index.
@@ -193,12 +208,13 @@ impl WorkerCounters {
     }
 
     pub(super) fn times(&self) -> WorkerTimes {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let Here { busy, wait, rounds, taken } = &self.here;
+        let read = |led: &AtomicU64, here: &AtomicU64| led.load(Ordering::Relaxed) + here.load(Ordering::Relaxed);
         WorkerTimes {
-            busy: Duration::from_nanos(read(&self.busy)),
-            wait: Duration::from_nanos(read(&self.wait)),
-            rounds: read(&self.rounds),
-            taken_over: read(&self.taken),
+            busy: Duration::from_nanos(read(&self.busy, busy)),
+            wait: Duration::from_nanos(read(&self.wait, wait)),
+            rounds: read(&self.rounds, rounds),
+            taken_over: read(&self.taken, taken),
         }
     }
 }

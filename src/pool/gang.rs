@@ -5,7 +5,7 @@ use std::{
     io,
     ops::Deref,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
@@ -17,6 +17,7 @@ use log::warn;
 use super::{
     WorkerIndex,
     attendance::{Attendance, Record},
+    clock::now,
     round::{Board, Seat, work},
     unwind::AbortOnUnwind,
 };
@@ -28,6 +29,9 @@ use crate::{
 /// Stack of a worker thread, in bytes. Recursion that fits the main thread's stack (8 MiB on Linux) must not overflow because another
 /// worker took a part of it; pages that are not used cost nothing.
 const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 8 << 20 };
+
+/// After a thread could not be started the next one is tried so many nanoseconds later: a pool made anew in every frame does not try in every frame.
+const NEXT_TRY: u64 = 10_000_000_000;
 
 /// Where each live worker thread sits.
 pub(super) type SharedSeat = Arc<GangSeat>;
@@ -52,7 +56,15 @@ impl Deref for GangSeat {
 pub(super) struct Gang {
     pub(super) board: Arc<CachePadded<Board>>,
     pub(super) attendance: Attendance,
-    members: Mutex<Vec<Member>>,
+    members: Mutex<Members>,
+}
+
+/// The threads, by worker index without the leader.
+#[derive(Default)]
+struct Members {
+    list: Vec<Member>,
+    /// When the system last refused to start a thread.
+    refused: Option<u64>,
 }
 
 struct Member {
@@ -134,17 +146,35 @@ impl Gang {
     /// The seats of workers 1 to `workers - 1`; fewer if threads cannot be started, with one warning.
     pub(super) fn seats(&self, workers: usize, pinning: Pinning, topology: &Arc<Topology>) -> Arc<[SharedSeat]> {
         let mut members = ignore_poison(self.members.lock());
-        while members.len() + 1 < workers {
-            match self.start_member(WorkerIndex(members.len() + 1), pinning, topology.clone()) {
-                Ok(member) => members.push(member),
-                Err(error) => {
-                    let had = members.len() + 1;
-                    warn!("bevy_affinity: cannot start worker {had} of {workers} ({error}); going on with {had}");
-                    break;
-                }
+        let refused = self.start_missing(&mut members, workers, pinning, topology);
+        let seats: Arc<[_]> = members.list.iter().take(workers - 1).map(|member| member.seat.clone()).collect();
+        drop(members);
+        // Not under the lock: a logger may make a pool of its own.
+        if let Some(error) = refused {
+            let had = seats.len() + 1;
+            warn!("bevy_affinity: cannot start worker {had} of {workers} ({error}); going on with {had}");
+        }
+        seats
+    }
+
+    /// Starts the threads that are missing, until one cannot be started. The first time that happens the error is returned.
+    fn start_missing(
+        &self,
+        members: &mut Members,
+        workers: usize,
+        pinning: Pinning,
+        topology: &Arc<Topology>,
+    ) -> Option<io::Error> {
+        if members.refused.is_some_and(|refused| now().saturating_sub(refused) < NEXT_TRY) {
+            return None;
+        }
+        while members.list.len() + 1 < workers {
+            match self.start_member(WorkerIndex(members.list.len() + 1), pinning, topology.clone()) {
+                Ok(member) => members.list.push(member),
+                Err(error) => return members.refused.replace(now()).is_none().then_some(error),
             }
         }
-        members.iter().take(workers - 1).map(|member| member.seat.clone()).collect()
+        None
     }
 
     fn start_member(&self, index: WorkerIndex, pinning: Pinning, topology: Arc<Topology>) -> io::Result<Member> {
@@ -167,7 +197,8 @@ impl Gang {
 
 impl Drop for Gang {
     fn drop(&mut self) {
-        let members = std::mem::take(self.members.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let Members { list: members, .. } =
+            std::mem::take(self.members.get_mut().unwrap_or_else(PoisonError::into_inner));
         // Rounds borrow a pool, and pools own the gang: nobody leads any more.
         if let Some(mut lead) = self.board.try_lead() {
             lead.stop(members.iter().map(|member| &**member.seat));
@@ -175,7 +206,7 @@ impl Drop for Gang {
         for member in members {
             // A thread cannot join itself: a pool dropped on a worker leaves that thread to end by itself.
             if member.thread.thread().id() != thread::current().id() {
-                // A worker's panics are caught in the round; there is nothing to learn here.
+                // A worker does not unwind; there is nothing to learn here.
                 let _ = member.thread.join();
             }
         }
@@ -205,14 +236,27 @@ fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology) -> Option<Core
         _ => unpin_current_thread().map(|()| None),
     };
     pinned.unwrap_or_else(|error| {
-        warn_unpinned(&error);
+        let _ = UNPINNED.set(error);
         None
     })
 }
 
+/// Why the first worker that runs unpinned does. Workers leave it here, for threads that lead to say: a logger may panic, or wait for a lock that is held around
+/// the round.
+static UNPINNED: OnceLock<PinError> = OnceLock::new();
+
+/// Says once why workers run unpinned. To be called outside of rounds.
+#[inline]
+pub(super) fn warn_if_unpinned() {
+    if let Some(error) = UNPINNED.get() {
+        warn_unpinned(error);
+    }
+}
+
+#[cold]
 fn warn_unpinned(error: &PinError) {
     static WARNED: AtomicBool = AtomicBool::new(false);
-    if !WARNED.swap(true, Ordering::Relaxed) {
+    if !WARNED.load(Ordering::Relaxed) && !WARNED.swap(true, Ordering::Relaxed) {
         warn!("bevy_affinity: workers run unpinned: {error}");
     }
 }

@@ -1,6 +1,9 @@
 //! What a pool does around a round of its gang: takes the lead, says who is called, and counts what everybody did.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
 
 #[cfg(feature = "trace")]
 use super::trace;
@@ -9,41 +12,115 @@ use super::{
     clock::now,
     contention::is_core_taken,
     crew::Crew,
-    gang::{LeaderGuard, identity, keep_pinned},
-    round::Stint,
-    unwind::drop_or_abort,
+    gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
+    round::{Lead, Stint},
+    unwind::{Payload, drop_or_abort},
 };
 use crate::record::SpanKind;
 
+/// Who runs a round that begins now.
+pub(super) enum Turn<'p> {
+    /// The gang: this thread leads it.
+    Led(Lead<'p>),
+    /// This thread alone: another one leads, or nobody else is called.
+    Here,
+    /// This thread alone, which is inside a round.
+    Nested,
+}
+
+/// A round that is over. Until this is dropped this thread leads on, so that what workers noted of the round stands: no other round overwrites it.
+pub(crate) struct Finished<'p> {
+    pool: &'p AffinityPool,
+    /// Nothing if this thread ran the indices of all.
+    lead: Option<Lead<'p>>,
+    crew: Crew,
+    led: u64,
+}
+
+impl<'p> Finished<'p> {
+    /// A round that this thread ran by itself, its own index for so many nanoseconds.
+    fn alone(pool: &'p AffinityPool, crew: Crew, led: u64) -> Self {
+        Self { pool, lead: None, crew, led }
+    }
+
+    /// A round inside another one: nobody measures it.
+    pub(super) fn nested(pool: &'p AffinityPool) -> Self {
+        Self::alone(pool, Crew::ALL, 0)
+    }
+
+    /// How long the leader's own part took, in nanoseconds, without the time it had nothing to do.
+    pub(crate) fn led(&self) -> u64 {
+        self.led
+    }
+
+    /// How long the part of `worker` took, in nanoseconds; `None` if somebody else ran its index. One that was not called was not busy.
+    pub(crate) fn busy(&self, worker: usize) -> Option<u64> {
+        let Some(seat) = worker.checked_sub(1) else { return Some(self.led) };
+        if !self.crew.has(worker) {
+            return Some(0);
+        }
+        self.lead.as_ref()?;
+        self.pool.seats[seat].stint.get().map(Stint::busy)
+    }
+
+    /// For how long all workers together were busy; `None` if not each that was called ran its own index.
+    pub(crate) fn busy_of_all(&self) -> Option<u64> {
+        (0..self.pool.workers()).map(|worker| self.busy(worker)).sum()
+    }
+}
+
 impl AffinityPool {
+    /// Takes the lead of a round of `crew`, if the round needs it and it is to be had.
+    pub(super) fn turn(&self, crew: Crew) -> Turn<'_> {
+        if identity().is_some() {
+            return Turn::Nested;
+        }
+        if self.seats.is_empty() || crew == Crew::LEADER {
+            return Turn::Here;
+        }
+        warn_if_unpinned();
+        self.gang.board.try_lead().map_or(Turn::Here, Turn::Led)
+    }
+
     /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call it had nothing to do.
-    pub(super) fn round(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) {
+    pub(super) fn round(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+        match self.turn(crew) {
+            Turn::Led(lead) => self.lead_round(lead, kind, crew, f),
+            Turn::Here => self.run_here(kind, crew, f),
+            Turn::Nested => self.run_nested(crew, f),
+        }
+    }
+
+    /// A round of the gang.
+    pub(super) fn lead_round<'p>(
+        &'p self,
+        mut lead: Lead<'p>,
+        kind: SpanKind,
+        crew: Crew,
+        f: impl Fn(Worker) -> u64 + Sync,
+    ) -> Finished<'p> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
-        if self.seats.is_empty() || crew == Crew::LEADER || identity().is_some() {
-            return self.run_inline(kind, crew, &f);
-        }
-        let Some(mut lead) = self.gang.board.try_lead() else {
-            return self.run_inline(kind, crew, &f);
-        };
-        self.leader_counters().last_crew.store(Some(crew));
         let recorded = self.recorded_as(kind);
         self.prepare_round();
+        let anybody_out = self.is_anybody_out();
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &***seat);
+            let left_out = |worker| anybody_out && self.is_left_out(worker);
             // By value: the workers find the closure and all it holds in one place.
-            lead.round(seats, crew, self.spin, &move |index| self.call(&f, WorkerIndex(index), recorded))
+            lead.round(seats, crew, left_out, self.spin, &move |index| self.call(&f, WorkerIndex(index), recorded))
         };
-        match &round {
-            Ok(()) => self.record_round(crew, recorded),
-            Err(_) => self.skip_round(),
+        if let Err(payload) = round {
+            self.skip_round();
+            drop(lead);
+            resume_unwind(payload);
         }
-        drop(lead);
-        round.unwrap_or_else(|payload| resume_unwind(payload));
+        self.record_round(&lead, crew, recorded);
+        Finished { pool: self, lead: Some(lead), crew, led: self.leader_counters().last_own() }
     }
 
-    /// Calls `f` for one index and notes when, on the account of the thread that ran it.
+    /// Calls `f` for one index of a round of the gang and notes when, on the account of the thread that ran it.
     fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, recorded: Option<SpanKind>) {
         keep_pinned(self.post, &self.topology);
         let Some(me) = identity() else {
@@ -61,7 +138,7 @@ impl AffinityPool {
                 }
                 self.counters[0].record_led(began..ended, idle, own);
                 if let (Some(kind), false) = (recorded, own) {
-                    self.record_taken_over(kind, index, began..ended);
+                    self.record_taken_over(kind, index, began..ended, self.leader_counters().led().start);
                 }
             }
             WorkerIndex(worker) => {
@@ -73,7 +150,7 @@ impl AffinityPool {
     }
 
     /// Adds what each worker of `crew` did in the round that just ended to its counters.
-    fn record_round(&self, crew: Crew, recorded: Option<SpanKind>) {
+    fn record_round(&self, lead: &Lead<'_>, crew: Crew, recorded: Option<SpanKind>) {
         let leader = self.leader_counters();
         let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| crew.has(worker));
         let led = leader.led();
@@ -81,62 +158,86 @@ impl AffinityPool {
         let round = led.start..stints.fold(led.end, |end, stint| end.max(stint.ended));
         leader.record_led_wait(round.end);
         for (worker, seat) in called() {
-            let counters = &self.counters[worker];
-            let is_away = match seat.stint.get() {
-                Some(stint) => {
-                    counters.record_stint(stint, round.clone());
-                    seat.record.present(stint.core_taken, round.end);
-                    stint.core_taken
-                }
-                None if seat.record.is_out() => {
-                    counters.record_left_out();
-                    false
-                }
-                None => {
-                    // Where the leader was moved to its core the worker is not to blame.
-                    !self.is_on_core_of(seat) && seat.record.missing(round.end - round.start)
-                }
-            };
-            if is_away && self.watchful {
+            let (counters, stint, was_left_out) = (&self.counters[worker], seat.stint.get(), lead.has_reserved(seat));
+            match stint {
+                Some(stint) => counters.record_stint(stint, round.clone()),
+                None if was_left_out => counters.record_left_out(),
+                None => {}
+            }
+            if self.watchful && !was_left_out && self.is_away(seat, stint, &round) {
                 self.gang.attendance.leave_out_late(&seat.record, round.end);
             }
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round, crew);
+            self.record_spans(kind, round, leader.led_own(), crew);
         }
     }
 
-    /// Calls all indices of `crew` on this thread, with the promises of a round. Inside another round nothing is recorded: that round's time
-    /// includes it.
-    fn run_inline(&self, kind: SpanKind, crew: Crew, f: &(impl Fn(Worker) -> u64 + Sync)) {
-        let nested = identity().is_some();
-        let recorded = if nested { None } else { self.recorded_as(kind) };
-        if !nested {
-            self.leader_counters().last_crew.store((crew == Crew::LEADER).then_some(crew));
+    /// Whether a worker that was called should be left out of the next rounds, by what it did in this one.
+    fn is_away(&self, seat: &SharedSeat, stint: Option<Stint>, round: &Range<u64>) -> bool {
+        match stint {
+            Some(stint) => {
+                seat.record.present(stint.core_taken, round.end);
+                stint.core_taken
+            }
+            // Where the leader was moved to its core the worker is not to blame.
+            None => !self.is_on_core_of(seat) && seat.record.missing(round.end - round.start),
         }
+    }
+
+    /// Calls all indices of `crew` on this thread, with the promises of a round. Another thread may lead the gang meanwhile: it is left alone.
+    pub(super) fn run_here(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+        #[cfg(feature = "trace")]
+        let f = trace::in_spans(f);
+        let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
+        let (mut led, mut end) = (Stint::default(), 0);
+        let result = self.for_each_index(crew, |index| {
+            let began = now();
+            let idle = f(Worker { index, core: None });
+            let call = Stint { began, ended: now(), idle, ..Stint::default() };
+            let own = index == WorkerIndex::LEADER;
+            self.leader_counters().record_here(call, own);
+            end = call.ended;
+            match (recorded, own) {
+                (_, true) => led = call,
+                (Some(kind), false) => self.record_taken_over(kind, index, began..call.ended, led.began),
+                (None, false) => {}
+            }
+        });
+        if let Err(payload) = result {
+            self.skip_round();
+            resume_unwind(payload);
+        }
+        if let Some(kind) = recorded {
+            self.record_spans(kind, led.began..end, led, Crew::LEADER);
+        }
+        Finished::alone(self, crew, led.busy())
+    }
+
+    /// Calls all indices of `crew` on this thread, which is inside a round. Nothing is recorded: that round's time includes it.
+    fn run_nested(&self, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+        #[cfg(feature = "trace")]
+        let f = trace::in_spans(f);
+        let result = self.for_each_index(crew, |index| _ = f(Worker { index, core: None }));
+        result.unwrap_or_else(|payload| resume_unwind(payload));
+        Finished::nested(self)
+    }
+
+    /// Calls `call` with each index of `crew`, whether or not another one panics.
+    ///
+    /// # Errors
+    /// The payload of the first panic.
+    fn for_each_index(&self, crew: Crew, mut call: impl FnMut(WorkerIndex)) -> Result<(), Payload> {
         let mut first = None;
         for index in (0..self.workers()).filter(|&worker| crew.has(worker)).map(WorkerIndex) {
-            let call = || {
-                if nested {
-                    f(Worker { index, core: None });
-                } else {
-                    self.call(f, index, recorded);
-                }
-            };
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call(index))) {
                 match first {
                     None => first = Some(payload),
                     Some(_) => drop_or_abort(payload),
                 }
             }
         }
-        if let Some(payload) = first {
-            self.skip_round();
-            resume_unwind(payload);
-        }
-        if let Some(kind) = recorded {
-            self.record_spans(kind, self.leader_counters().led(), Crew::LEADER);
-        }
+        first.map_or(Ok(()), Err)
     }
 }

@@ -31,6 +31,7 @@ pub(crate) use claims::{ClaimBoard, MAX_CHUNKS, Tag};
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
 pub(crate) use crew::Crew;
+pub(crate) use lead::Finished;
 
 use std::{
     panic::resume_unwind,
@@ -52,6 +53,7 @@ use batch::Exchange;
 use counters::WorkerCounters;
 use gang::{Gang, Post, SharedSeat, identity};
 use heartbeat::{Desk, Session, on_the_spot};
+use lead::Turn;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]: worker 0 may run on core 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,8 +122,12 @@ pub struct AffinityPool {
 const CROWDED_SPIN: Duration = Duration::from_micros(1);
 
 impl AffinityPool {
-    /// A pool as `settings` says. Starts the threads that are missing; if that fails there are fewer [workers](Self::workers),
-    /// and one warning.
+    /// The most workers of a pool, whatever the settings say: more cores than that no system call for pinning knows of, and each worker beyond the cores is a
+    /// thread for nothing.
+    pub const MAX_WORKERS: usize = 1024;
+
+    /// A pool as `settings` says. Starts the threads that are missing; if that fails there are fewer [workers](Self::workers), and one warning; it is not tried again
+    /// for some seconds.
     pub fn new(settings: &AffinitySettings) -> Self {
         Self::recorded(settings, Topology::get(), Arc::default())
     }
@@ -176,19 +182,22 @@ impl AffinityPool {
     /// Inside a round, and while another thread leads one, it calls all indices on this thread, one after another: it never waits for itself.
     ///
     /// # Panics
-    /// With the payload of the first call that panicked, after all others have finished. The pool can be used on. A payload
-    /// that panics while it is dropped aborts the process.
+    /// With the payload of the first call that panicked, after all others have finished. The pool can be used on.
+    ///
+    /// # Aborts
+    /// Payloads of other calls are dropped. If one panics in its `Drop` the process aborts with a line on stderr, as it does for any panic in a drop while
+    /// unwinding. Nothing else that panics in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
-        self.run_some(Crew::ALL, f);
+        drop(self.run_some(Crew::ALL, f));
     }
 
     /// [`run`](Self::run) for the indices that `crew` has. The others are not called: their workers sleep on, or go on waiting for the next round, and count as
     /// idle. If that leaves the leader alone there is no round: its index is run on the spot.
-    pub(crate) fn run_some(&self, crew: Crew, f: impl Fn(Worker) + Sync) {
+    pub(crate) fn run_some(&self, crew: Crew, f: impl Fn(Worker) + Sync) -> Finished<'_> {
         self.round(SpanKind::Share, crew, move |worker| {
             f(worker);
             0
-        });
+        })
     }
 
     /// Recursive fork/join: calls `f` on this thread with a [`Scope`], whose joins the other workers share in.
@@ -214,24 +223,42 @@ impl AffinityPool {
     ///
     /// # Panics
     /// With the payload of the panic that serial execution would have met first, after all that was started has finished.
+    ///
+    /// # Aborts
+    /// As [`Scope::join`] says.
     pub fn heartbeat<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> R {
-        if self.seats.is_empty() || in_round() {
-            return on_the_spot(f);
+        self.session(f).0
+    }
+
+    /// [`heartbeat`](Self::heartbeat), and what was measured of it.
+    pub(crate) fn session<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> (R, Finished<'_>) {
+        let turn = self.turn(Crew::ALL);
+        if self.seats.is_empty() || matches!(turn, Turn::Nested) {
+            return (on_the_spot(f), Finished::nested(self));
         }
-        let session = Session::new(&self.desks, self.heartbeat, self.spin);
         let root = Mutex::new(Some(f));
+        let take_root = || lock(&root).take().expect("a round calls index 0 once");
         let result = Mutex::new(None);
-        self.round(SpanKind::Session, Crew::ALL, |worker| match worker.index() {
-            0 => {
-                let Some(root) = lock(&root).take() else { return 0 };
-                let (outcome, idle) = session.lead(root);
-                *lock(&result) = Some(outcome);
-                idle
+        let finished = match turn {
+            Turn::Led(lead) => {
+                let session = Session::new(&self.desks, self.heartbeat, self.spin);
+                self.lead_round(lead, SpanKind::Session, Crew::ALL, |worker| match worker.index() {
+                    0 => {
+                        let (outcome, idle) = session.lead(take_root());
+                        *lock(&result) = Some(outcome);
+                        idle
+                    }
+                    index => session.follow(index),
+                })
             }
-            index => session.follow(index),
-        });
+            // Whoever leads has the desks.
+            Turn::Here | Turn::Nested => self.run_here(SpanKind::Session, Crew::LEADER, |_| {
+                *lock(&result) = Some(Ok(on_the_spot(take_root())));
+                0
+            }),
+        };
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload))
+        (result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload)), finished)
     }
 
     /// Many small calls: runs `caller` on this thread, and `function` on the other workers with what the caller sends them meanwhile. Returns what the
@@ -286,29 +313,9 @@ impl AffinityPool {
         Arc::ptr_eq(&self.counters, &other.counters)
     }
 
-    /// How long the leader's own part of the last round took, in nanoseconds, without the time it had nothing to do.
-    pub(crate) fn last_led(&self) -> u64 {
-        self.leader_counters().last_own()
-    }
-
     /// Whether workers would have to be woken for a round now.
     pub(crate) fn is_asleep(&self) -> bool {
         self.leader_counters().is_round_over_for(self.spin, now())
-    }
-
-    /// How long the part of `worker` in the last round took, in nanoseconds; `None` if somebody else ran its index. One that was not called was not busy.
-    pub(crate) fn last_busy(&self, worker: usize) -> Option<u64> {
-        let Some(seat) = worker.checked_sub(1) else { return Some(self.last_led()) };
-        let crew = self.leader_counters().last_crew.load()?;
-        if !crew.has(worker) {
-            return Some(0);
-        }
-        self.seats[seat].stint.get().map(|stint| (stint.ended - stint.began).saturating_sub(stint.idle))
-    }
-
-    /// For how long all workers together were busy in the last round; `None` if not each that was called ran its own index.
-    pub(crate) fn last_busy_of_all(&self) -> Option<u64> {
-        (0..self.workers()).map(|worker| self.last_busy(worker)).sum()
     }
 
     /// What each worker did in this pool's rounds so far, by worker index.
@@ -351,15 +358,26 @@ pub(crate) fn running_on() -> Option<CoreId> {
 pub(crate) fn wanted_workers(settings: &AffinitySettings, cores: usize) -> usize {
     match settings.workers {
         _ if cfg!(target_arch = "wasm32") => 1,
-        WorkerCount::Auto => settings.spare_cores.leave_of(cores).min(epoch::MAX_WORKERS),
-        WorkerCount::Exactly(workers) => workers.clamp(1, epoch::MAX_WORKERS),
+        WorkerCount::Auto => settings.spare_cores.leave_of(cores).min(AffinityPool::MAX_WORKERS),
+        WorkerCount::Exactly(workers) => workers.clamp(1, AffinityPool::MAX_WORKERS),
     }
 }
 
+const _: () = assert!(AffinityPool::MAX_WORKERS <= epoch::MAX_WORKERS);
+
+/// Says what is odd about a number of workers, once as long as the same number is asked for.
 fn warn_of_count(count: WorkerCount, cores: usize) {
+    static LAST: std::sync::Mutex<Option<WorkerCount>> = std::sync::Mutex::new(None);
+    if LAST.lock().unwrap_or_else(PoisonError::into_inner).replace(count) == Some(count) {
+        return;
+    }
     match count {
         WorkerCount::Exactly(0) => {
             warn!("bevy_affinity: AffinitySettings asks for 0 workers; the leader is one: running with 1");
+        }
+        WorkerCount::Exactly(workers) if workers > AffinityPool::MAX_WORKERS => {
+            let most = AffinityPool::MAX_WORKERS;
+            warn!("bevy_affinity: AffinitySettings asks for {workers} workers; a pool has no more than {most}");
         }
         WorkerCount::Exactly(workers) if workers > cores => {
             warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");

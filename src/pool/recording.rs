@@ -37,10 +37,10 @@ impl AffinityPool {
         Stint { core, ..self.swept_by(me.index.0) }
     }
 
-    /// Records what the workers of `crew` did in `round`, which just ended.
+    /// Records what the workers of `crew` did in `round`, which just ended, and what this thread did for its own index.
     #[cold]
-    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, crew: Crew) {
-        let own = self.own_span(kind);
+    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: Stint, crew: Crew) {
+        let own = self.own_span(kind, own);
         let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| crew.has(worker));
         let stints = || called().filter_map(|(worker, seat)| Some((worker, seat.stint.get()?)));
         // A worker may begin before the leader does: the call goes out first.
@@ -64,19 +64,18 @@ impl AffinityPool {
         self.leader_counters().recorded_in.store(0, Ordering::Relaxed);
     }
 
-    /// Records that the leader ran the index of another worker.
+    /// Records that the leader ran the index of another worker, in a round in which its own index began when that was `called`.
     #[cold]
-    pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>) {
-        let called = self.leader_counters().led().start;
+    pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>, called: u64) {
         let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_index(), time) };
         let Done { rows, stolen: stolen_rows, .. } = self.newly_done(index.0, self.swept_by(index.0));
         self.recorder.write(|spans| spans.push(Span { rows, stolen_rows, ..span }));
     }
 
     /// The leader's span for its own index.
-    fn own_span(&self, kind: SpanKind) -> Span {
+    fn own_span(&self, kind: SpanKind, own: Stint) -> Span {
         let Stint { rows, stolen, .. } = self.swept_by(0);
-        let stint = Stint { rows, stolen, ..self.leader_counters().led_own() };
+        let stint = Stint { rows, stolen, ..own };
         self.with_stint(Span::on_leader(kind, running_index(), stint.began..stint.ended), stint)
     }
 

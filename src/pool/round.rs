@@ -9,6 +9,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{
+    clock::nanoseconds,
     crew::{AtomicCrew, Crew},
     epoch::{AtomicCall, AtomicEpoch, Call, Epoch},
     parker::Parker,
@@ -90,8 +91,8 @@ pub(crate) struct Seat {
     /// The last round whose index was taken, by the worker or by the leader, or was not called. On a line of its own: a leader that is waiting does not
     /// look here, so the worker claims without a cache miss.
     claimed: CachePadded<AtomicEpoch>,
-    /// Whether the worker is left out of rounds: the leader claims its seat before it calls, and lets it sleep. Changed by the leader alone, between rounds.
-    left_out: CachePadded<AtomicBool>,
+    /// The last round that the worker was left out of: the leader claimed its seat before it called. Written by the leader alone, before the call.
+    reserved: CachePadded<AtomicEpoch>,
     /// The last round in which the worker's index was finished: an older one than the board's while it is not called.
     arrived: AtomicEpoch,
     /// Beside `arrived`, which the leader looks at anyway.
@@ -113,6 +114,13 @@ pub(crate) struct Stint {
     pub(crate) stolen: u64,
     /// Whether it found its core to be taken by others.
     pub(crate) core_taken: bool,
+}
+
+impl Stint {
+    /// For how long it had something to do.
+    pub(crate) fn busy(self) -> u64 {
+        self.ended.saturating_sub(self.began).saturating_sub(self.idle)
+    }
 }
 
 /// A worker's stint in the last round that called it; nothing if the leader ran its index. Relaxed: ordered by the arrival that follows.
@@ -233,22 +241,25 @@ impl Seat {
     pub(crate) fn new() -> Self {
         Self {
             claimed: CachePadded::new(AtomicEpoch::new()),
-            left_out: CachePadded::new(AtomicBool::new(false)),
+            reserved: CachePadded::new(AtomicEpoch::new()),
             arrived: AtomicEpoch::new(),
             stint: LastStint::new(),
             parker: Parker::new(),
         }
     }
 
-    /// Whether the worker is to be left out of the rounds to come. To be called by the thread that leads.
-    pub(crate) fn leave_out(&self, left_out: bool) {
-        self.left_out.store(left_out, Ordering::Relaxed);
+    /// Claims the seat of a worker that is to be left out of the round `epoch`. To be called by the leader before anybody else knows of that round.
+    fn reserve(&self, epoch: Epoch) {
+        if self.claim(epoch) {
+            self.reserved.store(epoch, Ordering::Relaxed);
+        }
     }
 
-    /// Relaxed: only the leader changes it; a worker that reads an old value spins once too often, or parks too soon.
+    /// Whether the leader claimed this seat before it called. Relaxed: written before `call`; a worker that is late may see a later round's, and only parks
+    /// too soon or spins once too often.
     #[inline]
-    fn is_left_out(&self) -> bool {
-        self.left_out.load(Ordering::Relaxed)
+    fn is_reserved(&self, epoch: Epoch) -> bool {
+        self.reserved.load(Ordering::Relaxed) == epoch
     }
 
     /// True for the one thread that may run this seat's index in the round `epoch`.
@@ -284,7 +295,7 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
             arrive(board, seat, epoch);
         }
         // Who was called stays hot, also when it came too late: the next round may be near. Not for who is left out.
-        let is_left_out = seat.is_left_out();
+        let is_left_out = seat.is_reserved(epoch);
         spin = Duration::from_nanos(if is_left_out { 0 } else { board.order.spin.load(Ordering::Relaxed) });
     }
 }
@@ -324,16 +335,23 @@ fn called<'a>(seats: impl Iterator<Item = &'a Seat>, crew: Crew) -> impl Iterato
 
 impl Lead<'_> {
     /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1) that `crew` has, and returns when all are
-    /// done. Workers that were called stay hot for `spin` afterwards.
+    /// done. Workers that were called stay hot for `spin` afterwards; those that are `left_out` are not woken, and this thread runs their indices.
     ///
     /// # Errors
     /// The payload of the first panic, after all others have finished.
-    pub(crate) fn round<'a, S>(&mut self, seats: S, crew: Crew, spin: Duration, job: Job<'_>) -> Result<(), Payload>
+    pub(crate) fn round<'a, S>(
+        &mut self,
+        seats: S,
+        crew: Crew,
+        left_out: impl Fn(usize) -> bool,
+        spin: Duration,
+        job: Job<'_>,
+    ) -> Result<(), Payload>
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         let guard = AbortOnUnwind::because("a panic would leave a round that workers are still in");
-        self.publish(seats.clone(), crew, spin, job);
+        self.publish(seats.clone(), crew, left_out, spin, job);
         self.board.run_index(job, 0);
         self.take_over_sleepers(seats.clone(), crew, job);
         for (seat, index) in called(seats, crew) {
@@ -344,7 +362,7 @@ impl Lead<'_> {
         panic.map_or(Ok(()), Err)
     }
 
-    fn publish<'a, S>(&mut self, seats: S, crew: Crew, spin: Duration, job: Job<'_>)
+    fn publish<'a, S>(&mut self, seats: S, crew: Crew, left_out: impl Fn(usize) -> bool, spin: Duration, job: Job<'_>)
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
@@ -354,27 +372,36 @@ impl Lead<'_> {
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
         order.job.with_mut(|slot| unsafe { *slot = Some(job) });
         order.crew.store(Some(crew));
-        order.spin.store(spin.as_nanos() as u64, Ordering::Relaxed);
+        order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
         // Nobody else knows this round yet: the leader gets the seats of who is not to take part.
         for (seat, index) in seats.clone().zip(1..) {
-            if !crew.has(index) || seat.is_left_out() {
+            if !crew.has(index) {
                 seat.claim(self.epoch);
+            } else if left_out(index) {
+                seat.reserve(self.epoch);
             }
         }
         // Release: the job is visible to whoever acquires the call.
         order.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         fence(Ordering::SeqCst);
-        let to_wake = called(seats, crew).filter(|(seat, _)| !seat.is_left_out());
+        let to_wake = called(seats, crew).filter(|(seat, _)| !self.has_reserved(seat));
         to_wake.for_each(|(seat, _)| seat.parker.unpark_after_fence());
     }
 
+    /// Whether this thread claimed the seat before the last round began, to leave its worker out.
+    #[inline]
+    pub(crate) fn has_reserved(&self, seat: &Seat) -> bool {
+        seat.is_reserved(self.epoch)
+    }
+
     /// Runs the indices of workers that are left out, and of those that are still asleep: their wake-up is under way but takes longer than most rounds.
+    /// Only who claimed a seat runs its index: others may be found out to be away while the round is on, and have claimed theirs.
     fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, crew: Crew, job: Job<'_>) {
         for (seat, index) in called(seats, crew) {
-            if seat.is_left_out() || seat.parker.is_asleep() && seat.claim(self.epoch) {
+            if self.has_reserved(seat) || seat.parker.is_asleep() && seat.claim(self.epoch) {
                 self.run_taken(seat, index, job);
             }
         }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{AffinityPool, Crew, WorkerTimes};
+use super::{AffinityPool, Crew, WorkerTimes, round::Lead};
 use crate::settings::{AffinitySettings, Pinning, WorkerCount};
 
 fn pool(workers: usize) -> AffinityPool {
@@ -18,6 +18,16 @@ fn pool(workers: usize) -> AffinityPool {
         avoid_busy_cores: false,
         ..Default::default()
     })
+}
+
+/// The lead, once no other test has it.
+fn lead(pool: &AffinityPool) -> Lead<'_> {
+    loop {
+        match pool.gang.board.try_lead() {
+            Some(lead) => return lead,
+            None => thread::yield_now(),
+        }
+    }
 }
 
 /// Every index is called once in every round; the leader sees what all wrote.
@@ -47,6 +57,23 @@ fn rounds_after_a_sleep_find_their_workers() {
     }
 }
 
+/// A pool that does not avoid busy cores neither honours nor changes what others have found out.
+#[test]
+fn whom_others_leave_out_is_called_by_who_does_not_look() {
+    const MINUTE: u64 = 60_000_000_000;
+    let careless = pool(2);
+    let watchful = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
+    let record = &careless.seats[0].record;
+    let lead = lead(&careless);
+    watchful.gang.attendance.leave_out(record, super::now() + MINUTE);
+    assert_eq!((watchful.is_left_out(1), watchful.present()), (true, 1));
+    assert_eq!((careless.is_left_out(1), careless.present()), (false, 2));
+    drop(lead);
+    assert_takes_part(&careless);
+    assert!(careless.rounds_left_out().all(|rounds| rounds == 0));
+    assert!(record.is_out());
+}
+
 #[test]
 fn zero_workers_count_as_one() {
     assert_eq!(pool(0).workers(), 1);
@@ -55,9 +82,13 @@ fn zero_workers_count_as_one() {
 
 #[test]
 fn threads_other_than_the_leader_take_part() {
-    let pool = pool(2);
+    assert_takes_part(&pool(2));
+}
+
+/// The only worker runs its index in one of many rounds.
+fn assert_takes_part(pool: &AffinityPool) {
     let threads = Mutex::new(HashSet::new());
-    // Some four seconds at most: on a busy machine another test's pool may have found the worker's core taken, which leaves it out for up to 1.3.
+    // Some four seconds at most: on a busy machine the worker may come too late for many rounds.
     for _ in 0..20_000 {
         pool.run(|_| {
             threads.lock().unwrap().insert(thread::current().id());
@@ -218,9 +249,8 @@ fn crews_in_turn_on_a_busy_machine() {
 fn who_is_not_called_is_idle() {
     let pool = pool(4);
     for _ in 0..200 {
-        pool.run_some(crew(&[2]), |_| thread::sleep(Duration::from_micros(10)));
-        // Nobody knows if another test has the gang.
-        assert!([1, 3].into_iter().all(|worker| pool.last_busy(worker).is_none_or(|busy| busy == 0)));
+        let round = pool.run_some(crew(&[2]), |_| thread::sleep(Duration::from_micros(10)));
+        assert_eq!([1, 3].map(|worker| round.busy(worker)), [Some(0); 2]);
     }
     let times: Vec<_> = pool.worker_times().collect();
     assert_eq!([times[1], times[3]], [WorkerTimes::default(); 2]);
@@ -231,15 +261,10 @@ fn who_is_not_called_is_idle() {
 #[test]
 fn a_crew_of_the_leader_needs_no_gang() {
     let pool = pool(3);
-    let lead = loop {
-        match pool.gang.board.try_lead() {
-            Some(lead) => break lead,
-            None => thread::yield_now(),
-        }
-    };
+    let lead = lead(&pool);
     let here = thread::current().id();
     let called = AtomicUsize::new(0);
-    pool.run_some(Crew::LEADER, |worker| {
+    let round = pool.run_some(Crew::LEADER, |worker| {
         assert_eq!((worker.index(), worker.core(), thread::current().id()), (0, None, here));
         assert!(super::in_round());
         thread::sleep(Duration::from_micros(10));
@@ -247,12 +272,11 @@ fn a_crew_of_the_leader_needs_no_gang() {
     });
     assert_eq!(called.into_inner(), 1);
     assert!(!super::in_round());
-    assert_eq!([pool.last_busy(1), pool.last_busy(2)], [Some(0); 2]);
-    assert_eq!(pool.last_busy_of_all(), Some(pool.last_led()));
-    assert!(pool.last_led() >= 10_000);
+    assert_eq!([1, 2].map(|worker| round.busy(worker)), [Some(0); 2]);
+    assert_eq!(round.busy_of_all(), Some(round.led()));
+    assert!(round.led() >= 10_000);
     // Somebody else has the gang: all indices are the leader's, and nobody knows how long they would have taken their workers.
-    pool.run(|_| {});
-    assert_eq!(pool.last_busy_of_all(), None);
+    assert_eq!(pool.run_some(Crew::ALL, |_| {}).busy_of_all(), None);
     drop(lead);
     let times: Vec<_> = pool.worker_times().collect();
     assert_eq!((times[0].rounds, times[0].taken_over), (4, 2));
@@ -287,7 +311,7 @@ fn rounds_in_a_crew_and_beside_it_run_on_the_spot() {
     let pool = pool(3);
     let inner = AtomicUsize::new(0);
     let nested = |_| {
-        pool.run_some(crew(&[1]), |_| _ = inner.fetch_add(1, Ordering::Relaxed));
+        drop(pool.run_some(crew(&[1]), |_| _ = inner.fetch_add(1, Ordering::Relaxed)));
     };
     pool.run_some(crew(&[2]), nested);
     pool.run_some(Crew::LEADER, nested);

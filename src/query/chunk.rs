@@ -173,14 +173,13 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
     /// of the data in a sparse set is a compile error.
     #[track_caller]
     pub fn for_each_chunk(self, f: impl Fn(D::Chunk<'w>) + Send + Sync) {
-        let sweep = self.sweep;
+        let (sweep, length) = (self.sweep, self.longest_chunk);
         assert!(
             sweep.rows.is_contiguous(),
             "for_each_chunk needs rows that are contiguous in their table, but a filter of this query (or one that applies to all \
              queries) is a component in a sparse set: use for_each, or give that component table storage"
         );
         let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
-        let length = longest_chunk();
         let plan = Plan::new(&sweep.rows, self.site);
         for_each_part(&plan, &sweep.rows, move |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
@@ -203,12 +202,10 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
     }
 }
 
-/// The setting of the tagged system that runs here, or the default where none does.
+/// The setting of the tagged system that runs here, or the default where none does: asked where a
+/// system gets its parameters, since workers that run closures of its calls are in none.
 pub(super) fn longest_chunk() -> usize {
-    with_entered(|entered| match entered {
-        Some(entered) => entered.context.chunk_rows(),
-        None => AffinitySettings::default().chunk_rows,
-    })
+    with_entered(|entered| entered.context.chunk_rows()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }
 
 /// `rows` in pieces of at most `length`.

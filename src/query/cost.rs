@@ -73,7 +73,7 @@ impl RowCost {
     #[inline]
     pub(crate) fn is_worth_a_round(&self, rows: u64) -> bool {
         match self.get() {
-            Some(cost) => rows * u64::from(cost) >= WORTH_A_ROUND * FRACTION,
+            Some(cost) => rows.saturating_mul(cost.into()) >= WORTH_A_ROUND * FRACTION,
             None => rows >= UNKNOWN_ROWS,
         }
     }
@@ -135,7 +135,7 @@ impl RowCost {
         if rows == 0 {
             return;
         }
-        let measured = (nanoseconds * FRACTION / rows).clamp(1, u64::from(u32::MAX / SMOOTHING)) as u32;
+        let measured = (nanoseconds.saturating_mul(FRACTION) / rows).clamp(1, u64::from(u32::MAX / SMOOTHING)) as u32;
         let smoothed = match self.get() {
             // The estimate was of cold rows, or an interrupt fell into it: what is measured is never too little.
             Some(cost) if measured < cost / 2 => measured.max(cost / FASTEST_FALL),
@@ -238,9 +238,9 @@ mod tests {
     fn extremes_do_not_overflow() {
         let cost = RowCost::default();
         for _ in 0..20 {
-            cost.observe(1, u64::MAX / 1_000);
+            cost.observe(1, u64::MAX);
         }
-        assert!(cost.is_worth_a_round(1));
+        assert!(cost.is_worth_a_round(1) && cost.is_worth_a_round(u64::MAX));
         assert_eq!(cost.grain(u64::MAX, 64), 1);
     }
 }

@@ -41,6 +41,7 @@ use bevy::{
     prelude::{Query, World},
 };
 
+use chunk::longest_chunk;
 use matched::Matched;
 use plan::{CallSite, Known};
 use scatter::MailStore;
@@ -82,6 +83,9 @@ pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static 
     state: &'s AffineQueryState<D, F>,
     last_run: Tick,
     this_run: Tick,
+    /// The most rows in a slice of [`for_each_chunk`](AffineParIter::for_each_chunk), wherever that
+    /// is called.
+    longest_chunk: usize,
 }
 
 /// The state of an [`AffineQuery`] between runs of its system.
@@ -164,7 +168,7 @@ unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Af
         let (last_run, this_run) = (system_meta.get_last_run(), change_tick);
         // SAFETY: the access is registered, says the caller; `update_archetypes_unsafe_world_cell` checked the world.
         let query = unsafe { state.query.query_unchecked_manual_with_ticks(world, last_run, this_run) };
-        Ok(AffineQuery { query, world, state, last_run, this_run })
+        Ok(AffineQuery { query, world, state, last_run, this_run, longest_chunk: longest_chunk() })
     }
 }
 
@@ -185,7 +189,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     #[inline]
     #[track_caller]
     pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
-        AffineParIter::new(self.query.as_readonly(), self.sweep::<D::ReadOnly>(), self.call_site(), &self.state.mail)
+        let (query, sweep, site) = (self.query.as_readonly(), self.sweep::<D::ReadOnly>(), self.call_site());
+        AffineParIter::new(query, sweep, site, &self.state.mail, self.longest_chunk)
     }
 
     /// Parallel iteration over items that can be written.
@@ -196,7 +201,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         D: IterQueryData,
     {
         let (sweep, site) = (self.sweep::<D>(), self.call_site());
-        AffineParIter::new(self.query.reborrow(), sweep, site, &self.state.mail)
+        AffineParIter::new(self.query.reborrow(), sweep, site, &self.state.mail, self.longest_chunk)
     }
 
     /// What is known of calls that are started where this is called from.

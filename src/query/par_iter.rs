@@ -30,6 +30,8 @@ pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(super) sweep: Sweep<'w, 's, D, F>,
     pub(super) site: CallSite<'s>,
     pub(super) mail: &'s MailStore,
+    /// The most rows in a slice.
+    pub(super) longest_chunk: usize,
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
@@ -38,8 +40,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         sweep: Sweep<'w, 's, D, F>,
         site: CallSite<'s>,
         mail: &'s MailStore,
+        longest_chunk: usize,
     ) -> Self {
-        Self { query, sweep, site, mail }
+        Self { query, sweep, site, mail, longest_chunk }
     }
 
     /// Calls `f` with each item, on all workers.

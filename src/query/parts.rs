@@ -16,7 +16,7 @@ use super::{
 use crate::{
     context::{BevysBatch, Context},
     placement::{Placement, Storage},
-    pool::now,
+    pool::{Finished, now},
 };
 
 /// Who owns which rows in one call.
@@ -137,16 +137,16 @@ pub(super) fn for_each_part(plan: &Plan<'_>, rows: &Rows<'_, '_>, body: impl Fn(
         Route::Here => learn_here(rows, plan, || body(Part::whole())),
         Route::Bevy => {
             let _span = SweepSpan::begin(rows);
-            on_compute_threads(&body);
+            on_compute_threads(compute_threads(), &body);
         }
         Route::Gang(context) => in_lock_step(context, plan, rows, body),
         Route::Heartbeat(context) => {
             let timing = plan.begin();
             let (mut layouts, piece) = (plan.layouts(), plan.cost().piece(context.chunk_rows()));
             let line = layouts[0].whole(rows);
-            let led = on_heartbeat(context, &mut context.placement(), line, piece, &body);
-            plan.cost().observe_session(led, context.pool.last_led());
-            plan.end(timing, context, line.rows());
+            let (led, round) = on_heartbeat(context, &mut context.placement(), line, piece, &body);
+            plan.cost().observe_session(led, round.led());
+            plan.end(timing, &round, line.rows());
         }
     }
 }
@@ -159,29 +159,29 @@ fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: i
     let lines = layout.by_owner(rows, &mut placement, grain);
     let total = lines.iter().map(Line::rows).sum();
     let chunks = cost.chunk_rows(total, workers).map(|rows| Chunks::new(&mut placement, rows));
-    let led = on_gang(context, &placement, lines, chunks, body);
-    cost.observe(led, context.pool.last_led());
+    let (led, round) = on_gang(context, &placement, lines, chunks, body);
+    cost.observe(led, round.led());
     if chunks.is_some() {
-        learn_costs(context, &mut placement, lines);
+        learn_costs(&round, &mut placement, lines);
     }
     drop(placement);
-    plan.end(timing, context, total);
+    plan.end(timing, &round, total);
 }
 
-/// One round of those of the gang who have something to do; returns how many rows the leader swept. What `body` holds by value the workers find
-/// where they find `body`: each reference more is a cache miss more.
-pub(super) fn on_gang(
-    context: &Context,
+/// One round of those of the gang who have something to do; returns how many rows the leader swept, and what was measured. What `body` holds by value the
+/// workers find where they find `body`: each reference more is a cache miss more.
+pub(super) fn on_gang<'c>(
+    context: &'c Context,
     placement: &Placement,
     lines: &[Line],
     chunks: Option<Chunks>,
     body: impl Fn(Part<'_, '_>) + Sync,
-) -> u64 {
+) -> (u64, Finished<'c>) {
     let led = || context.affinity[0].read().0;
     let before = led();
     let shares = Shares::new(context, placement, lines, chunks);
-    context.pool.run_some(crew(lines, chunks), move |worker| shares.sweep(worker.index(), &body));
-    led() - before
+    let round = context.pool.run_some(crew(lines, chunks), move |worker| shares.sweep(worker.index(), &body));
+    (led() - before, round)
 }
 
 /// Runs `body` on this thread and times it now and then, so that a later call may go parallel.
@@ -197,15 +197,15 @@ pub(super) fn learn_here(rows: &Rows<'_, '_>, plan: &Plan<'_>, body: impl FnOnce
     plan.observe_here(rows.total(), began..ended);
 }
 
-/// One task a compute thread, as Bevy's `par_iter` has by default.
-pub(super) fn on_compute_threads(body: &(impl Fn(Part<'_, '_>) + Sync)) {
-    let pool = ComputeTaskPool::try_get();
-    let parts = compute_threads();
+/// One task for each of `parts`, as many as there are [`compute_threads`]. That is asked once in a call:
+/// another thread may start Bevy's pool meanwhile, and rows that are cut into more parts than are run
+/// would be left out.
+pub(super) fn on_compute_threads(parts: usize, body: &(impl Fn(Part<'_, '_>) + Sync)) {
     let visit = |index| {
         let _batch = BevysBatch::open();
         body(Part::divided(index, Division::Even { parts }));
     };
-    match pool {
+    match ComputeTaskPool::try_get() {
         Some(pool) if parts > 1 => {
             pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { visit(index) })));
         }
@@ -213,7 +213,7 @@ pub(super) fn on_compute_threads(body: &(impl Fn(Part<'_, '_>) + Sync)) {
     }
 }
 
-/// How many parts [`on_compute_threads`] makes.
+/// How many threads Bevy's compute pool has; 1 as long as there is none.
 pub(super) fn compute_threads() -> usize {
     ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num().max(1))
 }

@@ -15,7 +15,7 @@ use super::{cost::RowCost, line::Layout, sweep::Rows};
 use crate::{
     auto::{Choice, Decision, LazySite, Site, Sites},
     context::{BevysBatch, Context, Entered, with_entered},
-    pool::{in_round, now},
+    pool::{Finished, in_round, now},
     record::running_index,
     settings::SchedulerMode,
 };
@@ -92,7 +92,7 @@ impl<'s> Plan<'s> {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
             return Self::by(Route::Here, site);
         }
-        let tagged = with_entered(|entered| entered.map(|entered| Self::tagged(entered, rows, site, by_fork)));
+        let tagged = with_entered(|entered| Self::tagged(entered, rows, site, by_fork));
         tagged.unwrap_or_else(|| {
             warn_untagged();
             Self::by(Route::Bevy, site)
@@ -152,9 +152,9 @@ impl<'s> Plan<'s> {
 
     /// Tells the model what the call on the gang took, for so many rows.
     #[inline]
-    pub(super) fn end(&self, timing: Option<Timing>, context: &Context, rows: u64) {
+    pub(super) fn end(&self, timing: Option<Timing>, round: &Finished<'_>, rows: u64) {
         if let (Some((site, decision)), Some(Timing(began))) = (self.auto, timing) {
-            site.model().observe(decision.choice, rows, began..now(), context.pool.last_busy_of_all());
+            site.model().observe(decision.choice, rows, began..now(), round.busy_of_all());
         }
     }
 
@@ -168,7 +168,7 @@ impl<'s> Plan<'s> {
     }
 
     pub(super) fn observe_here(&self, rows: u64, call: Range<u64>) {
-        self.known.cost.observe(rows, call.end - call.start);
+        self.known.cost.observe(rows, call.end.saturating_sub(call.start));
         if let Some((site, decision)) = self.auto {
             site.model().observe(decision.choice, rows, call, None);
         }

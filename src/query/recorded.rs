@@ -22,9 +22,10 @@ impl SweepSpan {
     #[inline]
     pub(super) fn begin(rows: &Rows<'_, '_>) -> Self {
         let recorder = with_entered(|entered| {
-            let recorder = entered.map(|entered| &entered.context.recorder);
-            recorder.filter(|recorder| recorder.recording().is_on()).cloned()
-        });
+            let recorder = &entered.context.recorder;
+            recorder.recording().is_on().then(|| recorder.clone())
+        })
+        .flatten();
         // Inside another parallel call it is a part of somebody's share.
         let recorder = recorder.filter(|_| !in_round() && !BevysBatch::is_open());
         Self(recorder.map(|recorder| Recorded { recorder, began: now(), rows: rows.total() }))

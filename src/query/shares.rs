@@ -10,7 +10,7 @@ use super::{
 use crate::{
     context::Context,
     placement::{Placement, Runs, Storage},
-    pool::{Crew, Tag, now, running_on},
+    pool::{Crew, Finished, Tag, now, running_on},
     topology::CoreId,
 };
 
@@ -219,17 +219,18 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// Teaches `placement` what the rows of each worker took in the round over `lines` that just ended, unless somebody missed it.
-pub(super) fn learn_costs(context: &Context, placement: &mut Placement, lines: &[Line]) {
-    let busy = |worker| context.pool.last_busy(worker);
+/// Teaches `placement` what the rows of each worker took in a round over `lines`, unless somebody missed it.
+pub(super) fn learn_costs(round: &Finished<'_>, placement: &mut Placement, lines: &[Line]) {
+    let busy = |worker| round.busy(worker);
     // Whole storages stay where they are, whatever they cost.
     let may_move = lines.iter().any(Line::has_parts);
     if may_move && (0..lines.len()).all(|worker| busy(worker).is_some()) {
         for (worker, line) in lines.iter().enumerate() {
             let cost = placement.cost_of_share(worker, busy(worker).unwrap_or(0));
             for section in line.sections() {
-                let share = cost * section.rows.len() as u64 / line.rows();
-                placement.observe(section.storage, worker, share);
+                // In 128 bits: a worker may have been stopped for hours.
+                let share = u128::from(cost) * section.rows.len() as u128 / u128::from(line.rows());
+                placement.observe(section.storage, worker, share as u64);
             }
         }
     }

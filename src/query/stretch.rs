@@ -10,7 +10,7 @@ use super::{
 use crate::{
     context::Context,
     placement::{Placement, Storage},
-    pool::{Scope, running_on},
+    pool::{Finished, Scope, running_on},
     topology::CoreId,
 };
 
@@ -43,21 +43,21 @@ pub(super) struct Stretch<'a, 's> {
 }
 
 /// Sweeps `line` in one session of fork/join: `body` is called for each stretch, which is cut between pieces of `piece` rows, or a few more. Returns how many
-/// rows the leader swept.
-pub(super) fn on_heartbeat(
-    context: &Context,
+/// rows the leader swept, and what was measured.
+pub(super) fn on_heartbeat<'c>(
+    context: &'c Context,
     placement: &mut Placement,
     line: &Line,
     piece: u64,
     body: &Body<'_>,
-) -> u64 {
+) -> (u64, Finished<'c>) {
     line.sections().iter().for_each(|section| placement.footprints.cover(section.storage, section.rows.end));
     let piece = if piece > ALIGNMENT { piece.next_multiple_of(ALIGNMENT) } else { piece.max(1) };
     let led = || context.affinity[0].read().0;
     let before = led();
     let call = Call { context, placement, line, piece, body, led_on: running_on() };
-    context.pool.heartbeat(|scope| call.start(scope, 0..line.rows()));
-    led() - before
+    let ((), round) = context.pool.session(|scope| call.start(scope, 0..line.rows()));
+    (led() - before, round)
 }
 
 impl<'a> Call<'a> {

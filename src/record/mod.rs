@@ -6,12 +6,14 @@
 mod ring;
 mod span;
 mod system;
+mod weak_list;
 
 pub(crate) use ring::Ring;
 pub use span::{FrameSpan, Span, SpanKind};
 #[cfg(feature = "trace")]
 pub(crate) use system::running_name;
-pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, running_index};
+pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, running_index};
+pub(crate) use weak_list::WeakList;
 
 use std::sync::{
     Mutex, PoisonError,

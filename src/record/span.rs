@@ -35,8 +35,9 @@ pub struct Span {
     pub share_of: usize,
     /// The core it ran on: where the worker is pinned, else where it was at the end. `None` where the system does not tell.
     pub core: Option<CoreId>,
-    /// The tagged system that it was done for, as an index into [`AffinityDiagnostics::systems`](crate::AffinityDiagnostics::systems). `None` for rounds
-    /// that were called outside of tagged systems.
+    /// The tagged system that it was done for, as an index into
+    /// [`AffinityDiagnostics::systems`](crate::AffinityDiagnostics::systems). `None` for rounds
+    /// that were called outside of tagged systems, and for systems that are gone.
     pub system: Option<usize>,
     /// When it began.
     pub begin: u64,

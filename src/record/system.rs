@@ -2,19 +2,24 @@
 
 use std::{
     cell::RefCell,
+    mem::ManuallyDrop,
     ops::Range,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use super::WeakList;
+
 /// How often a tagged system ran and how long it took. Written by the thread that runs the system, read by the diagnostics.
 pub(crate) struct SystemTiming {
     pub(crate) name: Arc<str>,
-    /// Its place among the [`SystemTimings`] of its world.
-    index: OnceLock<usize>,
+    /// No other system of the process has or had it.
+    number: usize,
+    /// Whether the [`SystemTimings`] of its world know of it.
+    listed: AtomicBool,
     calls: AtomicU64,
     total: AtomicU64,
     longest: AtomicU64,
@@ -35,9 +40,11 @@ pub(crate) struct Recent {
 
 impl SystemTiming {
     pub(crate) fn new(name: String) -> Self {
+        static NUMBERS: AtomicUsize = AtomicUsize::new(0);
         Self {
             name: name.into(),
-            index: OnceLock::new(),
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            listed: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             total: AtomicU64::new(0),
             longest: AtomicU64::new(0),
@@ -48,14 +55,13 @@ impl SystemTiming {
     pub(crate) fn record(&self, nanoseconds: u64) {
         let calls = self.calls.load(Ordering::Relaxed);
         self.recent[calls as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
-        self.total.store(self.total.load(Ordering::Relaxed) + nanoseconds, Ordering::Relaxed);
+        add(&self.total, nanoseconds);
         self.longest.fetch_max(nanoseconds, Ordering::Relaxed);
         self.calls.store(calls + 1, Ordering::Relaxed);
     }
 
-    /// Its place among the systems of its world, once it has run there.
-    pub(crate) fn index(&self) -> Option<usize> {
-        self.index.get().copied()
+    pub(crate) fn number(&self) -> usize {
+        self.number
     }
 
     pub(crate) fn calls(&self) -> u64 {
@@ -80,44 +86,57 @@ impl SystemTiming {
         }
         let recent = &mut recent[..known];
         recent.sort_unstable();
-        let mean = recent.iter().sum::<u64>() / known as u64;
+        let mean = recent.iter().fold(0, |sum: u64, &time| sum.saturating_add(time)) / known as u64;
         let p95 = recent[(known * 95).div_ceil(100) - 1];
         Recent { mean: Duration::from_nanos(mean), p95: Duration::from_nanos(p95) }
     }
 }
 
-/// The tagged systems of a world, in the order of their first run.
+/// The tagged systems of a world.
 #[derive(Default)]
 pub(crate) struct SystemTimings {
-    list: Mutex<Vec<Arc<SystemTiming>>>,
+    /// Those that ran for the first time and that nobody has asked for since.
+    new: Mutex<WeakList<SystemTiming>>,
     /// When the first of them began since [`take_extent`](Self::take_extent), 0 if none did, and when the last one ended.
     began: AtomicU64,
     ended: AtomicU64,
+    /// Runs so far, and what they took together, of systems that are gone too.
+    calls: AtomicU64,
+    total: AtomicU64,
+}
+
+/// What all tagged systems did so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) calls: u64,
+    /// In nanoseconds.
+    pub(crate) total: u64,
 }
 
 impl SystemTimings {
-    /// Lists the system that runs on this thread, if it is not listed yet.
-    pub(crate) fn list_running(&self) {
-        RUNNING.with_borrow(|running| match running {
-            Some(system) if system.index.get().is_none() => {
-                let mut list = self.all();
-                let _ = system.index.set(list.len());
-                list.push(system.clone());
-            }
-            _ => {}
-        });
-    }
-
-    pub(crate) fn all(&self) -> MutexGuard<'_, Vec<Arc<SystemTiming>>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that a system ran. Systems of a world run one after another, so plain loads and stores do.
-    pub(crate) fn extend(&self, run: Range<u64>) {
+    /// Notes that `system` ran. Systems of a world run one after another, so plain loads and stores
+    /// do.
+    pub(crate) fn note(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
+        if !system.listed.load(Ordering::Relaxed) {
+            system.listed.store(true, Ordering::Relaxed);
+            self.new.lock().unwrap_or_else(PoisonError::into_inner).push(system);
+        }
         if self.began.load(Ordering::Relaxed) == 0 {
             self.began.store(run.start, Ordering::Relaxed);
         }
         self.ended.store(run.end, Ordering::Relaxed);
+        add(&self.calls, 1);
+        add(&self.total, run.end.saturating_sub(run.start));
+    }
+
+    /// Calls `take` with each system that has run for the first time since the last call and still
+    /// exists, in the order of these runs.
+    pub(crate) fn take_new(&self, mut take: impl FnMut(&Arc<SystemTiming>)) {
+        let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
+        new.retain(|system| {
+            take(system);
+            false
+        });
     }
 
     /// From the first begin to the last end since the last call; `None` if no system ran.
@@ -125,11 +144,25 @@ impl SystemTimings {
         let began = self.began.swap(0, Ordering::Relaxed);
         (began > 0).then(|| began..self.ended.load(Ordering::Relaxed))
     }
+
+    pub(crate) fn totals(&self) -> Totals {
+        Totals { calls: self.calls.load(Ordering::Relaxed), total: self.total.load(Ordering::Relaxed) }
+    }
+}
+
+/// Adds to a counter that only this thread writes.
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
 }
 
 thread_local! {
-    /// The tagged system that runs on this thread.
-    static RUNNING: RefCell<Option<Arc<SystemTiming>>> = const { RefCell::new(None) };
+    /// The tagged system that runs on this thread; none when the thread ends. Not dropped by the thread: so it is there to the last, for a round in the destructor of
+    /// another thread-local.
+    static RUNNING: RefCell<ManuallyDrop<Option<Arc<SystemTiming>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
+}
+
+fn replace_running(system: Option<Arc<SystemTiming>>) -> Option<Arc<SystemTiming>> {
+    ManuallyDrop::into_inner(RUNNING.replace(ManuallyDrop::new(system)))
 }
 
 /// Makes a system the one that runs on this thread; restores the one before when it is dropped, also by a panic.
@@ -137,23 +170,28 @@ pub(crate) struct Running(Option<Arc<SystemTiming>>);
 
 impl Running {
     pub(crate) fn enter(system: Arc<SystemTiming>) -> Self {
-        Self(RUNNING.replace(Some(system)))
+        Self(replace_running(Some(system)))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        RUNNING.set(self.0.take());
+        drop(replace_running(self.0.take()));
     }
 }
 
-/// The place of the tagged system that runs on this thread, if one does, among those of its world.
+fn with_running<R>(read: impl FnOnce(&SystemTiming) -> R) -> Option<R> {
+    RUNNING.with_borrow(|running| running.as_deref().map(read))
+}
+
+/// The number of the tagged system that runs on this thread, if one does. The diagnostics know its
+/// place by that.
 pub(crate) fn running_index() -> Option<usize> {
-    RUNNING.with_borrow(|running| running.as_ref().and_then(|system| system.index()))
+    with_running(SystemTiming::number)
 }
 
 /// The name of the tagged system that runs on this thread, if one does.
 #[cfg(feature = "trace")]
 pub(crate) fn running_name() -> Option<Arc<str>> {
-    RUNNING.with_borrow(|running| running.as_ref().map(|system| system.name.clone()))
+    with_running(|system| system.name.clone())
 }

@@ -63,11 +63,17 @@ where
 {
     fn affine(self) -> ScheduleConfigs<ScheduleSystem> {
         let system = IntoSystem::into_system(self);
-        let name = system.name();
-        // What `enter` declares (the leader's thread, reading the settings) becomes part of the access of the pair.
-        let entered = PipeSystem::new(IntoSystem::into_system(enter), system, name.clone());
-        AdapterSystem::new(Tagged::new(shown_name::<S>(&name)), entered, name).in_set(AffineSystems)
+        let shown = shown_name::<S>(&system.name());
+        tag(system, shown).in_set(AffineSystems)
     }
+}
+
+/// A system that leads the gang, with its name in diagnostics.
+pub(crate) fn tag<S: System<In = (), Out = ()>>(system: S, shown: String) -> impl System<In = (), Out = ()> {
+    let name = system.name();
+    // What `enter` declares (the leader's thread, reading the settings) becomes part of the access of the pair.
+    let entered = PipeSystem::new(IntoSystem::into_system(enter), system, name.clone());
+    AdapterSystem::new(Tagged::new(shown), entered, name)
 }
 
 /// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without its `debug` feature and has the same

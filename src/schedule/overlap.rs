@@ -55,7 +55,7 @@ impl Thread {
 /// has to wait for.
 pub(super) fn has_no_overlap(schedule: &Schedule) -> bool {
     let graph = schedule.graph();
-    let tagged = tagged_systems(graph);
+    let tagged = tagged_systems(schedule);
     if tagged.is_empty() {
         return false;
     }
@@ -66,10 +66,23 @@ pub(super) fn has_no_overlap(schedule: &Schedule) -> bool {
     threads.len() <= MOST_SYSTEMS && Order::of(graph).is_some_and(|order| order.keeps_apart(&threads))
 }
 
-fn tagged_systems(graph: &ScheduleGraph) -> HashSet<SystemKey> {
-    let Some(tag) = graph.system_sets.get_key(enter.into_system_set().intern()) else { return HashSet::default() };
-    let members = graph.hierarchy().neighbors_directed(NodeId::Set(tag), Direction::Outgoing);
-    members.filter_map(|node| node.as_system()).collect()
+/// Those that were added as such are in the set of `enter`. One that took the place of an untagged
+/// system is not, but says that it would be.
+fn tagged_systems(schedule: &Schedule) -> HashSet<SystemKey> {
+    let (graph, tag) = (schedule.graph(), enter.into_system_set().intern());
+    let members = graph.system_sets.get_key(tag).into_iter();
+    let members = members.flat_map(|tag| graph.hierarchy().neighbors_directed(NodeId::Set(tag), Direction::Outgoing));
+    let members = members.filter_map(|node| node.as_system());
+    let others = systems(schedule).filter(|(_, system)| system.default_system_sets().contains(&tag));
+    members.chain(others.map(|(key, _)| key)).collect()
+}
+
+/// The systems that can be seen: those that were built are with the executor, those that came since
+/// still in the graph.
+fn systems(schedule: &Schedule) -> impl Iterator<Item = (SystemKey, &ScheduleSystem)> {
+    let graph = schedule.graph();
+    let built = schedule.systems().into_iter().flatten().filter(|(key, _)| is_in(graph, *key));
+    built.chain(graph.systems.iter().map(|(key, system, _)| (key, system)))
 }
 
 /// Every system, with those that build passes added.
@@ -77,10 +90,7 @@ fn threads(schedule: &Schedule, tagged: &HashSet<SystemKey>) -> HashMap<SystemKe
     let graph = schedule.graph();
     let mut threads: HashMap<_, _> =
         graph.dependency().nodes().filter_map(|node| Some((node.as_system()?, Thread::Any))).collect();
-    // Those that were built are with the executor, those that came since still in the graph.
-    let built = schedule.systems().into_iter().flatten().filter(|(key, _)| is_in(graph, *key));
-    let added = graph.systems.iter().map(|(key, system, _)| (key, system));
-    threads.extend(built.chain(added).map(|(key, system)| (key, Thread::of(system))));
+    threads.extend(systems(schedule).map(|(key, system)| (key, Thread::of(system))));
     for (key, thread) in &mut threads {
         // Unless it is exclusive besides.
         if *thread == Thread::Any && tagged.contains(key) {

@@ -29,11 +29,10 @@ pub(super) fn enter(
     _exclusive: Exclusive,
 ) {
     // Without the plugin a tagged system is an ordinary one: its queries say so when they are iterated.
-    if let (Some(mode), Some(settings), Some(world_context)) = (mode, settings, world_context) {
-        let context = world_context.for_settings(&settings);
-        context.systems.list_running();
-        enter_context(Entered { mode: *mode, context });
-    }
+    let Some(world_context) = world_context else { return };
+    // Where a user has removed the settings the last ones hold, and the default mode for the mode.
+    let context = settings.map_or_else(|| world_context.current(), |settings| world_context.for_settings(&settings));
+    enter_context(Entered { mode: mode.map(|mode| *mode).unwrap_or_default(), context });
 }
 
 /// Keeps all systems that touch the world from running beside a tagged one, if [`AffinitySettings::exclusive`] says so.
@@ -65,7 +64,7 @@ unsafe impl SystemParam for Exclusive {
     }
 }
 
-/// Runs a tagged system in a scope of its own and records how long it took.
+/// Runs a tagged system in a scope of its own and records how long it took, if it was called.
 pub(super) struct Tagged {
     timing: Arc<SystemTiming>,
 }
@@ -76,12 +75,18 @@ impl Tagged {
     }
 
     fn record(&self, run: Range<u64>) {
-        self.timing.record(run.end - run.start);
-        with_entered(|entered| {
-            if let Some(entered) = entered {
-                entered.context.record_system(&self.timing, run);
-            }
-        });
+        self.timing.record(run.end.saturating_sub(run.start));
+        with_entered(|entered| entered.context.record_system(&self.timing, run));
+    }
+}
+
+/// Whether the system was called: it is not if a parameter is missing, be that an error or a reason
+/// to skip it.
+fn was_called(result: &Result<(), RunSystemError>) -> bool {
+    match result {
+        Ok(()) => true,
+        Err(RunSystemError::Skipped(_)) => false,
+        Err(RunSystemError::Failed(error)) => !error.is::<SystemParamValidationError>(),
     }
 }
 
@@ -99,7 +104,9 @@ impl<S: System<In = (), Out = ()>> Adapt<S> for Tagged {
         let _scope = SystemScope::open(self.timing.clone());
         let began = now();
         let result = run_system(input);
-        self.record(began..now());
+        if was_called(&result) {
+            self.record(began..now());
+        }
         result
     }
 }

@@ -72,7 +72,8 @@ pub fn unpin_current_thread() -> Result<(), PinError> {
     set_mask(&cores)
 }
 
-/// Moves the calling thread to `core`. Where the system may move it later stays as it was.
+/// Moves the calling thread to `core`. Where the system may move it later stays as it was; if these cores are taken from the process at that very moment, the
+/// thread may then run on all that are left.
 ///
 /// # Errors
 ///
@@ -81,11 +82,32 @@ pub fn unpin_current_thread() -> Result<(), PinError> {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn move_current_thread_to(core: CoreId) -> Result<(), PinError> {
     let allowed = rustix::thread::sched_getaffinity(None).map_err(|_| PinError::Refused(vec![core]))?;
-    if !allowed.is_set(core.index()) {
+    move_among(&allowed, core, |mask| rustix::thread::sched_setaffinity(None, mask).is_ok())
+}
+
+/// Keeps this thread to `core` and lets it go again: there is no call that only moves it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn move_among(
+    allowed: &rustix::thread::CpuSet,
+    core: CoreId,
+    mut set_mask: impl FnMut(&rustix::thread::CpuSet) -> bool,
+) -> Result<(), PinError> {
+    use rustix::thread::CpuSet;
+    if core.index() >= CpuSet::MAX_CPU || !allowed.is_set(core.index()) {
         return Err(PinError::NotOurs(core));
     }
-    set_mask(&[core])?;
-    rustix::thread::sched_setaffinity(None, &allowed).map_err(|_| PinError::Refused(vec![core]))
+    let mut there = CpuSet::new();
+    there.set(core.index());
+    if !set_mask(&there) {
+        return Err(PinError::Refused(vec![core]));
+    }
+    if set_mask(allowed) {
+        return Ok(());
+    }
+    // None of them is ours any more. Of a mask of all cores the system takes those that are.
+    let mut everywhere = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|core| everywhere.set(core));
+    if set_mask(&everywhere) { Ok(()) } else { Err(PinError::Refused(vec![core])) }
 }
 
 /// Moves the calling thread to `core`, where a system can: this one cannot.

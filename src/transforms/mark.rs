@@ -24,9 +24,9 @@ type IsDirty = Or<(Changed<Transform>, Changed<ChildOf>, Added<GlobalTransform>)
 /// A worker marks the rows that it sweeps on the spot, and notes the ancestors: other workers could be at those.
 pub(super) fn mark_dirty_trees(
     mut nodes: ParamSet<(AffineQuery<Node, IsDirty>, Query<&mut TransformTreeChanged>)>,
+    mut orphans: RemovedComponents<ChildOf>,
     parents: Query<&ChildOf>,
     entities: &Entities,
-    mut orphans: RemovedComponents<ChildOf>,
     optimizations: Res<StaticTransformOptimizations>,
     climbs: Local<Climbs>,
 ) {

@@ -1,32 +1,55 @@
 //! [`AffineTransformPlugin`]: Bevy's transform propagation, on the workers.
 //!
-//! `mark.rs` and `place.rs` do what Bevy's systems of the same names do, to the same components, with the same change ticks;
-//! `replace.rs` puts them in Bevy's place.
+//! `mark.rs` and `place.rs` do what Bevy's systems of the same names do, to the same components,
+//! with the same change ticks; `either.rs` makes one system of each pair, and `replace.rs` puts
+//! that in Bevy's place.
 
+mod either;
 mod mark;
 mod place;
 mod replace;
 
 use bevy::{
     app::{App, Plugin, PostStartup, PostUpdate, PreStartup},
-    prelude::{IntoScheduleConfigs, Res, TransformSystems},
+    prelude::{IntoScheduleConfigs, ResMut, Schedules},
     transform::systems::StaticTransformOptimizations,
 };
 
-use crate::{schedule::IntoAffine, settings::SchedulerMode};
-use mark::mark_dirty_trees;
-use place::{propagate_parent_transforms, sync_simple_transforms};
+use either::Choice;
 
-/// Computes every [`GlobalTransform`](bevy::prelude::GlobalTransform) on the workers, instead of Bevy's
-/// [`TransformPlugin`](bevy::prelude::TransformPlugin).
+/// Computes every [`GlobalTransform`](bevy::prelude::GlobalTransform) on the workers, instead of
+/// Bevy's [`TransformPlugin`](bevy::prelude::TransformPlugin).
 ///
-/// The values are equal to Bevy's to the bit, and what counts as changed is the same:
-/// [`StaticTransformOptimizations`] is obeyed, and [`TransformTreeChanged`](bevy::prelude::TransformTreeChanged) is kept. In mode
-/// [`Bevy`](SchedulerMode::Bevy) Bevy's own systems run.
+/// The values are equal to Bevy's to the bit, and what counts as changed is the same, in every
+/// [`SchedulerMode`](crate::SchedulerMode) and when it changes: [`StaticTransformOptimizations`] is
+/// obeyed, and [`TransformTreeChanged`](bevy::prelude::TransformTreeChanged) is kept. In mode
+/// [`Bevy`](crate::SchedulerMode::Bevy) Bevy's own functions run. The mode is read once a frame, by
+/// the first of the three systems.
 ///
-/// Needs [`AffinityParallelPlugin`](crate::AffinityParallelPlugin); their order, and that of `TransformPlugin` (which `DefaultPlugins` has), does
-/// not matter. When the app starts, before `PostStartup` first runs, Bevy's three systems are taken out of `PostStartup` and `PostUpdate`. Ours are in
-/// [`TransformSystems::Propagate`] of the same schedules.
+/// Needs [`AffinityParallelPlugin`](crate::AffinityParallelPlugin), and is meant to stand beside
+/// `TransformPlugin` (which `DefaultPlugins` has). The order in which the three are added does not
+/// matter.
+///
+/// # In Bevy's place
+/// Each of Bevy's three systems in
+/// [`TransformSystems::Propagate`](bevy::prelude::TransformSystems::Propagate) of `PostStartup` and
+/// `PostUpdate` is exchanged for one that does the same, in the same place of the schedule. So
+/// whatever is ordered before or after that set, or before or after one of the functions
+/// (`.before(mark_dirty_trees)`, `.after(sync_simple_transforms)`), stays so; sets, conditions and
+/// ambiguities are those of Bevy's systems, and nothing is built or initialized earlier than
+/// without this plugin. Functions of Bevy's that are added elsewhere (in other sets, in other
+/// schedules) stay what they are.
+///
+/// What differs:
+/// - the three run on the schedule's main thread, as all systems that lead the workers do, also in
+///   mode `Bevy`. They are not in [`AffineSystems`](crate::AffineSystems): conditions and orders of
+///   that set are not meant for transforms;
+/// - their names are `bevy_affinity::transforms::..`, so Bevy's stepping does not find them by
+///   function;
+/// - without `TransformPlugin` the systems are added when `PreStartup` runs, and nothing warns of
+///   parents that lack a `GlobalTransform`;
+/// - a schedule that was run before `PreStartup`, with `TransformPlugin` added later than this
+///   plugin, keeps Bevy's systems. A warning says so.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -41,24 +64,19 @@ use place::{propagate_parent_transforms, sync_simple_transforms};
 /// ```
 ///
 /// # Panics
-/// While it propagates, as Bevy does, if a child's [`ChildOf`](bevy::prelude::ChildOf) names another parent.
+/// While it propagates, as Bevy does, if a child's [`ChildOf`](bevy::prelude::ChildOf) names
+/// another parent than the one that named it, and either was to be placed. All workers are done by
+/// then, and some entities are placed (Bevy's systems may wait for each other for ever).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AffineTransformPlugin;
 
 impl Plugin for AffineTransformPlugin {
     fn build(&self, app: &mut App) {
-        let systems = || {
-            let systems = (mark_dirty_trees, propagate_parent_transforms, sync_simple_transforms);
-            systems.affine().chain().in_set(TransformSystems::Propagate).run_if(is_ours)
-        };
-        app.init_resource::<StaticTransformOptimizations>()
-            .add_systems(PreStartup, replace::take_bevys_place)
-            .add_systems(PostStartup, systems())
-            .add_systems(PostUpdate, systems());
+        let choice = Choice::default();
+        app.init_resource::<StaticTransformOptimizations>().init_schedule(PostStartup).init_schedule(PostUpdate);
+        replace::take_places(&mut app.world_mut().resource_mut::<Schedules>(), &choice);
+        // Systems that are added to other schedules meanwhile are added all the same.
+        let take_others = move |schedules: ResMut<Schedules>| replace::make_and_take_places(schedules, &choice);
+        app.add_systems(PreStartup, take_others.ambiguous_with_all());
     }
-}
-
-/// Whether this plugin's systems are to run, and not Bevy's.
-fn is_ours(mode: Option<Res<SchedulerMode>>) -> bool {
-    mode.is_none_or(|mode| *mode != SchedulerMode::Bevy)
 }

@@ -1,7 +1,11 @@
 //! Placing entities: those in a tree by their parents, the others by themselves.
 
 use bevy::{
-    ecs::change_detection::{DetectChanges, DetectChangesMut},
+    ecs::{
+        change_detection::{DetectChanges, DetectChangesMut},
+        entity::EntityHashSet,
+        query::QueryData,
+    },
     prelude::{
         Added, Changed, ChildOf, Children, Entity, GlobalTransform, Mut, Or, ParamSet, Query, Ref, RemovedComponents,
         Res, StaticTransformOptimizations, Transform, TransformTreeChanged, With, Without,
@@ -26,6 +30,8 @@ type Node = (
     Option<&'static ChildOf>,
 );
 
+type NodeItem<'w, 's> = <Node as QueryData>::Item<'w, 's>;
+
 type IsRoot = (Without<ChildOf>, With<Children>, With<Transform>, With<GlobalTransform>);
 
 /// Places the trees that were marked, from their roots down.
@@ -35,23 +41,59 @@ pub(super) fn propagate_parent_transforms(
     optimizations: Res<StaticTransformOptimizations>,
 ) {
     let skip_unmarked = optimizations.is_enabled();
-    let roots = roots.iter().filter(|(_, tree)| !skip_unmarked || tree.is_changed());
-    let roots = roots.map(|(root, _)| root).collect();
-    nodes.propagate_from_tops(roots, None, |parent: &Option<Place>, entity, (transform, global, tree, child_of)| {
-        let place = match (parent, child_of) {
-            (Some(parent), Some(child_of)) => {
-                if skip_unmarked && !tree.is_changed() && !parent.changed {
-                    return None;
-                }
-                parent.check(child_of);
-                place_child(parent, entity, &transform, global)
-            }
-            (None, _) => place_root(entity, &transform, global),
-            // No other entity says that it is a child.
-            (Some(_), None) => return None,
-        };
-        Some(Some(place))
+    let marked = || {
+        let marked = roots.iter().filter(|(_, tree)| !skip_unmarked || tree.is_changed());
+        marked.map(|(root, _)| root).collect::<Vec<_>>()
+    };
+    let met = nodes.propagate_from_tops(marked(), None, |parent: &Option<Place>, entity, node| {
+        place(parent.as_ref(), entity, node, skip_unmarked).map(Some)
     });
+    if met.repeated > 0 {
+        place_one_by_one(&mut nodes.nodes(), marked(), skip_unmarked);
+    }
+}
+
+/// Places what the walk has missed, if several entities name the same child: somebody has edited
+/// [`Children`] by hand.
+///
+/// The walk visits a node once, for whoever comes by it first, and that may be one that does not
+/// place it. Here all who name it are asked, as Bevy asks them: each places it, or leaves it, or
+/// panics. What has been placed stays as it is. This takes longer, on one thread.
+fn place_one_by_one(nodes: &mut Query<(Node, Option<&Children>)>, roots: Vec<Entity>, skip_unmarked: bool) {
+    let mut descended = EntityHashSet::new();
+    let mut left: Vec<_> = roots.into_iter().map(|root| (root, None)).collect();
+    while let Some((entity, parent)) = left.pop() {
+        if let Ok((node, children)) = nodes.get_mut(entity)
+            && let Some(placed) = place(parent.as_ref(), entity, node, skip_unmarked)
+            && let Some(children) = children
+            // Unless its parent names it twice.
+            && descended.insert(entity)
+        {
+            left.extend(children.iter().map(|&child| (child, Some(placed.clone()))));
+        }
+    }
+}
+
+/// Places a node below `parent`, or as a root. `None` if neither it nor what is below changes.
+#[inline]
+fn place(
+    parent: Option<&Place>,
+    entity: Entity,
+    (transform, global, tree, child_of): NodeItem,
+    skip_unmarked: bool,
+) -> Option<Place> {
+    match (parent, child_of) {
+        (Some(parent), Some(child_of)) => {
+            if skip_unmarked && !tree.is_changed() && !parent.changed {
+                return None;
+            }
+            parent.check(child_of);
+            Some(place_child(parent, entity, &transform, global))
+        }
+        (None, _) => Some(place_root(entity, &transform, global)),
+        // A root that is named by hand: it is placed as the root that it is.
+        (Some(_), None) => None,
+    }
 }
 
 impl Place {

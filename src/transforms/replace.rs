@@ -1,43 +1,145 @@
-//! Bevy's systems: out of the way, except in its own mode.
+//! Ours in the places of Bevy's systems.
+//!
+//! What a schedule knows about a system (its sets, what is ordered before and after it, its
+//! conditions) belongs to a node of the schedule's graph. Each of Bevy's three nodes keeps all of
+//! that; only the system in it is exchanged, before it was initialized. So whatever a user says
+//! about Bevy's systems holds for ours, said earlier or later, and nothing is initialized or built
+//! earlier than without the plugin.
+
+use std::any::TypeId;
 
 use bevy::{
     app::{PostStartup, PostUpdate},
-    ecs::schedule::{InternedSystemSet, ScheduleCleanupPolicy, ScheduleError, ScheduleLabel},
-    prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, SystemSet, TransformSystems, World, not},
-    transform::systems::{mark_dirty_trees, propagate_parent_transforms, sync_simple_transforms},
+    ecs::{
+        schedule::{
+            InternedSystemSet, NodeId, ScheduleGraph, ScheduleLabel, SystemKey, SystemWithAccess, graph::Direction,
+        },
+        system::ScheduleSystem,
+    },
+    prelude::{
+        IntoScheduleConfigs, IntoSystem, IntoSystemSet, ResMut, Schedule, Schedules, SystemSet, TransformSystems,
+    },
+    transform::systems as bevys,
 };
 use log::warn;
 
-use super::is_ours;
+use super::{
+    either::{Choice, either},
+    mark::mark_dirty_trees,
+    place::{propagate_parent_transforms, sync_simple_transforms},
+};
+use crate::schedule::tag;
 
-/// Runs once, when all plugins have added their systems, and before these run: systems can only be taken out of a schedule that has been built,
-/// and building it earlier would miss what later plugins prepare.
-pub(super) fn take_bevys_place(world: &mut World) {
-    for label in [PostStartup.intern(), PostUpdate.intern()] {
-        // This plugin has added systems to both schedules; whoever has removed one since does not need it.
-        _ = world.try_schedule_scope(label, |world, schedule| replace_in(schedule, world));
-    }
+/// Takes the places of those systems of Bevy's that have been added.
+pub(super) fn take_places(schedules: &mut Schedules, choice: &Choice) {
+    for_each_schedule(schedules, |schedule| _ = take_all(schedule, choice));
 }
 
-fn replace_in(schedule: &mut Schedule, world: &mut World) {
-    for system in bevys_systems() {
-        match schedule.remove_systems_in_set(system, world, ScheduleCleanupPolicy::RemoveSystemsOnly) {
-            // Without `TransformPlugin` there are none.
-            Ok(_) | Err(ScheduleError::SetNotFound) => {}
-            Err(error) => warn!(
-                "bevy_affinity: transforms are propagated twice, since Bevy's systems cannot be taken out of {:?}: {error}",
-                schedule.label()
-            ),
+/// The same when all plugins have added their systems. Where Bevy's plugin is missing, so are the
+/// places: they are made.
+pub(super) fn make_and_take_places(mut schedules: ResMut<Schedules>, choice: &Choice) {
+    for_each_schedule(&mut schedules, |schedule| {
+        if Slot::all().iter().any(|slot| slot.nodes(schedule.graph()).is_empty()) {
+            let systems = (bevys::mark_dirty_trees, bevys::propagate_parent_transforms, bevys::sync_simple_transforms);
+            schedule.add_systems(systems.chain().in_set(TransformSystems::Propagate));
         }
-    }
-    let systems = (mark_dirty_trees, propagate_parent_transforms, sync_simple_transforms);
-    schedule.add_systems(systems.chain().in_set(TransformSystems::Propagate).run_if(not(is_ours)));
+        if !take_all(schedule, choice) {
+            warn!(
+                "bevy_affinity: Bevy's systems propagate transforms in {:?} in every mode, \
+                 since it was run or initialized before the app has started: \
+                 add `TransformPlugin` before `AffineTransformPlugin`",
+                schedule.label()
+            );
+        }
+    });
 }
 
-fn bevys_systems() -> [InternedSystemSet; 3] {
-    [
-        mark_dirty_trees.into_system_set().intern(),
-        propagate_parent_transforms.into_system_set().intern(),
-        sync_simple_transforms.into_system_set().intern(),
-    ]
+/// Returns whether none of Bevy's systems is left.
+fn take_all(schedule: &mut Schedule, choice: &Choice) -> bool {
+    // All are tried, whether an earlier one was too late or not.
+    Slot::all().iter().filter(|slot| !slot.take(schedule, choice)).count() == 0
+}
+
+/// Whoever has removed a schedule does not need its systems.
+fn for_each_schedule(schedules: &mut Schedules, act: impl Fn(&mut Schedule)) {
+    for label in [PostStartup.intern(), PostUpdate.intern()] {
+        schedules.get_mut(label).into_iter().for_each(&act);
+    }
+}
+
+/// One of Bevy's systems, and what takes its place.
+struct Slot {
+    set: InternedSystemSet,
+    bevys: TypeId,
+    ours: fn(&Choice) -> ScheduleSystem,
+}
+
+impl Slot {
+    fn all() -> [Self; 3] {
+        [
+            Self::of(bevys::mark_dirty_trees, |choice| mark(choice.clone())),
+            Self::of(bevys::propagate_parent_transforms, |choice| propagate(choice.clone())),
+            Self::of(bevys::sync_simple_transforms, |choice| sync(choice.clone())),
+        ]
+    }
+
+    fn of<S, SystemMarker, SetMarker>(bevys: S, ours: fn(&Choice) -> ScheduleSystem) -> Self
+    where
+        S: IntoSystem<(), (), SystemMarker> + IntoSystemSet<SetMarker> + Copy,
+    {
+        Self { set: bevys.into_system_set().intern(), bevys: bevys.system_type_id(), ours }
+    }
+
+    /// Where the system is in the set in which Bevy's plugin puts it. Those that a user has put
+    /// elsewhere stay what they are.
+    fn nodes(&self, graph: &ScheduleGraph) -> Vec<SystemKey> {
+        let members = |set| {
+            let set = graph.system_sets.get_key(set).into_iter();
+            set.flat_map(|set| graph.hierarchy().neighbors_directed(NodeId::Set(set), Direction::Outgoing))
+        };
+        let propagate = TransformSystems::Propagate.intern();
+        let nodes = members(self.set).filter(|node| members(propagate).any(|other| other == *node));
+        nodes.filter_map(|node| node.as_system()).collect()
+    }
+
+    /// Returns whether Bevy's system is not there any more.
+    fn take(&self, schedule: &mut Schedule, choice: &Choice) -> bool {
+        let nodes = self.nodes(schedule.graph());
+        let (late, early): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|&node| self.is_late(schedule, node));
+        for node in early {
+            if let Some(system) = schedule.graph_mut().systems.get_mut(node)
+                && system.system().system_type() == self.bevys
+            {
+                // As it came: in the list of what is to be initialized when the schedule is built.
+                *system = SystemWithAccess::new((self.ours)(choice));
+            }
+        }
+        late.is_empty()
+    }
+
+    /// Whether Bevy's system is there, and has been initialized.
+    fn is_late(&self, schedule: &Schedule, node: SystemKey) -> bool {
+        let systems = &schedule.graph().systems;
+        let initialized = systems.get(node).filter(|_| systems.is_initialized()).map(SystemWithAccess::system);
+        let built = schedule.systems().into_iter().flatten().filter(|(key, _)| *key == node).map(|(_, system)| system);
+        initialized.into_iter().chain(built).any(|system| system.system_type() == self.bevys)
+    }
+}
+
+fn mark(choice: Choice) -> ScheduleSystem {
+    let first = either(bevys::mark_dirty_trees, mark_dirty_trees, move || choice.is_bevy_now());
+    let name = "bevy_affinity::transforms::mark_dirty_trees";
+    Box::new(tag(IntoSystem::into_system(first).with_name(name), name.into()))
+}
+
+fn propagate(choice: Choice) -> ScheduleSystem {
+    let second = either(bevys::propagate_parent_transforms, propagate_parent_transforms, move || choice.is_bevy());
+    let name = "bevy_affinity::transforms::propagate_parent_transforms";
+    Box::new(tag(IntoSystem::into_system(second).with_name(name), name.into()))
+}
+
+fn sync(choice: Choice) -> ScheduleSystem {
+    let third = either(bevys::sync_simple_transforms, sync_simple_transforms, move || choice.is_bevy());
+    let name = "bevy_affinity::transforms::sync_simple_transforms";
+    Box::new(tag(IntoSystem::into_system(third).with_name(name), name.into()))
 }

@@ -57,7 +57,7 @@ impl Claims {
         is_first
     }
 
-    /// Claims an entity. A root need not have been reserved if nobody else can come by it.
+    /// Claims an entity. A root that was not reserved goes to whoever comes by it first.
     ///
     /// Relaxed: that an entity has one winner follows from the claim being one read-modify-write. What the entity holds is passed between threads by
     /// the session that they walk in, before the first claim and after the last.

@@ -20,7 +20,7 @@ use bevy::{
         relationship::Relationship,
         system::SystemParam,
     },
-    prelude::{ChildOf, Entity, Local},
+    prelude::{ChildOf, Entity, Local, Query},
 };
 use log::warn;
 
@@ -180,7 +180,9 @@ where
         report + self.propagate_from(&Roots { entities, values: Values::Each(values) }, visit)
     }
 
-    /// [`propagate`](Self::propagate) from roots that are all different and below no other, with the same value for all.
+    /// [`propagate`](Self::propagate) from roots that are all different, with the same value for
+    /// all. One that a node names as its child is visited once too: as a root or as that child,
+    /// whichever comes first. The other time it is [repeated](TreeReport::repeated).
     pub(crate) fn propagate_from_tops<T: Clone + Send + Sync>(
         &mut self,
         roots: Vec<Entity>,
@@ -241,6 +243,11 @@ where
         roots.into_iter().filter(|root| is_new(root)).collect()
     }
 
+    /// The nodes with those that they name as children, to visit in some other way.
+    pub(crate) fn nodes(&mut self) -> Query<'_, 's, Node<D, R>, F> {
+        self.nodes.reborrow()
+    }
+
     fn walk(&mut self) -> Walk<'_, 's, '_, D, F, R> {
         Walk { sweep: self.nodes.sweep(), claims: &self.claims }
     }
@@ -251,19 +258,14 @@ fn pool() -> Option<AffinityPool> {
     if in_round() {
         return None;
     }
-    with_entered(|entered| match entered {
-        None => {
-            warn_untagged();
-            None
-        }
-        Some(entered) => match entered.mode {
-            SchedulerMode::Serial | SchedulerMode::Bevy => None,
-            SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => {
-                Some(entered.context.pool.clone())
-            }
-        },
-    })
-    .filter(|pool| pool.workers() > 1)
+    let pool = with_entered(|entered| match entered.mode {
+        SchedulerMode::Serial | SchedulerMode::Bevy => None,
+        SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => Some(entered.context.pool.clone()),
+    });
+    if pool.is_none() {
+        warn_untagged();
+    }
+    pool.flatten().filter(|pool| pool.workers() > 1)
 }
 
 fn warn_untagged() {

@@ -40,9 +40,16 @@ impl Scheduling {
 
     /// An app with the plugin that schedules this way.
     pub fn app(self) -> App {
+        let mut app = self.bare_app();
+        app.add_plugins(AffinityParallelPlugin);
+        app
+    }
+
+    /// An app that schedules this way when it gets the plugin.
+    pub fn bare_app(self) -> App {
         start_compute_threads();
         let mut app = App::new();
-        app.insert_resource(self.settings()).insert_resource(self.mode).add_plugins(AffinityParallelPlugin);
+        app.insert_resource(self.settings()).insert_resource(self.mode);
         app
     }
 

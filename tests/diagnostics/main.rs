@@ -3,6 +3,7 @@
 mod choices;
 #[path = "../common/mod.rs"]
 mod common;
+mod forgotten;
 #[path = "../common/mix.rs"]
 mod mix;
 mod modes;

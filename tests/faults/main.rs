@@ -1,8 +1,12 @@
 //! What goes wrong in a game, or comes at the wrong moment: results stay right and the app goes on.
 
+mod aborts;
 mod apps;
+mod child;
 #[path = "../common/mod.rs"]
 mod common;
+mod extremes;
+mod leads;
 mod locks;
 #[path = "../common/mix.rs"]
 mod mix;
@@ -12,6 +16,7 @@ mod settings;
 mod shapes;
 #[path = "../common/tables.rs"]
 mod tables;
+mod thread_ends;
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;

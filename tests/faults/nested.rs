@@ -116,6 +116,33 @@ fn sweeps_inside_a_scatter() {
     }
 }
 
+#[test]
+fn slices_inside_a_sweep_are_as_short_as_the_setting_says() {
+    fn measure(counts: AffineQuery<&Count>, mut longest: ResMut<Longest>) {
+        let seen = AtomicU64::new(0);
+        counts.par_iter().for_each(|count| {
+            if count.0 % 500 == 0 {
+                counts
+                    .par_iter()
+                    .for_each_chunk(|slice: &[Count]| _ = seen.fetch_max(slice.len() as u64, Ordering::Relaxed));
+            }
+        });
+        longest.0 = longest.0.max(seen.into_inner());
+    }
+
+    #[derive(Resource, Default)]
+    struct Longest(u64);
+
+    for scheduling in Scheduling::all() {
+        let mut app = scheduling.app();
+        app.insert_resource(AffinitySettings { chunk_rows: 64, ..scheduling.settings() }).init_resource::<Longest>();
+        app.world_mut().spawn_batch((0..20_000).map(Count));
+        app.add_systems(Update, measure.affine());
+        (0..4).for_each(|_| app.update());
+        assert_eq!(app.world().resource::<Longest>().0, 64, "{scheduling:?}");
+    }
+}
+
 /// Joins and calls that are nested run on the spot: on a gang that waited for them they would wait for themselves.
 #[test]
 fn joins_and_batched_calls_inside_a_sweep() {

@@ -77,3 +77,47 @@ fn a_run_that_panicked_is_not_a_last_run() {
     assert_eq!(world.get::<Before>(row).unwrap().0, 2);
     assert_eq!(world.get::<After>(row).unwrap().0, 2);
 }
+
+/// Wherever in the list the kernel is whose resource is missing: the others have not run either.
+#[test]
+fn a_run_that_lacks_a_resource_is_not_a_last_run() {
+    #[derive(Resource)]
+    struct Needed;
+
+    fn needs(Row(_): Row<&Count>, _: &Needed) {}
+
+    fn check<M, S: IntoSystem<(), (), M>>(chain: S) {
+        let mut world = World::new();
+        world.insert_resource(Needed);
+        let row = world.spawn((Count(1), Before::default(), After::default())).id();
+        let mut system = IntoSystem::into_system(chain);
+        system.initialize(&mut world);
+        let mut run = |world: &mut World| {
+            let is_complete = system.run((), world).is_ok();
+            let row = world.entity(row);
+            (is_complete, row.get::<Before>().unwrap().0, row.get::<After>().unwrap().0)
+        };
+        assert_eq!(run(&mut world), (true, 1, 1));
+        for seen in 2..5 {
+            world.get_mut::<Count>(row).unwrap().0 += 1;
+            assert_eq!(run(&mut world), (true, seen, seen), "it changed");
+            world.remove_resource::<Needed>();
+            (0..seen).for_each(|_| assert_eq!(run(&mut world), (false, seen, seen), "none runs"));
+            world.insert_resource(Needed);
+            assert_eq!(run(&mut world), (true, seen, seen), "nothing changed since");
+        }
+        // What changes while it cannot run is new when it can.
+        world.remove_resource::<Needed>();
+        assert_eq!(run(&mut world), (false, 4, 4));
+        world.get_mut::<Count>(row).unwrap().0 += 1;
+        assert_eq!(run(&mut world), (false, 4, 4));
+        world.insert_resource(Needed);
+        assert_eq!(run(&mut world), (true, 5, 5));
+        assert_eq!(run(&mut world), (true, 5, 5));
+    }
+
+    start_compute_threads();
+    check(fused((needs, see_before, see_after)));
+    check(fused((see_before, needs, see_after)));
+    check(fused((see_before, see_after, needs)));
+}

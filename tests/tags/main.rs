@@ -2,6 +2,7 @@
 
 mod access;
 mod added;
+mod ambiguities;
 #[path = "../common/mod.rs"]
 mod common;
 mod configured;
@@ -10,6 +11,8 @@ mod executor;
 #[path = "../common/mix.rs"]
 mod mix;
 mod one_thread;
+mod removed;
+mod skipped;
 mod threads;
 
 use bevy::prelude::*;

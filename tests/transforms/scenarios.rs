@@ -1,13 +1,12 @@
 //! What bevy_transform checks of its own systems, asked of ours.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use bevy::{
-    ecs::{
-        relationship::RelationshipTarget,
-        schedule::{InternedScheduleLabel, ScheduleLabel},
-    },
+    ecs::{schedule::ScheduleLabel, system::SystemState},
     prelude::*,
+    transform::{
+        helper::TransformHelper,
+        systems::{mark_dirty_trees, propagate_parent_transforms, sync_simple_transforms},
+    },
 };
 use bevy_affinity::prelude::*;
 
@@ -128,45 +127,111 @@ fn a_deep_chain() {
     }
 }
 
-/// As a cycle does, if it can be reached from a root. (Bevy's systems panic and then wait for each other for ever.)
+/// Spawned by commands, as most entities are; the transforms come with what is required.
 #[test]
-fn a_child_that_names_another_parent_panics() {
-    for mut app in apps_of_ours() {
-        let root = app.world_mut().spawn(offset(1.0)).id();
-        let [child, other] = [1.0, 1.0].map(|at| app.world_mut().spawn((offset(at), ChildOf(root))).id());
-        app.world_mut().spawn((offset(1.0), ChildOf(other)));
-        let mut change = |entity, change: &dyn Fn(&mut Vec<Entity>)| {
-            change(app.world_mut().get_mut::<Children>(entity).expect("it has children").collection_mut_risky());
-        };
-        change(root, &|children| children.retain(|&named| named != child));
-        change(other, &|children| children.push(child));
-        catch_unwind(AssertUnwindSafe(|| app.update())).expect_err("the hierarchy is malformed");
-        assert_eq!(*app.world().get::<GlobalTransform>(child).expect("it has one"), GlobalTransform::IDENTITY);
+fn entities_that_systems_spawn() {
+    #[derive(Resource)]
+    struct Spawned([Entity; 3]);
+    fn spawn(mut commands: Commands) {
+        let parent = commands.spawn(Transform::from_xyz(1.0, 0.0, 0.0)).id();
+        let [one, other] =
+            [Vec3::Y, Vec3::Z].map(|at| commands.spawn((Transform::from_translation(at), ChildOf(parent))).id());
+        commands.insert_resource(Spawned([parent, one, other]));
     }
-}
-
-/// Bevy's plugin may come before or after, or not at all; its systems do not run beside ours.
-#[test]
-fn bevys_systems_are_replaced_whatever_the_order() {
-    for scheduling in Scheduling::all() {
-        for bevy_first in [true, false] {
-            let mut app = scheduling.app();
-            match bevy_first {
-                true => app.add_plugins((TransformPlugin, AffineTransformPlugin)),
-                false => app.add_plugins((AffineTransformPlugin, TransformPlugin)),
-            };
-            let entity = app.world_mut().spawn(offset(1.0)).id();
+    for schedule in [Startup.intern(), Update.intern(), PreUpdate.intern()] {
+        for mut app in apps() {
+            app.add_systems(schedule, spawn);
             app.update();
-            assert_eq!(global(&app, entity), offset(1.0).into());
-            for schedule in [PostStartup.intern(), PostUpdate.intern()] {
-                let systems = systems_in(&app, schedule);
-                assert_eq!(systems.len(), 6, "{scheduling:?}: {systems:?}");
-            }
+            let Spawned(entities) = *app.world().resource();
+            let places = entities.map(|entity| global(&app, entity).translation());
+            assert_eq!(places, [Vec3::X, Vec3::X + Vec3::Y, Vec3::X + Vec3::Z]);
         }
     }
 }
 
-fn systems_in(app: &App, schedule: InternedScheduleLabel) -> Vec<String> {
-    let schedule = app.get_schedule(schedule).expect("the schedule exists");
-    schedule.systems().expect("it has run").map(|(_, system)| system.name().to_string()).collect()
+/// And the lists of children are what the commands say.
+#[test]
+fn identities_below_a_parent_are_where_it_is() {
+    for mut app in apps() {
+        let mut below = Vec::new();
+        let parent = app
+            .world_mut()
+            .spawn(Transform::from_xyz(1.0, 0.0, 0.0))
+            .with_children(|children| {
+                let mut child = children.spawn(Transform::IDENTITY);
+                below.push(child.id());
+                child.with_child(Transform::IDENTITY);
+            })
+            .id();
+        for _ in 0..2 {
+            app.update();
+            let world = app.world_mut();
+            assert_eq!(**world.get::<Children>(parent).expect("it has a child"), *below);
+            let places: Vec<_> = world.query::<&GlobalTransform>().iter(world).copied().collect();
+            assert_eq!(places, [GlobalTransform::from_xyz(1.0, 0.0, 0.0); 3]);
+        }
+    }
+}
+
+/// What `TransformHelper` computes from the transforms above an entity was propagated to it.
+#[test]
+fn the_helper_agrees() {
+    for mut app in apps() {
+        let mut parent = None;
+        for level in 0..6_u8 {
+            let angle = std::f32::consts::FRAC_PI_6 * f32::from(level);
+            let transform = Transform::from_xyz(f32::from(level), 1.0, -1.0)
+                .with_rotation(Quat::from_euler(EulerRot::YZX, angle, 0.5, -angle))
+                .with_scale(Vec3::new(2.0, 0.5, 1.5));
+            let mut entity = app.world_mut().spawn(transform);
+            if let Some(parent) = parent {
+                entity.insert(ChildOf(parent));
+            }
+            let entity = entity.id();
+            app.update();
+            let propagated = global(&app, entity);
+            let mut helper = SystemState::<TransformHelper>::new(app.world_mut());
+            let computed = helper.get(app.world()).expect("it reads components only").compute_global_transform(entity);
+            assert!(propagated.affine().abs_diff_eq(computed.expect("all have transforms").affine(), 1e-4));
+            parent = Some(entity);
+        }
+    }
+}
+
+/// In every mode, when the mode is another one for each of the systems.
+#[test]
+fn the_mode_may_change_between_the_systems() {
+    #[derive(Resource)]
+    struct Next(usize);
+    fn change(mut mode: ResMut<SchedulerMode>, mut next: ResMut<Next>) {
+        *mode = SchedulerMode::ALL[next.0 % SchedulerMode::ALL.len()];
+        next.0 += 1;
+    }
+    fn step(mut moving: Query<&mut Transform>) {
+        moving.iter_mut().for_each(|mut transform| transform.translation.x += 1.0);
+    }
+    fn check(placed: Query<(&Transform, &GlobalTransform, Has<ChildOf>)>) {
+        for (local, global, is_child) in &placed {
+            let above = if is_child { local.translation.x } else { 0.0 };
+            assert_eq!(global.translation().x, local.translation.x + above);
+        }
+    }
+    for mut app in apps() {
+        app.insert_resource(Next(0)).add_systems(Update, (change, step)).add_systems(Last, (check, change));
+        app.add_systems(
+            PostUpdate,
+            (
+                change.before(mark_dirty_trees),
+                change.after(mark_dirty_trees).before(propagate_parent_transforms),
+                change.after(propagate_parent_transforms).before(sync_simple_transforms),
+            ),
+        );
+        for _ in 0..20 {
+            app.world_mut().spawn((Transform::default(), children![Transform::default()]));
+            app.world_mut().spawn(Transform::default());
+        }
+        for _ in 0..40 {
+            app.update();
+        }
+    }
 }

@@ -11,6 +11,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// `None` if there is no such longitude or latitude.
+    pub fn on_earth(lon: f64, lat: f64) -> Option<Self> {
+        (lon.abs() <= 180.0 && lat.abs() <= 90.0).then_some(Self { lon, lat })
+    }
+
     /// Great-circle distance in metres (haversine formula).
     pub fn distance(self, other: Self) -> f64 {
         let half_chord = |degrees: f64| (degrees.to_radians() / 2.0).sin().powi(2);

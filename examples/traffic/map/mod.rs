@@ -10,6 +10,9 @@ mod dimacs;
 mod error;
 mod geo;
 mod hilbert;
+#[cfg(test)]
+mod hostile;
+mod limits;
 mod osm;
 
 use std::io::Cursor;

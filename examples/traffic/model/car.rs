@@ -71,7 +71,7 @@ impl Trips {
         let choice = self.draw(car, demand.seed, CHOICE_OF_ROUTE);
         let route = demand.choose(self.place, choice, now, routes);
         self.place = route.destination;
-        self.expected = now + route.free_time;
+        self.expected = now.saturating_add(route.free_time);
         (node, Departure { car, cursor: route.cursor })
     }
 

@@ -22,12 +22,16 @@ pub struct Incidence {
 pub enum NetworkError {
     Empty { network: String },
     TooManyRoads { network: String, node: usize, roads: u32 },
+    LongRoutes { network: String, most: u64 },
 }
 
 impl fmt::Display for NetworkError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty { network } => write!(out, "{network}: no roads to drive on"),
+            Self::LongRoutes { network, most } => {
+                write!(out, "{network}: too far from place to place, the routes have more than {most} roads in all")
+            }
             Self::TooManyRoads { network, node, roads } => {
                 write!(out, "{network}: {roads} roads at intersection {node}, at most {DETOUR} each way are supported")
             }

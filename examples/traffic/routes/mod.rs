@@ -13,13 +13,15 @@ mod search;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use crate::hash::below;
 use crate::map::Network;
-use crate::model::{Incidence, travel_time};
+use crate::model::{Incidence, NetworkError, travel_time};
+use crate::say;
 pub use cache::folder as cache_folder;
 use graph::Graph;
 use places::Places;
@@ -35,6 +37,13 @@ pub const DETOUR: u8 = u8::MAX - 1;
 
 /// Rounds of searching and loading: each adds a tenth of the traffic.
 const BATCHES: usize = 10;
+
+/// Most roads that the routes may have on average: 8 km of 16 m each. Those of New York have 59. A map that is one ring
+/// would take memory with the square of its size.
+const HOPS_PER_ROUTE: u64 = 500;
+
+/// What any map may have, in all routes together: the average of a few routes says little.
+const HOPS_ANYWAY: u64 = 4 << 20;
 
 /// A destination and the exits to take on the way to it.
 type Found = (u32, Vec<u8>);
@@ -67,33 +76,42 @@ pub struct Routes {
 
 impl Routes {
     /// The routes of a network, from the folder `cache` if they are there, else searched and stored there.
-    pub fn prepare(network: &Network, incidence: &Incidence, cache: &Path, progress: &ProgressBar) -> Self {
+    pub fn prepare(
+        network: &Network,
+        incidence: &Incidence,
+        cache: &Path,
+        progress: &ProgressBar,
+    ) -> Result<Self, NetworkError> {
         let key = cache::key(network);
         let file = cache::file(cache, key);
         if let Some(routes) = cache::read(&file, key) {
-            return routes;
+            return Ok(routes);
         }
-        let routes = Self::search(network, incidence, progress);
+        let routes = Self::search(network, incidence, progress)?;
         if let Err(error) = cache::write(&file, key, &routes) {
-            eprintln!("warning: the routes could not be kept in {}: {error}", file.display());
+            say(&format!("warning: the routes could not be kept in {}: {error}", file.display()));
         }
-        routes
+        Ok(routes)
     }
 
     /// Searches all routes, on all of rayon's threads. The result does not depend on their number.
-    pub fn search(network: &Network, incidence: &Incidence, progress: &ProgressBar) -> Self {
+    pub fn search(network: &Network, incidence: &Incidence, progress: &ProgressBar) -> Result<Self, NetworkError> {
         let places = places::choose(network);
         let mut graph = Graph::new(network, incidence);
         progress.set_length(places.len() as u64);
         let mut by_place = vec![Vec::new(); places.len()];
+        let allowance = Allowance::of(&places);
         for batch in 0..BATCHES {
-            for (place, paths) in search_batch(&graph, &places, batch, progress) {
+            for (place, paths) in search_batch(&graph, &places, batch, &allowance, progress) {
                 paths.iter().for_each(|(_, path)| graph.load(places.node(place), path));
                 by_place[place as usize] = paths;
             }
+            if allowance.is_used_up() {
+                return Err(NetworkError::LongRoutes { network: network.name.clone(), most: allowance.most });
+            }
             graph.update_costs();
         }
-        Self::collect(network, incidence, places.into_nodes(), by_place)
+        Ok(Self::collect(network, incidence, places.into_nodes(), by_place))
     }
 
     fn collect(network: &Network, incidence: &Incidence, nodes: Vec<u32>, by_place: Vec<Vec<Found>>) -> Self {
@@ -155,16 +173,51 @@ impl Routes {
     }
 }
 
-/// The routes from every [`BATCHES`]th place, beginning with place number `batch`.
-fn search_batch(graph: &Graph, places: &Places, batch: usize, progress: &ProgressBar) -> Vec<(u32, Vec<Found>)> {
+/// How many hops the routes of a map may have, and have by now.
+struct Allowance {
+    most: u64,
+    used: AtomicU64,
+}
+
+impl Allowance {
+    fn of(places: &Places) -> Self {
+        let most = (places.len() * places::ROUTES_PER_PLACE) as u64 * HOPS_PER_ROUTE + HOPS_ANYWAY;
+        // Cursors have 32 bits.
+        Self { most: most.min(u32::MAX.into()), used: AtomicU64::new(0) }
+    }
+
+    fn use_up(&self, paths: &[Found]) {
+        let hops: usize = paths.iter().map(|(_, path)| path.len() + 1).sum();
+        self.used.fetch_add(hops as u64, Ordering::Relaxed);
+    }
+
+    fn is_used_up(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.most
+    }
+}
+
+/// The routes from every [`BATCHES`]th place, beginning with place number `batch`; none any more once the allowance is
+/// used up.
+fn search_batch(
+    graph: &Graph,
+    places: &Places,
+    batch: usize,
+    allowance: &Allowance,
+    progress: &ProgressBar,
+) -> Vec<(u32, Vec<Found>)> {
     let from_place = |search: &mut Search, place: usize| {
         let place = place as u32;
+        if allowance.is_used_up() {
+            return (place, Vec::new());
+        }
         let destinations = places.destinations(place);
         let goals: Vec<u32> = destinations.iter().map(|&destination| places.node(destination)).collect();
         let paths = search.run(graph, places.node(place), &goals);
         progress.inc(1);
         let found = destinations.into_iter().zip(paths);
-        (place, found.filter_map(|(destination, path)| Some((destination, path?))).collect())
+        let found: Vec<Found> = found.filter_map(|(destination, path)| Some((destination, path?))).collect();
+        allowance.use_up(&found);
+        (place, found)
     };
     let batch = (batch..places.len()).into_par_iter().step_by(BATCHES);
     batch.map_init(|| Search::new(graph), from_place).collect()
@@ -184,14 +237,29 @@ fn free_time(network: &Network, incidence: &Incidence, start: u32, path: &[u8]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::{Link, Node};
     use crate::model;
     use crate::tests::grid;
+
+    /// A ring of one-way streets: every way back leads all around.
+    #[test]
+    fn routes_that_would_take_all_memory_are_refused() {
+        let nodes = 40_000;
+        let link = |from: u32| Link { from, to: (from + 1) % nodes, length_dm: u32::MAX, lanes: 1, speed_kmh: 5 };
+        let mut links: Vec<Link> = (0..nodes).map(link).collect();
+        links.sort_unstable_by_key(|link| link.to);
+        let nodes = (0..nodes).map(|_| Node { x: 0.0, y: 0.0, signal: false }).collect();
+        let network = Network { name: "ring".into(), attribution: None, nodes, links };
+        let incidence = Incidence::new(&network).unwrap();
+        let error = Routes::search(&network, &incidence, &ProgressBar::hidden()).unwrap_err().to_string();
+        assert!(error.starts_with("ring: too far from place to place"), "{error}");
+    }
 
     #[test]
     fn every_route_leads_to_its_destination() {
         let network = grid(12);
         let incidence = Incidence::new(&network).unwrap();
-        let routes = Routes::search(&network, &incidence, &ProgressBar::hidden());
+        let routes = Routes::search(&network, &incidence, &ProgressBar::hidden()).unwrap();
         let intersections = model::intersections(&network, &incidence);
         for place in 0..routes.places() {
             assert!(!routes.from(place).is_empty());

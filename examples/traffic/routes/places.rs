@@ -12,7 +12,7 @@ const NODES_PER_PLACE: u32 = 16;
 const FEWEST_PLACES: u32 = 64;
 
 /// Routes from one place: enough for variety, few enough that a large city's routes stay in the cache.
-const ROUTES_PER_PLACE: usize = 5;
+pub const ROUTES_PER_PLACE: usize = 5;
 
 /// The longest trip as the crow flies, in decimetres.
 const LONGEST_TRIP_DM: i64 = 80_000;

@@ -5,12 +5,13 @@ use std::collections::BinaryHeap;
 
 use super::graph::Graph;
 
-const UNREACHED: u32 = u32::MAX;
+const UNREACHED: u64 = u64::MAX;
 
 /// How the search first came to a node by the fastest way so far.
 #[derive(Clone, Copy)]
 struct Label {
-    time: u32,
+    /// Wider than the costs: even a route along every road of a map does not overflow it.
+    time: u64,
     parent: u32,
     exit: u8,
     settled: bool,
@@ -23,7 +24,7 @@ pub struct Search {
     labels: Vec<Label>,
     touched: Vec<u32>,
     /// Time and node, the earliest first; of nodes with the same time the one with the lower number.
-    queue: BinaryHeap<Reverse<(u32, u32)>>,
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Search {
@@ -45,7 +46,7 @@ impl Search {
             label.settled = true;
             missing -= usize::from(goals.contains(&node));
             for (exit, edge) in graph.exits(node).filter(|(_, edge)| !edge.closed) {
-                let time = time + edge.cost;
+                let time = time + u64::from(edge.cost);
                 self.relax(edge.target, Label { time, parent: node, exit, settled: false });
             }
         }

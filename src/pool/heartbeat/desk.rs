@@ -20,7 +20,7 @@ pub(crate) struct Desk {
     /// and retracts, and by others, who set it to [`OPEN`] to ask for jobs. When both write at once a request may be lost: the
     /// next beat repeats it.
     pub(super) limit: CachePadded<AtomicUsize>,
-    /// When a job was last taken from here, in nanoseconds of the pool's clock.
+    /// When a job was last taken from here, in nanoseconds of the pool's clock; 0 if none was since the worker sat down.
     taken_from: CachePadded<AtomicU64>,
     /// How many jobs this worker has taken from others, and how many joins it has published. Only the worker itself counts, so plain
     /// additions do.
@@ -61,7 +61,8 @@ impl Desk {
     /// publish more.
     pub(super) fn take(&self, interval: u64) -> Option<JobRef> {
         let now = now();
-        if now.saturating_sub(self.taken_from.load(Ordering::Relaxed)) < interval {
+        let last = self.taken_from.load(Ordering::Relaxed);
+        if last > 0 && now.saturating_sub(last) < interval {
             return None;
         }
         let job = self.steal();

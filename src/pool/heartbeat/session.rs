@@ -8,7 +8,12 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::{super::unwind::AbortOnUnwind, Desk, Scope, job::JobRef, on_the_spot};
+use super::{
+    super::{clock::nanoseconds, unwind::AbortOnUnwind},
+    Desk, Scope,
+    job::JobRef,
+    on_the_spot,
+};
 use crate::sync::{AtomicBool, Ordering, fence};
 
 /// What the workers share while the leader's closure runs.
@@ -29,7 +34,7 @@ pub(super) struct Ticker<'s>(&'s Session<'s>);
 
 impl<'p> Session<'p> {
     pub(crate) fn new(desks: &'p [CachePadded<Desk>], interval: Duration, spin: Duration) -> Self {
-        let interval = interval.as_nanos() as u64;
+        let interval = nanoseconds(interval);
         Self { desks, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
     }
 

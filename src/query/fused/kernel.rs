@@ -12,7 +12,7 @@ use bevy::{
 };
 use variadics_please::all_tuples;
 
-use super::super::sweep::Sweep;
+use super::{super::sweep::Sweep, sealed};
 use crate::placement::Storage;
 
 /// The row that a kernel of [`fused`](super::fused()) is called with: the item of the query data `D` of an entity that passes the filter `F`.
@@ -64,11 +64,15 @@ impl<D: RowData<F>, F: QueryFilter> std::fmt::Debug for Row<'_, '_, D, F> {
 /// What all rows of a kernel share: `&T` of a resource `T`, a [`Query`] over read-only data, or an [`Option`] of these.
 ///
 /// A [`Query`] may read what no kernel of the same [`fused`](super::fused()) writes; Bevy's message about conflicting parameters (B0001) tells if one does.
+///
+/// # Sealed
+/// Its supertrait is private, so that it cannot be implemented outside of this crate: other
+/// parameters might bring effects that are applied after a system, which nobody would do here.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a kernel",
     note = "besides its `Row` a kernel can have `&T` of a resource, `Query` over read-only data, and `Option` of these"
 )]
-pub trait KernelParam: Sealed {
+pub trait KernelParam: sealed::Param {
     /// The system parameter that it comes from.
     type Param: ReadOnlySystemParam + for<'w, 's> SystemParam<Item<'w, 's>: Sync> + 'static;
 
@@ -79,16 +83,9 @@ pub trait KernelParam: Sealed {
     fn share<'a>(item: &'a SystemParamItem<'_, '_, Self::Param>) -> Self::Shared<'a>;
 }
 
-/// Other parameters might bring effects that are applied after a system, which nobody would do here.
-mod sealed {
-    pub trait Sealed {}
-}
-
-use sealed::Sealed;
-
-impl<T: Resource> Sealed for &T {}
-impl<D: ReadOnlyQueryData + 'static, F: QueryFilter + 'static> Sealed for Query<'_, '_, D, F> {}
-impl<P: KernelParam> Sealed for Option<P> {}
+impl<T: Resource> sealed::Param for &T {}
+impl<D: ReadOnlyQueryData + 'static, F: QueryFilter + 'static> sealed::Param for Query<'_, '_, D, F> {}
+impl<P: KernelParam> sealed::Param for Option<P> {}
 
 impl<T: Resource> KernelParam for &T {
     type Param = Res<'static, T>;
@@ -121,12 +118,16 @@ impl<P: KernelParam> KernelParam for Option<P> {
 }
 
 /// A function (or closure) that can be fused: its first parameter is a [`Row`], all others are [`KernelParam`]s.
+///
+/// # Sealed
+/// Its supertrait is private, so that it cannot be implemented outside of this crate: only of
+/// functions it is known that they take the items of a row one at a time.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel",
     note = "the first parameter of a kernel is a `Row`, the others are only read: `&T` of a resource `T` (not `Res<T>`), `Query` over read-only data, and \
             `Option` of these: `fn drive(Row((mut position, velocity)): Row<(&mut Position, &Velocity)>, time: &Time)`"
 )]
-pub trait Kernel<Marker>: Send + Sync + 'static {
+pub trait Kernel<Marker>: sealed::Kernel<Marker> + Send + Sync + 'static {
     /// What it is given of a row. Of the row's entity alone: [`fused`](super::fused()) goes on with the next kernel before the other rows have been visited.
     type Data: SingleEntityQueryData + 'static;
     /// Which rows it is called for.
@@ -150,6 +151,15 @@ pub trait Kernel<Marker>: Send + Sync + 'static {
 
 macro_rules! impl_kernel {
     ($($param:ident),*) => {
+        impl<Func, D, F, $($param),*> sealed::Kernel<fn(Row<'static, 'static, D, F>, $($param),*)> for Func
+        where
+            D: SingleEntityQueryData + 'static,
+            F: QueryFilter + 'static,
+            $($param: KernelParam + 'static,)*
+            for<'a> &'a Func: Fn(Row<D, F>, $($param),*) + Fn(Row<D, F>, $($param::Shared<'_>),*),
+        {
+        }
+
         impl<Func, D, F, $($param),*> Kernel<fn(Row<'static, 'static, D, F>, $($param),*)> for Func
         where
             D: SingleEntityQueryData + 'static,

@@ -20,6 +20,7 @@ use super::{
         sweep::{Rows, Sweep},
     },
     kernel::Kernel,
+    sealed,
     ticks::LastRun,
 };
 use crate::placement::Storage;
@@ -30,7 +31,7 @@ pub struct KernelState<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam>
     params: P::State,
     /// The kernel's own, as if it were a system; made in the first run.
     meta: Option<SystemMeta>,
-    /// Of the last run.
+    /// Of the run that was begun last.
     this_run: Tick,
 }
 
@@ -41,6 +42,9 @@ pub trait AnyKernelState {
     fn register_rows(&self, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World);
     fn register_params(&self, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World);
     fn update(&mut self, world: UnsafeWorldCell<'_>);
+
+    /// Begins a run of the kernel at `this_run`, in a system with `meta`.
+    fn begin(&mut self, meta: &SystemMeta, last_run: LastRun, this_run: Tick);
 }
 
 /// One kernel in one run.
@@ -54,26 +58,20 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> KernelState<D, F,
         Self { rows: AffineQueryState::new(world), params: P::init_state(world), meta: None, this_run: Tick::default() }
     }
 
+    /// The kernel in the run that was begun last.
+    ///
     /// # Safety
     /// The access of rows and parameters is registered, and the world is the state's own.
     unsafe fn pass<'w, 's>(
         &'s mut self,
         world: UnsafeWorldCell<'w>,
-        meta: &SystemMeta,
-        last_run: LastRun,
-        this_run: Tick,
     ) -> Result<Pass<'w, 's, D, F, P>, SystemParamValidationError> {
-        let own = self.meta.get_or_insert_with(|| meta.clone());
-        match last_run {
-            LastRun::Stays => {}
-            LastRun::Advances => own.set_last_run(self.this_run),
-            LastRun::Follows(last_run) => own.set_last_run(last_run),
-        }
-        self.this_run = this_run;
+        let Self { rows, params, meta, this_run } = self;
+        let (meta, this_run) = (meta.as_ref().expect("the run was begun"), *this_run);
         // SAFETY: the caller's promise.
-        let params = unsafe { P::get_param(&mut self.params, own, world, this_run) }?;
-        let AffineQueryState { data, filter, matched, .. } = &self.rows;
-        let sweep = Sweep { rows: Rows { world, matched }, data, filter, last_run: own.get_last_run(), this_run };
+        let params = unsafe { P::get_param(params, meta, world, this_run) }?;
+        let AffineQueryState { data, filter, matched, .. } = &*rows;
+        let sweep = Sweep { rows: Rows { world, matched }, data, filter, last_run: meta.get_last_run(), this_run };
         Ok(Pass { sweep, params })
     }
 }
@@ -104,6 +102,16 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> AnyKernelState fo
     fn update(&mut self, world: UnsafeWorldCell<'_>) {
         self.rows.update(world);
     }
+
+    fn begin(&mut self, meta: &SystemMeta, last_run: LastRun, this_run: Tick) {
+        let own = self.meta.get_or_insert_with(|| meta.clone());
+        match last_run {
+            LastRun::Stays => {}
+            LastRun::Advances => own.set_last_run(self.this_run),
+            LastRun::Follows(last_run) => own.set_last_run(last_run),
+        }
+        self.this_run = this_run;
+    }
 }
 
 impl<'w, 's, D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> Pass<'w, 's, D, F, P> {
@@ -131,11 +139,15 @@ impl<'w, 's, D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> Pass<'w, 
 /// At any time at most one kernel of a [`Kernels`] has items of a row. A kernel takes items of any lifetime, so none outlives its call; blocks
 /// of rows that are visited at the same time are disjoint ('parts' on `Part`); and all kernels of a block are called by one thread, one after another.
 /// Items reach no other rows: their data is `SingleEntityQueryData`, and filters are checked when their access is registered.
+///
+/// # Sealed
+/// Its supertrait is private, so that it cannot be implemented outside of this crate: the compiler
+/// could not check that an implementation keeps to the invariant.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of kernels",
     note = "`fused` takes a tuple of one to twelve functions, each of a `Row` and of what is only read: `fused((steer, drive))`"
 )]
-pub trait Kernels<M>: Send + Sync + 'static {
+pub trait Kernels<M>: sealed::Kernels<M> + Send + Sync + 'static {
     #[doc(hidden)]
     type States: Send + Sync + 'static;
     #[doc(hidden)]
@@ -156,9 +168,6 @@ pub trait Kernels<M>: Send + Sync + 'static {
     unsafe fn passes<'w, 's>(
         states: &'s mut Self::States,
         world: UnsafeWorldCell<'w>,
-        meta: &SystemMeta,
-        last_run: LastRun,
-        this_run: Tick,
     ) -> Result<Self::Passes<'w, 's>, SystemParamValidationError>;
 
     /// Calls each kernel with all `rows` before the next.
@@ -169,14 +178,10 @@ pub trait Kernels<M>: Send + Sync + 'static {
     unsafe fn visit<'w, 's>(&self, passes: &Self::Passes<'w, 's>, storage: Storage, rows: Range<u32>);
 }
 
-/// The ticks of kernels: the system's own for the first, new ones for the others, as if each were a system of its own.
-fn ticks(world: UnsafeWorldCell<'_>, first: Tick) -> impl FnMut() -> Tick {
-    let mut first = Some(first);
-    move || first.take().unwrap_or_else(|| world.increment_change_tick())
-}
-
 macro_rules! impl_kernels {
     ($(($index:tt, $kernel:ident, $marker:ident)),*) => {
+        impl<$($kernel: Kernel<$marker>, $marker),*> sealed::Kernels<($($marker,)*)> for ($($kernel,)*) {}
+
         impl<$($kernel, $marker),*> Kernels<($($marker,)*)> for ($($kernel,)*)
         where
             $($kernel: Kernel<$marker>),*
@@ -199,13 +204,9 @@ macro_rules! impl_kernels {
             unsafe fn passes<'w, 's>(
                 states: &'s mut Self::States,
                 world: UnsafeWorldCell<'w>,
-                meta: &SystemMeta,
-                last_run: LastRun,
-                this_run: Tick,
             ) -> Result<Self::Passes<'w, 's>, SystemParamValidationError> {
-                let mut next = ticks(world, this_run);
                 // SAFETY: the caller's promise.
-                Ok(($(unsafe { states.$index.pass(world, meta, last_run, next()) }?,)*))
+                Ok(($(unsafe { states.$index.pass(world) }?,)*))
             }
 
             #[inline(always)]

@@ -19,6 +19,13 @@ use super::{
 };
 use param::FusedParam;
 
+/// Supertraits that other crates cannot name, so that they cannot implement what has them.
+mod sealed {
+    pub trait Param {}
+    pub trait Kernel<Marker> {}
+    pub trait Kernels<Markers> {}
+}
+
 /// The most rows that all kernels visit before the next ones: 8 KiB of an `f32` column. A handful of columns with their change ticks fits a
 /// second-level cache, two or three a first-level one; shorter blocks gain nothing, and each costs some 10 ns a kernel.
 const BLOCK_ROWS: usize = 2048;
@@ -62,8 +69,10 @@ const BLOCK_ROWS: usize = 2048;
 /// changed in the same run, an earlier one what a later one changed in the run before. That is so because a kernel can look at nothing that another one
 /// writes, except for the row that it is called with. What kernels write elsewhere (a counter that a closure shares) is written in another order.
 ///
-/// It is one system otherwise: one name, one place in the schedule, one line in the diagnostics, run conditions and sets for all kernels or for none.
-/// If a resource is missing, no kernel runs. If one of the queries cannot visit whole tables (a component in a sparse set), all go by archetype.
+/// It is one system otherwise: one name, one place in the schedule, one line in the diagnostics,
+/// run conditions and sets for all kernels or for none. If a resource is missing, no kernel runs,
+/// and what has changed since the last run that ended is still new in the next one. If one of the
+/// queries cannot visit whole tables (a component in a sparse set), all go by archetype.
 ///
 /// # Panics
 /// When the system is initialised, if a kernel's data conflicts with itself, or if a `Query` that rows share can read what a kernel writes.

@@ -13,7 +13,7 @@ use bevy::{
 use super::{
     super::{matched::Matched, plan::Known, sweep::Rows},
     kernels::Kernels,
-    ticks::Runs,
+    ticks::{Runs, ticks},
 };
 use crate::auto::Sites;
 
@@ -73,9 +73,13 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         K::each_mut(&mut state.kernels).for_each(|kernel| kernel.update(world));
         let parts = K::each_mut(&mut state.kernels).map(|kernel| &*kernel.matched());
         state.matched.unite(parts, world.archetypes());
+        // Of all kernels, before any parameter is fetched: if one is missing the kernels behind it
+        // have not run either.
         let last_run = state.runs.next(meta.get_last_run(), this_run);
+        let kernels = K::each_mut(&mut state.kernels);
+        kernels.zip(ticks(world, this_run)).for_each(|(kernel, tick)| kernel.begin(meta, last_run, tick));
         // SAFETY: the access is registered, says the caller; `update` checked the world.
-        let passes = unsafe { K::passes(&mut state.kernels, world, meta, last_run, this_run) }?;
+        let passes = unsafe { K::passes(&mut state.kernels, world) }?;
         Ok(FusedParam { rows: Rows { world, matched: &state.matched }, sites: &state.sites, passes })
     }
 }

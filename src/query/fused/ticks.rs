@@ -1,6 +1,6 @@
 //! Change ticks of kernels, as if each were a system of its own.
 
-use bevy::ecs::change_detection::Tick;
+use bevy::ecs::{change_detection::Tick, world::unsafe_world_cell::UnsafeWorldCell};
 
 /// Which runs of the whole system its kernels have seen.
 #[derive(Default)]
@@ -14,12 +14,17 @@ pub(super) struct Runs {
 /// What becomes of the kernels' `last_run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastRun {
-    /// It stays: the run before did not end.
+    /// It stays: the run before did not end, or not even begin.
     Stays,
     /// It becomes the kernel's `this_run` of the run before.
     Advances,
     /// It becomes the system's: this is the first run, or somebody has set the system's, as Bevy does when it is too old.
     Follows(Tick),
+}
+
+/// The ticks of the kernels of one run: the system's own for the first, new ones for the others.
+pub(super) fn ticks(world: UnsafeWorldCell<'_>, first: Tick) -> impl Iterator<Item = Tick> {
+    std::iter::once(first).chain(std::iter::repeat_with(move || world.increment_change_tick()))
 }
 
 impl Runs {
@@ -45,7 +50,8 @@ mod tests {
         let mut runs = Runs::default();
         assert_eq!(runs.next(tick(7), tick(10)), LastRun::Follows(tick(7)));
         assert_eq!(runs.next(tick(10), tick(20)), LastRun::Advances);
-        // The run at 20 panicked: Bevy leaves `last_run` as it was.
+        // The run at 20 panicked, or a parameter of it was missing: Bevy leaves `last_run` as it
+        // was.
         assert_eq!(runs.next(tick(10), tick(30)), LastRun::Stays);
         assert_eq!(runs.next(tick(30), tick(40)), LastRun::Advances);
         // Somebody has set it.

@@ -159,10 +159,15 @@ impl<M> Outbox<'_, M> {
 pub(in crate::query) struct MailStore(Mutex<HashMap<(TypeId, Lanes), Box<dyn Any + Send>>>);
 
 impl MailStore {
-    /// Empty mail between so many parts, with the memory of the last call.
+    /// Empty mail between so many parts, with the memory of the last call. Of calls with another number of owners
+    /// nothing is kept, but for those on one thread.
     pub(super) fn take<M: Send + 'static>(&self, layout: Lanes) -> Box<Mail<M>> {
         let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = store.remove(&(TypeId::of::<M>(), layout)).and_then(|mail| mail.downcast::<Mail<M>>().ok());
+        if kept.is_none() && layout.owners > 1 {
+            // Mail between other numbers of workers is seldom wanted again, and of many it takes megabytes.
+            store.retain(|(_, kept), _| kept.owners == 1 || kept.owners == layout.owners);
+        }
         let mut mail = kept.unwrap_or_else(|| Box::new(Mail::new(layout)));
         *mail.stolen.get_mut() = false;
         mail
@@ -171,5 +176,29 @@ impl MailStore {
     /// Keeps the memory of mail that has been delivered.
     pub(super) fn put_back<M: Send + 'static>(&self, mail: Box<Mail<M>>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((TypeId::of::<M>(), mail.layout), mail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lanes, MailStore};
+
+    fn call<M: Send + 'static>(store: &MailStore, senders: usize, owners: usize) {
+        let mail = store.take::<M>(Lanes { senders, owners, stolen: 0 });
+        store.put_back(mail);
+    }
+
+    #[test]
+    fn mail_of_other_numbers_of_workers_is_not_kept() {
+        let store = MailStore::default();
+        for workers in 2..20 {
+            for _ in 0..2 {
+                call::<u8>(&store, 1, 1);
+                call::<u8>(&store, workers, workers);
+                call::<u8>(&store, 16 * workers, workers);
+                call::<u16>(&store, workers, workers);
+            }
+            assert_eq!(store.0.lock().unwrap().len(), 4);
+        }
     }
 }

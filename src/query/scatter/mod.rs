@@ -186,7 +186,10 @@ where
         let (route, cost) = (&plan.route, plan.cost());
         let (senders, owners, stolen_lanes) = match route {
             Route::Here => (1, 1, 0),
-            Route::Bevy => (compute_threads(), compute_threads(), 0),
+            Route::Bevy => {
+                let threads = compute_threads();
+                (threads, threads, 0)
+            }
             Route::Gang(context) => (context.pool.workers(), context.pool.workers(), STOLEN_LANES),
             Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers(), 0),
         };
@@ -200,8 +203,8 @@ where
             }),
             Route::Bevy => {
                 let _span = SweepSpan::begin(&self.senders.rows);
-                on_compute_threads(&post);
-                on_compute_threads(&deliver);
+                on_compute_threads(owners, &post);
+                on_compute_threads(owners, &deliver);
             }
             Route::Gang(context) => {
                 let timing = plan.begin();
@@ -216,17 +219,19 @@ where
                 let chunks = cost.chunk_rows(total, context.pool.workers());
                 let chunks =
                     chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
-                let led = on_gang(context, &placement, senders, chunks, post);
-                let posting = context.pool.last_led();
+                let (led, round) = on_gang(context, &placement, senders, chunks, post);
+                let posting = round.led();
                 if chunks.is_some() {
-                    learn_costs(context, &mut placement, senders);
+                    learn_costs(&round, &mut placement, senders);
                 }
-                on_gang(context, &placement, receivers, None, deliver);
-                cost.observe(led, posting + context.pool.last_led());
+                // Gives back the lead that the next round takes.
+                drop(round);
+                let (_, round) = on_gang(context, &placement, receivers, None, deliver);
+                cost.observe(led, posting + round.led());
                 if chunks.is_some() {
-                    learn_costs(context, &mut placement, receivers);
+                    learn_costs(&round, &mut placement, receivers);
                 }
-                plan.end(timing, context, total);
+                plan.end(timing, &round, total);
             }
             Route::Heartbeat(context) => {
                 let timing = plan.begin();
@@ -235,12 +240,15 @@ where
                 let [posting, delivering] = &mut *layouts;
                 let grain = cost.grain(total, owners).max(delivering.needless_cut(&self.receivers.rows, owners));
                 let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
-                let led = on_heartbeat(context, &mut placement, posting.whole(&self.senders.rows), piece, &post);
-                let posting = context.pool.last_led() * total / led.max(1);
-                on_gang(context, &placement, receivers, None, deliver);
+                let line = posting.whole(&self.senders.rows);
+                let (led, round) = on_heartbeat(context, &mut placement, line, piece, &post);
+                let posting = round.led().saturating_mul(total) / led.max(1);
+                // Gives back the lead that the next round takes.
+                drop(round);
+                let (_, round) = on_gang(context, &placement, receivers, None, deliver);
                 // As if the leader had done all: its share of the rows is not that of the messages.
-                cost.observe_session(total, posting + context.pool.last_led() * owners as u64);
-                plan.end(timing, context, total);
+                cost.observe_session(total, posting.saturating_add(round.led().saturating_mul(owners as u64)));
+                plan.end(timing, &round, total);
             }
         }
         store.put_back(mail);

@@ -73,6 +73,31 @@ fn a_thread_can_be_kept_to_a_cache_domain() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thread_that_was_moved_is_let_go_again() {
+    use rustix::thread::CpuSet;
+    let mut allowed = CpuSet::new();
+    [1, 3].into_iter().for_each(|core| allowed.set(core));
+    // How many of the cores that the system is asked to keep the thread to it takes, and how many it keeps it to in the end.
+    let moved = |takes: &[u32]| {
+        let mut kept = allowed.count();
+        let mut set_mask = |mask: &CpuSet| {
+            let taken = takes.contains(&mask.count());
+            kept = if taken { mask.count() } else { kept };
+            taken
+        };
+        (move_among(&allowed, CoreId(3), &mut set_mask), kept)
+    };
+    let all = CpuSet::MAX_CPU as u32;
+    let refused = Err(PinError::Refused(vec![CoreId(3)]));
+    assert_eq!(moved(&[1, 2, all]), (Ok(()), 2));
+    assert_eq!(moved(&[1, all]), (Ok(()), all), "the cores that were allowed are gone");
+    assert_eq!(moved(&[2, all]), (refused, 2));
+    assert_eq!(move_among(&allowed, CoreId(2), |_| unreachable!()), Err(PinError::NotOurs(CoreId(2))));
+    assert_eq!(move_among(&allowed, CoreId(5_000), |_| unreachable!()), Err(PinError::NotOurs(CoreId(5_000))));
+}
+
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 #[test]
 fn sets_of_cores_are_unsupported() {

@@ -17,7 +17,7 @@ use super::{Link, MapError, Network, Node};
 const MAX_NODES: u32 = 50_000_000;
 
 /// Coordinates are given in millionths of a degree.
-const UNITS_PER_DEGREE: i32 = 1_000_000;
+const UNITS_PER_DEGREE: f64 = 1e6;
 
 /// Lanes and free speed in km/h of a road whose class is not known.
 const UNCLASSIFIED: (u8, u16) = (1, 50);
@@ -44,7 +44,8 @@ pub fn load(path: &Path) -> Result<Network, MapError> {
     };
     let places = read_coordinates(&coordinates(path)?, graph.nodes)?;
     let nodes = geo::project(&places).into_iter().map(|(x, y)| Node { x, y, signal: false }).collect();
-    let links = graph.arcs.iter().zip(classes).map(|(arc, (lanes, speed_kmh))| Link {
+    drop(places);
+    let links = graph.arcs.into_iter().zip(classes).map(|(arc, (lanes, speed_kmh))| Link {
         from: arc.from,
         to: arc.to,
         length_dm: arc.weight,
@@ -94,6 +95,9 @@ fn read_graph(path: &Path) -> Result<Graph, MapError> {
     let mut arcs = Vec::new();
     while let Some(mut record) = records.next()? {
         record.expect("a")?;
+        if arcs.len() as u64 == promised {
+            return Err(record.error(format_args!("more arcs than the {promised} that the `p` line promises")));
+        }
         let (from, to) = (record.node(nodes)?, record.node(nodes)?);
         arcs.push(Arc { from, to, weight: record.number("the arc's length")? });
         record.end()?;
@@ -106,10 +110,15 @@ fn read_graph(path: &Path) -> Result<Graph, MapError> {
 
 fn read_coordinates(path: &Path, nodes: u32) -> Result<Vec<Place>, MapError> {
     let mut records = Records::open(path)?;
+    let most = records.most_nodes();
     let mut header = records.header("p aux sp co")?;
     let promised: u32 = header.number("the number of nodes")?;
     if promised != nodes {
         return Err(header.error(format_args!("coordinates for {promised} nodes, but the graph has {nodes}")));
+    }
+    // Before memory is taken for all of them.
+    if u64::from(nodes) > most {
+        return Err(header.error(format_args!("{nodes} nodes, but a file of this size can hold no more than {most}")));
     }
     let mut places = vec![None; nodes as usize];
     while let Some(mut record) = records.next()? {
@@ -129,9 +138,8 @@ fn read_coordinates(path: &Path, nodes: u32) -> Result<Vec<Place>, MapError> {
 }
 
 fn place(lon: i32, lat: i32) -> Option<Place> {
-    let degrees = |units: i32| f64::from(units) / f64::from(UNITS_PER_DEGREE);
-    let within = |units: i32, limit: i32| (-limit * UNITS_PER_DEGREE..=limit * UNITS_PER_DEGREE).contains(&units);
-    (within(lon, 180) && within(lat, 90)).then(|| Place { lon: degrees(lon), lat: degrees(lat) })
+    let degrees = |units: i32| f64::from(units) / UNITS_PER_DEGREE;
+    Place::on_earth(degrees(lon), degrees(lat))
 }
 
 /// Lanes and speed of every arc, from the travel times in `twin`.

@@ -1,37 +1,53 @@
 //! The text format of the DIMACS challenges: one record a line, fields between spaces, comments behind a `c`.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::str::{FromStr, SplitAsciiWhitespace};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::map::MapError;
+use crate::map::{MapError, limits};
 
 /// Longest piece of a wrong line that an error repeats, in characters.
 const QUOTED: usize = 40;
+
+/// Longest line, in bytes: records are below 60, and comments are for people.
+const LONGEST_LINE: u64 = 4_096;
+
+/// What any packed file may unpack to, in bytes.
+const UNPACKED_ANYWAY: u64 = 4 << 20;
+
+/// The shortest record about a node, `v 1 0 0` and the end of the line.
+const SHORTEST_RECORD: u64 = 8;
 
 /// A file read record by record.
 pub struct Records {
     file: String,
     reader: Box<dyn BufRead>,
+    /// Most bytes of text that a file of this size may hold, and how many were read.
+    most: u64,
+    read: u64,
     line: u64,
-    text: String,
+    text: Vec<u8>,
 }
 
 impl Records {
     /// Opens a text file, or one packed with gzip if its name ends in `.gz`.
     pub fn open(path: &Path) -> Result<Self, MapError> {
-        let file = File::open(path).map_err(|error| MapError::cannot_open(path.display(), &error))?;
+        let (file, size) = limits::open(path)?;
         let plain = BufReader::new(file);
-        let reader: Box<dyn BufRead> = if path.extension().is_some_and(|extension| extension == "gz") {
-            Box::new(BufReader::new(MultiGzDecoder::new(plain)))
+        let (reader, most): (Box<dyn BufRead>, u64) = if path.extension().is_some_and(|extension| extension == "gz") {
+            (Box::new(BufReader::new(MultiGzDecoder::new(plain))), limits::unpacked(size, UNPACKED_ANYWAY))
         } else {
-            Box::new(plain)
+            (Box::new(plain), size)
         };
-        Ok(Self { file: path.display().to_string(), reader, line: 0, text: String::new() })
+        Ok(Self { file: path.display().to_string(), reader, most, read: 0, line: 0, text: Vec::new() })
+    }
+
+    /// The most nodes that the file can tell something about.
+    pub fn most_nodes(&self) -> u64 {
+        self.most / SHORTEST_RECORD + 1
     }
 
     /// The first record, which has to start with `words`.
@@ -52,8 +68,8 @@ impl Records {
     pub fn next(&mut self) -> Result<Option<Record<'_>>, MapError> {
         while self.read_line()? {
             let text = self.text.trim_ascii();
-            if !text.is_empty() && text != "c" && !text.starts_with("c ") {
-                return Ok(Some(self.record()));
+            if !text.is_empty() && text != b"c" && !text.starts_with(b"c ") {
+                return self.record().map(Some);
             }
         }
         Ok(None)
@@ -67,13 +83,28 @@ impl Records {
     fn read_line(&mut self) -> Result<bool, MapError> {
         self.line += 1;
         self.text.clear();
-        let read = self.reader.read_line(&mut self.text);
-        read.map(|bytes| bytes > 0).map_err(|error| MapError::in_line(&self.file, self.line, read_problem(&error)))
+        let read = self.reader.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut self.text);
+        let bytes = read.map_err(|error| self.in_line(read_problem(&error)))? as u64;
+        self.read += bytes;
+        if bytes > LONGEST_LINE {
+            return Err(self.in_line(format_args!("longer than {LONGEST_LINE} bytes")));
+        }
+        if self.read > self.most {
+            let ratio = limits::UNPACKING;
+            return Err(
+                self.in_line(format_args!("the file unpacks to more than {ratio} times its size, as no map does"))
+            );
+        }
+        Ok(bytes > 0)
     }
 
-    fn record(&self) -> Record<'_> {
-        let text = self.text.trim_ascii();
-        Record { file: &self.file, line: self.line, text, fields: text.split_ascii_whitespace() }
+    fn in_line(&self, problem: impl fmt::Display) -> MapError {
+        MapError::in_line(&self.file, self.line, problem)
+    }
+
+    fn record(&self) -> Result<Record<'_>, MapError> {
+        let text = str::from_utf8(self.text.trim_ascii()).map_err(|_| self.in_line("not text"))?;
+        Ok(Record { file: &self.file, line: self.line, text, fields: text.split_ascii_whitespace() })
     }
 }
 
@@ -101,7 +132,9 @@ impl Record<'_> {
         let Some(field) = self.fields.next() else {
             return Err(self.error(format_args!("{what} is missing in {}", quote(self.text))));
         };
-        field.parse().map_err(|_| self.error(format_args!("{what} should be a whole number, found {}", quote(field))))
+        let is_number = field.bytes().all(|byte| byte.is_ascii_digit());
+        let should = if is_number { "is too large" } else { "should be a whole number" };
+        field.parse().map_err(|_| self.error(format_args!("{what} {should}, found {}", quote(field))))
     }
 
     /// A node's number, which files count from 1 and programs from 0.

@@ -1,6 +1,8 @@
 use std::io::Cursor;
 use std::path::PathBuf;
 
+use osmpbf::Element;
+
 use super::*;
 use crate::map::ISLE_OF_MAN;
 
@@ -47,6 +49,46 @@ fn damaged_bytes_never_panic() {
         let _ = read_bytes(&bytes);
         bytes[at] ^= 0x55;
     }
+}
+
+/// Element for element as an independent reader has it.
+#[test]
+fn the_reader_agrees_with_another_one() {
+    let (mut ways, mut nodes) = (Vec::new(), Vec::new());
+    Blobs::new("map", Cursor::new(ISLE_OF_MAN))
+        .unwrap()
+        .for_each(|data| {
+            let block = Block::read(data)?;
+            block.for_each_way(|way| {
+                let tags = way.tags().collect::<Result<Vec<_>, Broken>>()?;
+                ways.push((format!("{tags:?}"), way.nodes().collect::<Result<Vec<_>, _>>()?));
+                Ok(())
+            })?;
+            block.for_each_node(|node| {
+                nodes.push((node.id, node.place.map(|place| (place.lon, place.lat)), node.signal));
+                Ok(())
+            })
+        })
+        .unwrap();
+    let (mut other_ways, mut other_nodes) = (Vec::new(), Vec::new());
+    let is_signal = |tag: (&str, &str)| tag == ("highway", "traffic_signals");
+    osmpbf::ElementReader::new(ISLE_OF_MAN)
+        .for_each(|element| match element {
+            Element::Way(way) => {
+                let tags: Vec<_> = way.tags().collect();
+                other_ways.push((format!("{tags:?}"), way.refs().collect()));
+            }
+            Element::Node(node) => {
+                other_nodes.push((node.id(), Some((node.lon(), node.lat())), node.tags().any(is_signal)));
+            }
+            Element::DenseNode(node) => {
+                other_nodes.push((node.id(), Some((node.lon(), node.lat())), node.tags().any(is_signal)));
+            }
+            Element::Relation(_) => {}
+        })
+        .unwrap();
+    assert!(ways.len() > 3_000 && nodes.len() > 30_000);
+    assert!(ways == other_ways && nodes == other_nodes);
 }
 
 #[test]

@@ -1,90 +1,151 @@
 //! Ways and the nodes they name, cut into links from intersection to intersection.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use super::tags::{Direction, Road};
+use super::wire::Broken;
 use crate::map::assemble::assemble;
 use crate::map::geo::{self, Place};
 use crate::map::{Link, MapError, Network, Node};
 
-/// The ways of an extract that cars may use.
-#[derive(Default)]
+/// Ways name no more nodes than these, and one for so many bytes of the file. A real extract has a node in a way for
+/// every ten bytes or more, since it also says where each of them is.
+const FREE_NODES: u64 = 256 << 10;
+const BYTES_PER_NODE: u64 = 2;
+
+/// The ways of an extract that cars may use, with the ids of the nodes they name.
 pub struct Ways {
-    ways: Vec<Way>,
-    points: Vec<Point>,
-    /// Index into `points` of each node that a way names, by the node's id in the file.
-    numbers: HashMap<i64, u32>,
+    roads: Vec<Stretch>,
+    nodes: Vec<i64>,
+    /// The most nodes that a file of this size can name.
+    most: u64,
 }
 
-struct Way {
+/// A way: its nodes are those from the end of the way before it up to its own.
+struct Stretch {
     road: Road,
-    points: Vec<u32>,
+    end: u32,
+}
+
+impl Ways {
+    /// None, in a file of so many bytes.
+    pub fn new(file: u64) -> Self {
+        Self { roads: Vec::new(), nodes: Vec::new(), most: (file / BYTES_PER_NODE + FREE_NODES).min(u32::MAX.into()) }
+    }
+
+    /// Adds a way that names nodes by their ids.
+    pub fn add(&mut self, road: Road, ids: impl Iterator<Item = Result<i64, Broken>>) -> Result<(), Broken> {
+        for id in ids {
+            self.nodes.push(id?);
+            if self.nodes.len() as u64 + self.roads.len() as u64 >= self.most {
+                let most = self.most;
+                return Err(Broken::new(format_args!("more than {most} nodes in ways, too many for the file's size")));
+            }
+        }
+        let end = self.nodes.len() as u32;
+        // A way through no nodes leads nowhere, and must not be counted for ever.
+        if self.roads.last().map_or(0, |way| way.end) < end {
+            self.roads.push(Stretch { road, end });
+        }
+        Ok(())
+    }
+}
+
+/// The nodes that ways name.
+pub struct Points {
+    ways: Vec<Stretch>,
+    /// For each node along the ways which point it is.
+    named: Vec<u32>,
+    points: Vec<Point>,
+    /// The ids of all points in ascending order, and the numbers of the points.
+    ids: Vec<(i64, u32)>,
 }
 
 /// A node that a way names.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Point {
     /// `None` if the extract was cut so that the way went out of it.
     place: Option<Place>,
     signal: bool,
-    /// Named by a way before.
-    seen: bool,
     /// A way ends here or several meet: what lies between two junctions is only the shape of the road.
     junction: bool,
 }
 
-impl Ways {
-    /// Adds a way that names nodes by their ids.
-    pub fn add_way(&mut self, road: Road, ids: impl Iterator<Item = i64>) {
-        let points: Vec<u32> = ids.map(|id| self.number(id)).collect();
-        for &point in &points {
-            let point = &mut self.points[point as usize];
-            point.junction |= point.seen;
-            point.seen = true;
+impl Points {
+    /// Numbers the nodes in the order in which ways name them.
+    pub fn of(ways: Ways) -> Self {
+        let Ways { roads, nodes, .. } = ways;
+        let mut ids: Vec<(i64, u32)> = nodes.iter().copied().zip(0..).collect();
+        ids.sort_unstable();
+        // Of each id the first mention is left, until the point has its number: that is never above its first mention,
+        // and so below all later ones.
+        ids.dedup_by_key(|(id, _)| *id);
+        let mut points = vec![Point::default(); ids.len()];
+        let mut next = 0;
+        let mut named = Vec::with_capacity(nodes.len());
+        for (mention, id) in (0..).zip(nodes) {
+            let place = ids.partition_point(|(known, _)| *known < id);
+            let number = &mut ids[place].1;
+            if *number == mention {
+                *number = next;
+                next += 1;
+            } else {
+                points[*number as usize].junction = true;
+            }
+            named.push(*number);
         }
-        self.ways.push(Way { road, points });
+        Self { ways: roads, named, points, ids }
     }
 
-    fn number(&mut self, id: i64) -> u32 {
-        let points = &mut self.points;
-        *self.numbers.entry(id).or_insert_with(|| {
-            points.push(Point::default());
-            points.len() as u32 - 1
-        })
+    /// The point that is the node with this id, if a way names it.
+    pub fn number(&self, id: i64) -> Option<u32> {
+        let place = self.ids.binary_search_by_key(&id, |(known, _)| *known).ok()?;
+        Some(self.ids[place].1)
     }
 
-    /// Tells where a node is, if a way that was added before names it.
-    pub fn add_node(&mut self, id: i64, place: Place, is_signal: impl FnOnce() -> bool) {
-        if let Some(&number) = self.numbers.get(&id) {
-            let point = &mut self.points[number as usize];
-            point.place = Some(place);
-            point.signal = is_signal();
-        }
+    /// Tells where a point is.
+    pub fn put(&mut self, number: u32, place: Place, signal: bool) {
+        let point = &mut self.points[number as usize];
+        point.place = Some(place);
+        point.signal = signal;
     }
 
     /// Makes the network; `name` and `attribution` go into it.
-    pub fn into_network(mut self, name: &str, attribution: &str) -> Result<Network, MapError> {
-        let runs = self.runs();
-        for (_, run) in &runs {
-            for end in [run[0], run[run.len() - 1]] {
-                self.points[end as usize].junction = true;
-            }
-        }
-        let segments: Vec<Segment> = runs.iter().flat_map(|(road, run)| segments(*road, run, &self.points)).collect();
-        self.move_signals(&segments);
-        let (nodes, numbers) = self.junctions();
-        let links = segments.iter().flat_map(|segment| segment.links(&numbers)).collect();
+    pub fn into_network(self, name: &str, attribution: &str) -> Result<Network, MapError> {
+        let (nodes, links) = self.into_parts();
         assemble(name, Some(attribution), nodes, links)
     }
 
-    /// The parts of ways that lie in the extract.
-    fn runs(&self) -> Vec<(Road, Vec<u32>)> {
+    fn into_parts(mut self) -> (Vec<Node>, Vec<Link>) {
+        let runs = self.runs();
+        for (_, run) in &runs {
+            for end in [run.start, run.end - 1] {
+                self.points[self.named[end] as usize].junction = true;
+            }
+        }
+        let segments: Vec<Segment> =
+            runs.into_iter().flat_map(|(road, run)| segments(road, &self.named[run], &self.points)).collect();
+        self.move_signals(&segments);
+        let (nodes, numbers) = self.junctions();
+        let links = segments.into_iter().flat_map(|segment| segment.links(&numbers)).collect();
+        (nodes, links)
+    }
+
+    /// The parts of ways that lie in the extract, as ranges of `named`.
+    fn runs(&self) -> Vec<(Road, Range<usize>)> {
         let inside = |&point: &u32| self.points[point as usize].place.is_some();
-        self.ways
-            .iter()
-            .flat_map(|way| way.points.chunk_by(move |a, b| inside(a) && inside(b)).map(|run| (way.road, run.to_vec())))
-            .filter(|(_, run)| run.len() > 1)
-            .collect()
+        let mut runs = Vec::new();
+        let mut start = 0;
+        for way in &self.ways {
+            for run in self.named[start..way.end as usize].chunk_by(|a, b| inside(a) && inside(b)) {
+                let end = start + run.len();
+                if run.len() > 1 {
+                    runs.push((way.road, start..end));
+                }
+                start = end;
+            }
+        }
+        runs
     }
 
     /// Moves signals on the shape of a road to the junction nearest along it. They stand at the stop lines before a
@@ -132,8 +193,8 @@ struct Segment {
 
 impl Segment {
     /// The directions that may be driven, between nodes instead of points.
-    fn links(&self, numbers: &[u32]) -> impl Iterator<Item = Link> {
-        let Segment { road, length_dm, .. } = *self;
+    fn links(self, numbers: &[u32]) -> impl Iterator<Item = Link> + use<> {
+        let Segment { road, length_dm, .. } = self;
         let (start, end) = (numbers[self.start as usize], numbers[self.end as usize]);
         let link = move |from, to| Link { from, to, length_dm, lanes: road.lanes, speed_kmh: road.speed_kmh };
         let forward = (road.direction != Direction::Backward).then(|| link(start, end));
@@ -190,15 +251,17 @@ mod tests {
     /// Ways over points that stand 100 m apart on a meridian in the order of their ids; those in `missing` are
     /// outside of the extract.
     fn network(ways: &[(Direction, &[i64])], signals: &[i64], missing: &[i64]) -> Network {
-        let mut map = Ways::default();
+        let mut map = Ways::new(0);
         for (direction, ids) in ways {
-            map.add_way(road(*direction), ids.iter().copied());
+            map.add(road(*direction), ids.iter().copied().map(Ok)).unwrap();
         }
+        let mut points = Points::of(map);
         for id in (0..20).filter(|id| !missing.contains(id)) {
-            let place = Place { lon: 0.0, lat: id as f64 * STEP };
-            map.add_node(id, place, || signals.contains(&id));
+            if let Some(number) = points.number(id) {
+                points.put(number, Place { lon: 0.0, lat: id as f64 * STEP }, signals.contains(&id));
+            }
         }
-        map.into_network("test", "nobody").unwrap()
+        points.into_network("test", "nobody").unwrap()
     }
 
     /// Signal flags from south to north.

@@ -1,0 +1,82 @@
+//! Maps that nobody would draw: whatever a file holds, reading it ends with a network or one line, and takes memory in
+//! proportion to the file.
+//!
+//! `cargo test` mutates some hundred maps, always the same. `PROPTEST_CASES=100000 PROPTEST_RNG_SEED=7 cargo test
+//! --release --example traffic hostile` tries others.
+
+mod extracts;
+mod fuzz;
+mod graphs;
+mod memory;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{MapError, Network, limits};
+
+/// What reading a map may take at most: eight bytes for each byte that its files may unpack to, and room for the largest
+/// block that the format allows. Real maps take 3 to 8 bytes for each byte of their files, packed as they are.
+const BYTES_PER_BYTE: u64 = 8 * limits::UNPACKING;
+const BYTES_ANYWAY: u64 = 64 << 20;
+
+/// A folder for one test, removed when it goes out of scope.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("bevy-affinity-hostile-{test}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, content: &[u8]) {
+        fs::write(self.0.join(name), content).unwrap();
+    }
+
+    /// Reads the map `name` and expects of it what holds for all; `Err` has the line, without the folder.
+    fn read(&self, name: &str) -> Result<Network, String> {
+        let (read, peak) = memory::peak(|| super::load(&self.0.join(name)));
+        let size: u64 = fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        let most = BYTES_PER_BYTE * size + BYTES_ANYWAY;
+        assert!(peak <= most, "{name}: {peak} bytes of memory for {size} bytes of files, at most {most} are allowed");
+        match &read {
+            Ok(network) => assert_is_whole(network),
+            Err(error) => assert_is_a_line(error, &self.0),
+        }
+        read.map_err(|error| error.to_string().replace(&format!("{}/", self.0.display()), ""))
+    }
+
+    /// Expects that the map `name` is refused with a line that has all of `parts`.
+    fn refuses(&self, name: &str, parts: &[&str]) {
+        let line = self.read(name).unwrap_err();
+        for part in parts {
+            assert!(line.contains(part), "{part:?} is not in {line:?}");
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Nothing depends on it: what is left behind lies in the system's folder for such things.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What the simulation relies on.
+fn assert_is_whole(network: &Network) {
+    let nodes = network.nodes.len() as u32;
+    assert!(nodes >= 2 && !network.links.is_empty());
+    assert!(network.nodes.iter().all(|node| node.x.is_finite() && node.y.is_finite()));
+    for link in &network.links {
+        assert!(link.from < nodes && link.to < nodes && link.from != link.to, "{link:?}");
+        assert!(link.length_dm > 0 && link.lanes > 0 && link.speed_kmh > 0, "{link:?}");
+    }
+    assert!(network.links.is_sorted_by_key(|link| (link.to, link.from)));
+}
+
+/// One line that names the file, and does nothing to a terminal.
+fn assert_is_a_line(error: &MapError, folder: &Path) {
+    let line = error.to_string();
+    assert!(line.starts_with(&folder.display().to_string()), "{line:?}");
+    assert!(!line.chars().any(char::is_control) && line.len() < 400, "{line:?}");
+}

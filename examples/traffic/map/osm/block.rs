@@ -1,0 +1,251 @@
+//! A block of data: up to some thousand ways or nodes, with the strings of their tags in a table. Relations say nothing
+//! about roads and are not read.
+
+use std::ops::Range;
+
+use super::wire::{Broken, Deltas, Fields, Packed, Value, zigzag};
+use crate::map::geo::Place;
+
+/// Most strings in the table of a block: writers put 8,000 elements into one, with a few tags each.
+const MOST_STRINGS: usize = 4 << 20;
+
+/// In the unit of the format, billionths of a degree.
+const NANODEGREE: f64 = 1e-9;
+
+/// What the elements of a block have in common.
+pub struct Block<'a> {
+    message: Fields<'a>,
+    strings: Strings<'a>,
+    grid: Grid,
+}
+
+/// A line through nodes.
+pub struct Way<'a> {
+    strings: &'a Strings<'a>,
+    keys: &'a [u8],
+    values: &'a [u8],
+    nodes: &'a [u8],
+}
+
+/// A point, where it is if that is anywhere on earth, and whether traffic signals stand there.
+pub struct Node {
+    pub id: i64,
+    pub place: Option<Place>,
+    pub signal: bool,
+}
+
+impl<'a> Block<'a> {
+    pub fn read(message: &'a [u8]) -> Result<Self, Broken> {
+        let mut strings: &[u8] = &[];
+        let mut grid = Grid { step: 100, lon: 0, lat: 0 };
+        for field in Fields::of(message) {
+            match field? {
+                (1, table) => strings = table.bytes()?,
+                (17, number) => grid.step = number.number()?,
+                (19, number) => grid.lat = number.number()?,
+                (20, number) => grid.lon = number.number()?,
+                _ => {}
+            }
+        }
+        Ok(Self { message: Fields::of(message), strings: Strings::read(strings)?, grid })
+    }
+
+    pub fn for_each_way(&self, mut visit: impl FnMut(Way) -> Result<(), Broken>) -> Result<(), Broken> {
+        self.for_each_element(|kind, message| match kind {
+            3 => visit(Way::read(message, &self.strings)?),
+            _ => Ok(()),
+        })
+    }
+
+    pub fn for_each_node(&self, mut visit: impl FnMut(Node) -> Result<(), Broken>) -> Result<(), Broken> {
+        self.for_each_element(|kind, message| match kind {
+            1 => visit(self.node(message)?),
+            2 => self.dense_nodes(message, &mut visit),
+            _ => Ok(()),
+        })
+    }
+
+    /// The fields of all groups of elements: the number of a field tells the kind.
+    fn for_each_element<'s>(
+        &'s self,
+        mut visit: impl FnMut(u64, &'s [u8]) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        for field in self.message.clone() {
+            if let (2, group) = field? {
+                for element in Fields::of(group.bytes()?) {
+                    let (kind, message) = element?;
+                    visit(kind, message.bytes()?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&self, message: &[u8]) -> Result<Node, Broken> {
+        let (mut id, mut lon, mut lat) = (0, 0, 0);
+        let (mut keys, mut values): (&[u8], &[u8]) = (&[], &[]);
+        for field in Fields::of(message) {
+            match field? {
+                (1, Value::Number(number)) => id = zigzag(number),
+                (2, bytes) => keys = bytes.bytes()?,
+                (3, bytes) => values = bytes.bytes()?,
+                (8, Value::Number(number)) => lat = zigzag(number),
+                (9, Value::Number(number)) => lon = zigzag(number),
+                _ => {}
+            }
+        }
+        let mut signal = false;
+        for tag in (Pairs { keys: Packed::of(keys), values: Packed::of(values) }) {
+            let (key, value) = tag?;
+            signal |= self.strings.is_signal(key, value)?;
+        }
+        Ok(Node { id, place: self.grid.place(lon, lat), signal })
+    }
+
+    /// Nodes as columns of numbers, each the difference to the one before, and one row of tags for all, the node's own
+    /// behind one another and a 0 at the end.
+    fn dense_nodes(&self, message: &[u8], visit: &mut impl FnMut(Node) -> Result<(), Broken>) -> Result<(), Broken> {
+        let mut columns: [&[u8]; 4] = [&[]; 4];
+        for field in Fields::of(message) {
+            match field? {
+                (1, bytes) => columns[0] = bytes.bytes()?,
+                (8, bytes) => columns[1] = bytes.bytes()?,
+                (9, bytes) => columns[2] = bytes.bytes()?,
+                (10, bytes) => columns[3] = bytes.bytes()?,
+                _ => {}
+            }
+        }
+        let [ids, lats, lons, tags] = columns;
+        let (mut lats, mut lons, mut tags) = (Deltas::of(lats), Deltas::of(lons), Packed::of(tags));
+        for id in Deltas::of(ids) {
+            let (Some(lat), Some(lon)) = (lats.next(), lons.next()) else {
+                return Err(Broken::new("fewer coordinates than nodes"));
+            };
+            let signal = self.dense_signal(&mut tags)?;
+            visit(Node { id: id?, place: self.grid.place(lon?, lat?), signal })?;
+        }
+        if lats.next().is_some() || lons.next().is_some() {
+            return Err(Broken::new("more coordinates than nodes"));
+        }
+        Ok(())
+    }
+
+    /// Reads the tags of the next of the dense nodes, which may have run out.
+    fn dense_signal(&self, tags: &mut Packed) -> Result<bool, Broken> {
+        let mut signal = false;
+        while let Some(key) = tags.next().transpose()?.filter(|&key| key != 0) {
+            let value = tags.next().ok_or_else(uneven)??;
+            signal |= self.strings.is_signal(key, value)?;
+        }
+        Ok(signal)
+    }
+}
+
+impl<'a> Way<'a> {
+    fn read(message: &'a [u8], strings: &'a Strings<'a>) -> Result<Self, Broken> {
+        let mut way = Self { strings, keys: &[], values: &[], nodes: &[] };
+        for field in Fields::of(message) {
+            match field? {
+                (2, bytes) => way.keys = bytes.bytes()?,
+                (3, bytes) => way.values = bytes.bytes()?,
+                (8, bytes) => way.nodes = bytes.bytes()?,
+                _ => {}
+            }
+        }
+        Ok(way)
+    }
+
+    /// Keys and values, but for those that are no text.
+    pub fn tags(&self) -> impl Iterator<Item = Result<(&'a str, &'a str), Broken>> {
+        let strings = self.strings;
+        let pairs = Pairs { keys: Packed::of(self.keys), values: Packed::of(self.values) };
+        let text = move |pair: Result<(u64, u64), Broken>| -> Result<Option<(&'a str, &'a str)>, Broken> {
+            let (key, value) = pair?;
+            let (key, value) = (strings.get(key)?, strings.get(value)?);
+            Ok(str::from_utf8(key).ok().zip(str::from_utf8(value).ok()))
+        };
+        pairs.map(text).filter_map(Result::transpose)
+    }
+
+    /// The ids of the nodes along the way.
+    pub fn nodes(&self) -> Deltas<'a> {
+        Deltas::of(self.nodes)
+    }
+}
+
+/// Keys and values from a column each.
+struct Pairs<'a> {
+    keys: Packed<'a>,
+    values: Packed<'a>,
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = Result<(u64, u64), Broken>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.keys.next(), self.values.next()) {
+            (Some(key), Some(value)) => Some(key.and_then(|key| Ok((key, value?)))),
+            (None, None) => None,
+            _ => Some(Err(uneven())),
+        }
+    }
+}
+
+fn uneven() -> Broken {
+    Broken::new("keys without values, or values without keys")
+}
+
+/// How coordinates are written: as whole numbers of steps from a corner, all in billionths of a degree.
+struct Grid {
+    step: i64,
+    lon: i64,
+    lat: i64,
+}
+
+impl Grid {
+    /// `None` if it is nowhere on earth.
+    fn place(&self, lon: i64, lat: i64) -> Option<Place> {
+        let degrees =
+            |steps: i64, corner: i64| Some(NANODEGREE * corner.checked_add(self.step.checked_mul(steps)?)? as f64);
+        Place::on_earth(degrees(lon, self.lon)?, degrees(lat, self.lat)?)
+    }
+}
+
+/// The strings of a block.
+struct Strings<'a> {
+    table: &'a [u8],
+    /// Where in the table each string lies: half of what slices would take.
+    ranges: Vec<Range<u32>>,
+}
+
+impl<'a> Strings<'a> {
+    fn read(table: &'a [u8]) -> Result<Self, Broken> {
+        // Counted first: a table of empty strings would take most memory of all, and twice that if it grew.
+        let count = Fields::of(table).count();
+        if count > MOST_STRINGS {
+            return Err(Broken::new(format_args!("{count} strings, at most {MOST_STRINGS} are supported")));
+        }
+        let mut ranges = Vec::with_capacity(count);
+        let mut fields = Fields::of(table);
+        while let Some(field) = fields.next() {
+            if let (1, string) = field? {
+                let (length, end) = (string.bytes()?.len(), table.len() - fields.left());
+                ranges.push((end - length) as u32..end as u32);
+            }
+        }
+        Ok(Self { table, ranges })
+    }
+
+    fn get(&self, number: u64) -> Result<&'a [u8], Broken> {
+        let range = usize::try_from(number).ok().and_then(|number| self.ranges.get(number));
+        let count = self.ranges.len();
+        let missing = || Broken::new(format_args!("a tag with string {number}, but there are {count}"));
+        let Range { start, end } = range.ok_or_else(missing)?;
+        Ok(&self.table[*start as usize..*end as usize])
+    }
+
+    /// Whether a tag says that traffic signals stand here.
+    fn is_signal(&self, key: u64, value: u64) -> Result<bool, Broken> {
+        Ok(self.get(key)? == b"highway" && self.get(value)? == b"traffic_signals")
+    }
+}

@@ -1,0 +1,117 @@
+//! Which system has which place in the list of systems.
+
+use std::sync::{Arc, Weak};
+
+use bevy::platform::collections::HashMap;
+
+use crate::record::{SystemTiming, SystemTimings};
+
+/// The places of the tagged systems that have run. A place is one system's for as long as that
+/// exists; vacant ones are given to the next new systems, and there are none behind the last
+/// system.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    taken: Vec<Option<Taken>>,
+    by_number: HashMap<usize, usize>,
+    /// Those whose systems were found to be gone when it was last brought up to date.
+    vacated: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Taken {
+    /// The system's.
+    number: usize,
+    system: Weak<SystemTiming>,
+}
+
+impl Places {
+    /// Forgets systems that are gone, and gives places to those that are new.
+    pub(super) fn update(&mut self, systems: &SystemTimings) {
+        self.vacated.clear();
+        for (index, place) in self.taken.iter_mut().enumerate() {
+            if let Some(gone) = place.take_if(|taken| taken.system.strong_count() == 0) {
+                self.by_number.remove(&gone.number);
+                self.vacated.push(index);
+            }
+        }
+        let mut from = 0;
+        systems.take_new(|system| from = self.settle(system, from) + 1);
+        let used = self.taken.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        self.taken.truncate(used);
+    }
+
+    /// Gives `system` the first vacant place from `from` on.
+    fn settle(&mut self, system: &Arc<SystemTiming>, from: usize) -> usize {
+        let vacant = (from..self.taken.len()).find(|&index| self.taken[index].is_none());
+        let index = vacant.unwrap_or(self.taken.len());
+        let taken = Some(Taken { number: system.number(), system: Arc::downgrade(system) });
+        match self.taken.get_mut(index) {
+            Some(place) => *place = taken,
+            None => self.taken.push(taken),
+        }
+        self.by_number.insert(system.number(), index);
+        index
+    }
+
+    /// The place of the system with this number.
+    pub(super) fn find(&self, number: usize) -> Option<usize> {
+        self.by_number.get(&number).copied()
+    }
+
+    pub(super) fn vacated(&self) -> &[usize] {
+        &self.vacated
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// The systems that exist, with their places.
+    pub(super) fn systems(&self) -> impl Iterator<Item = (usize, Arc<SystemTiming>)> {
+        let taken = self.taken.iter().enumerate();
+        taken.filter_map(|(index, place)| Some((index, place.as_ref()?.system.upgrade()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(timings: &SystemTimings, name: &str) -> Arc<SystemTiming> {
+        let system = Arc::new(SystemTiming::new(name.into()));
+        timings.note(&system, 0..1);
+        system
+    }
+
+    fn names(places: &Places) -> Vec<(usize, String)> {
+        places.systems().map(|(index, system)| (index, system.name.to_string())).collect()
+    }
+
+    #[test]
+    fn a_place_is_kept_as_long_as_its_system_exists() {
+        let (timings, mut places) = (SystemTimings::default(), Places::default());
+        let [a, b, c] = ["a", "b", "c"].map(|name| run(&timings, name));
+        places.update(&timings);
+        assert_eq!(names(&places), [(0, "a".into()), (1, "b".into()), (2, "c".into())]);
+        let gone = b.number();
+        drop((a, b));
+        places.update(&timings);
+        assert_eq!((names(&places), places.vacated(), places.find(gone)), (vec![(2, "c".into())], &[0, 1][..], None));
+        let d = run(&timings, "d");
+        places.update(&timings);
+        assert_eq!((places.find(d.number()), places.find(c.number()), places.len()), (Some(0), Some(2), 3));
+        drop((c, d));
+        places.update(&timings);
+        assert_eq!((places.len(), places.by_number.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_system_that_is_gone_before_it_is_asked_for_gets_no_place() {
+        let (timings, mut places) = (SystemTimings::default(), Places::default());
+        (0..300).for_each(|_| drop(run(&timings, "short-lived")));
+        let kept = run(&timings, "kept");
+        places.update(&timings);
+        assert_eq!(places.find(kept.number()), Some(0));
+        assert_eq!((places.len(), timings.totals().calls), (1, 301));
+    }
+}
