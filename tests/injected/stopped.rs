@@ -152,6 +152,7 @@ fn a_worker_that_is_frozen_holds_up_no_round() {
         let settings = AffinitySettings { workers: WorkerCount::Exactly(3), ..Default::default() };
         let pool = AffinityPool::new(&settings);
         pool.run(|_| ());
+        gang::wait_for(2);
         gang::wait_until_parked();
         let frozen = gang::threads()[0].id;
         say(&format!("worker {frozen}"));
