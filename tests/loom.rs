@@ -14,6 +14,8 @@ mod clock;
 mod crew;
 #[path = "../src/pool/epoch.rs"]
 mod epoch;
+#[path = "loom/model.rs"]
+mod model;
 #[path = "../src/pool/parker.rs"]
 mod parker;
 #[path = "../src/pool/round.rs"]
@@ -38,6 +40,7 @@ use loom::{
 
 use crate::{
     crew::Crew,
+    model::model,
     round::{Board, Seat, work},
 };
 
@@ -45,12 +48,6 @@ use crate::{
 struct Row(UnsafeCell<u32>);
 // SAFETY: loom itself reports every overlapping access to the cell.
 unsafe impl Sync for Row {}
-
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(test);
-}
 
 /// A gang of `workers - 1` threads plays a round for each of `crews`; each must call the indices of its crew once, no others, and show their writes to the
 /// leader.

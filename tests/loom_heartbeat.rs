@@ -8,6 +8,8 @@
 mod clock;
 #[path = "../src/pool/heartbeat/mod.rs"]
 mod heartbeat;
+#[path = "loom/model.rs"]
+mod model;
 #[path = "../src/pool/parker.rs"]
 mod parker;
 #[path = "../src/pool/spin.rs"]
@@ -34,6 +36,7 @@ use loom::{
 
 use crate::{
     heartbeat::{Desk, Scope, Session},
+    model::model,
     parker::Parker,
 };
 
@@ -79,12 +82,6 @@ fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
     // SAFETY: made by `into_raw` above, and nothing borrows it any more.
     drop(unsafe { Box::from_raw(desks) });
     result.unwrap_or_else(|payload| resume_unwind(payload))
-}
-
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(test);
 }
 
 #[test]
