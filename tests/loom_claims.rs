@@ -1,7 +1,7 @@
 //! Claiming chunks under loom: every schedule of an owner and a thief on one share; of two thieves, and of workers who help each other, those within a stated
 //! number of preemptions.
 //!
-//! `RUSTFLAGS=--cfg=affinity_loom cargo test --release --test loom_claims`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_claims`
 #![cfg(affinity_loom)]
 #![allow(
     dead_code,

@@ -15,10 +15,11 @@ use super::super::{
     spin::spin_until,
     unwind::{AbortOnUnwind, Payload, drop_or_abort},
 };
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, fence, lock};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, handshake_fence, lock, needed, planted};
 
-/// For how long calls wait for a worker that has not begun before another one takes them over, in nanoseconds. To wake up takes
-/// a twentieth of that. Under loom, where no time passes, they do not wait.
+/// For how long calls wait for a worker that has not begun before another one takes them over, in
+/// nanoseconds. To wake up takes a twentieth of that. Under loom, where no time passes, they do not
+/// wait.
 const PATIENCE: u64 = if cfg!(affinity_loom) { 0 } else { 1_000_000 };
 
 /// The number of a call, and what it is called with.
@@ -48,15 +49,16 @@ struct Inbox<A> {
     waiting: AtomicUsize,
     /// One of its calls has panicked; written under the lock.
     closed: AtomicBool,
-    /// From when on other workers may take over what lies here, in nanoseconds of the pool's clock. Written by the caller.
+    /// From when on other workers may take over what lies here, in nanoseconds of the pool's clock.
+    /// Written by the caller.
     overdue: AtomicU64,
     /// Where the worker sleeps when it has no call.
     bench: Parker,
 }
 
 /// # Invariant (holder)
-/// Who becomes the holder stays it, and only the holder takes batches from the queue. So all calls of a key run on one thread, one
-/// after another, in the order in which they were made.
+/// Who becomes the holder stays it, and only the holder takes batches from the queue. So all calls
+/// of a key run on one thread, one after another, in the order in which they were made.
 struct Queue<A> {
     batches: VecDeque<Batch<A>>,
     holder: Holder,
@@ -86,6 +88,9 @@ impl<A> Inbox<A> {
         self.waiting.store(0, Ordering::Relaxed);
         // Release: who sees it sees what the call did that panicked.
         self.closed.store(true, Ordering::Release);
+        if planted("close_keeps_calls") {
+            return VecDeque::new();
+        }
         std::mem::take(&mut queue.batches)
     }
 }
@@ -101,8 +106,8 @@ enum News<A> {
     Over,
 }
 
-/// One call of [`AffinityPool::batched`](crate::AffinityPool::batched): an inbox for each worker but the leader, who makes the calls. Alone,
-/// the leader has one too.
+/// One call of [`AffinityPool::batched`](crate::AffinityPool::batched): an inbox for each worker
+/// but the leader, who makes the calls. Alone, the leader has one too.
 pub(crate) struct Exchange<A> {
     inboxes: Box<[CachePadded<Inbox<A>>]>,
     /// No more calls come.
@@ -138,8 +143,8 @@ impl<A> Exchange<A> {
         self.payload.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// To be called before the first call is sent: says whose workers take part. Returns false if nobody's does: then everything is the
-    /// caller's.
+    /// To be called before the first call is sent: says whose workers take part. Returns false if
+    /// nobody's does: then everything is the caller's.
     pub(super) fn begin(&self, takes_part: impl Fn(usize) -> bool) -> bool {
         let is_attended = (0..self.inboxes()).any(&takes_part);
         for inbox in 0..self.inboxes() {
@@ -154,11 +159,13 @@ impl<A> Exchange<A> {
 
     /// Tells the workers that no more calls come.
     pub(super) fn end(&self) {
-        // Release: who sees the end sees all that was sent.
+        // Release: who sees the end sees all that was sent. (The fences of `put` would do.)
         self.over.store(true, Ordering::Release);
         // The sleep handshake of `Parker`: the end is the condition.
-        fence(Ordering::SeqCst);
-        self.wake_all();
+        handshake_fence("end_fence");
+        if !planted("end_wakes_nobody") {
+            self.wake_all();
+        }
     }
 
     fn wake_all(&self) {
@@ -184,10 +191,12 @@ impl<A> Exchange<A> {
     /// The batch, if the inbox is closed.
     pub(super) fn put(&self, inbox: usize, batch: Batch<A>) -> Result<(), Batch<A>> {
         let holder = self.push(inbox, batch)?;
-        // The sleep handshake of `Parker`: a batch that waits is the condition, and so is a stray one.
-        fence(Ordering::SeqCst);
+        // The sleep handshake of `Parker`: a batch that waits is the condition, and so is a stray
+        // one.
+        handshake_fence("put_fence");
         match holder {
             Holder::Worker(bench) => self.inboxes[bench].bench.unpark_after_fence(),
+            Holder::Nobody if planted("strays_wake_nobody") => self.inboxes[inbox].bench.unpark_after_fence(),
             Holder::Nobody => self.wake_all(),
             Holder::Caller => {}
         }
@@ -198,7 +207,7 @@ impl<A> Exchange<A> {
         let inbox = &*self.inboxes[inbox];
         let mut queue = lock(&inbox.queue);
         // Relaxed: written under this lock.
-        if inbox.closed.load(Ordering::Relaxed) {
+        if inbox.closed.load(Ordering::Relaxed) && !planted("closed_lets_in") {
             return Err(batch);
         }
         if queue.holder == Holder::Nobody && queue.batches.is_empty() {
@@ -213,7 +222,7 @@ impl<A> Exchange<A> {
     /// Makes `holder` the one who runs the calls of the inbox, if nobody is.
     fn hold(&self, inbox: usize, holder: Holder) -> bool {
         let mut queue = lock(&self.inboxes[inbox].queue);
-        let is_free = queue.holder == Holder::Nobody;
+        let is_free = queue.holder == Holder::Nobody || planted("two_holders");
         if is_free {
             queue.holder = holder;
             if !queue.batches.is_empty() {
@@ -230,7 +239,8 @@ impl<A> Exchange<A> {
         }
     }
 
-    /// Runs a batch. A panic closes the inbox: what lies there is dropped at once, by this thread, and so is what comes.
+    /// Runs a batch. A panic closes the inbox: what lies there is dropped at once, by this thread,
+    /// and so is what comes.
     fn run(&self, inbox: usize, batch: Batch<A>, run: Run<A>) {
         let mut calls = batch.into_iter();
         let outcome = catch_unwind(AssertUnwindSafe(|| run(inbox, &mut calls)));
@@ -253,8 +263,8 @@ impl<A> Exchange<A> {
         }
     }
 
-    /// Runs the calls that come to one inbox, and to those that it takes over, until there will be no more. Returns for how many
-    /// nanoseconds there were none.
+    /// Runs the calls that come to one inbox, and to those that it takes over, until there will be
+    /// no more. Returns for how many nanoseconds there were none.
     pub(crate) fn follow(&self, index: usize, run: Run<A>) -> u64 {
         // The calls of an inbox whose holder is gone would wait for ever.
         let guard = AbortOnUnwind::because("a worker panicked outside of the calls that it runs");
@@ -296,7 +306,7 @@ impl<A> Exchange<A> {
 
     fn news(&self, index: usize, held: &[usize]) -> Option<News<A>> {
         // Acquire: who sees the end sees the last batches too.
-        let over = self.over.load(Ordering::Acquire);
+        let over = self.over.load(needed(Ordering::Acquire, "over_load"));
         let take = |&inbox: &usize| {
             let batch = if self.is_empty(inbox) { None } else { self.inboxes[inbox].take() };
             batch.map(|batch| News::Batch(inbox, batch))
@@ -310,10 +320,10 @@ impl<A> Exchange<A> {
         self.strays.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes over an inbox whose worker is left out or late: nobody waits for a worker that may never come. At the end nobody is waited
-    /// for at all.
+    /// Takes over an inbox whose worker is left out or late: nobody waits for a worker that may
+    /// never come. At the end nobody is waited for at all.
     fn take_over(&self, index: usize, over: bool) -> Option<News<A>> {
-        if !self.has_strays() {
+        if !self.has_strays() || planted("strays_left") {
             return None;
         }
         let is_overdue = |inbox: &Inbox<A>| over || inbox.overdue.load(Ordering::Relaxed) <= now();
@@ -322,7 +332,8 @@ impl<A> Exchange<A> {
     }
 }
 
-/// Drops calls that will not be run, one by one: a drop that panics keeps none of the others from being dropped.
+/// Drops calls that will not be run, one by one: a drop that panics keeps none of the others from
+/// being dropped.
 pub(super) fn drop_each<A>(calls: impl Iterator<Item = Numbered<A>>, mut panicked: impl FnMut(Payload)) {
     for (_, argument) in calls {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(argument))) {
