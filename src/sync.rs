@@ -1,8 +1,8 @@
 //! The one switch between `std` and [loom](https://docs.rs/loom): everything a protocol of this crate synchronises with
 //! comes from here, so that the code that ships is the code that is model-checked.
 //!
-//! Build with `RUSTFLAGS=--cfg=affinity_loom` for the second meaning. The flag has a name of its own because a bare
-//! `loom` would switch Bevy's dependencies too.
+//! The package in `tests/loom` builds the second meaning, with `--cfg=affinity_loom`. The flag has
+//! a name of its own because a bare `loom` would switch Bevy's dependencies too.
 
 #[cfg(not(affinity_loom))]
 pub(crate) use std::{
@@ -19,6 +19,10 @@ pub(crate) use loom::sync::{
     Condvar, Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
 };
+
+#[path = "sync/planted.rs"]
+mod planted;
+pub(crate) use planted::{handshake_fence, needed, planted};
 
 /// The deque that joins publish their jobs in.
 #[cfg(not(affinity_loom))]

@@ -2,10 +2,12 @@
 
 use std::{
     collections::HashMap,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind},
+    process::Command,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
     thread::{self, ThreadId},
     time::{Duration, Instant},
@@ -140,6 +142,244 @@ fn arguments_are_dropped_once() {
         assert_eq!(outcome.is_err(), panics);
         assert_eq!(Arc::strong_count(&shared), 1);
     }
+}
+
+/// Far longer than anything takes on a busy machine; who is waited for in vain says so.
+const LONG: Duration = Duration::from_secs(30);
+
+/// With keys for each of two workers.
+const KEYS: [u64; 2] = [0, 1];
+
+#[test]
+fn a_caller_that_waits_for_calls_after_a_panic_goes_on() {
+    let _turn = turn();
+    for workers in 1..=3 {
+        let pool = pool(workers);
+        let call = |(number, answer): (u32, mpsc::Sender<u32>)| {
+            if number == 1 {
+                resume_unwind(Box::new("a call"));
+            }
+            let _ = answer.send(number);
+        };
+        let ask = |calls: &mut BatchedCalls<_>, key, number| {
+            let (sender, answer) = mpsc::channel();
+            calls.call(key, (number, sender));
+            calls.flush();
+            answer.recv_timeout(LONG)
+        };
+        let message = payload(|| {
+            pool.batched(call, |calls| {
+                assert_eq!(ask(calls, KEYS[0], 0), Ok(0));
+                assert!(KEYS.iter().all(|&key| !calls.is_closed(key)));
+                for number in 1..4 {
+                    assert_eq!(ask(calls, KEYS[0], number), Err(RecvTimeoutError::Disconnected), "call {number}");
+                }
+                assert!(calls.is_closed(KEYS[0]));
+                assert_eq!(calls.is_closed(KEYS[1]), workers < 3);
+                let others = ask(calls, KEYS[1], 9);
+                assert_eq!(others, if workers < 3 { Err(RecvTimeoutError::Disconnected) } else { Ok(9) });
+            });
+        });
+        assert_eq!(message, "a call");
+    }
+}
+
+/// Counts its drops, each of which panics.
+struct Nasty<'a>(&'a AtomicUsize);
+
+impl Drop for Nasty<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        panic_any("a drop");
+    }
+}
+
+#[test]
+fn arguments_that_panic_when_they_are_dropped_uncalled_are_all_dropped() {
+    const CALLS: usize = 500;
+    let _turn = turn();
+    for workers in 1..=3 {
+        let (pool, drops) = (pool(workers), AtomicUsize::new(0));
+        let call = |(number, nasty): (usize, Nasty)| {
+            if number == 100 {
+                std::mem::forget(nasty);
+                drops.fetch_add(1, Ordering::Relaxed);
+                resume_unwind(Box::new("a call"));
+            }
+            drops.fetch_add(1, Ordering::Relaxed);
+            std::mem::forget(nasty);
+        };
+        let message = payload(|| {
+            pool.batched(call, |calls| {
+                for number in 0..CALLS {
+                    // The drop of one that comes after the panic is the caller's.
+                    let made = catch_unwind(AssertUnwindSafe(|| calls.call(7, (number, Nasty(&drops)))));
+                    assert!(made.is_ok_and(|made| made == number) || calls.is_closed(7));
+                }
+                let _ = catch_unwind(AssertUnwindSafe(|| calls.flush()));
+            });
+        });
+        assert_eq!(message, "a call");
+        assert_eq!(drops.into_inner(), CALLS, "{workers} workers");
+    }
+}
+
+#[test]
+fn arguments_that_a_caller_did_not_send_before_it_panicked_may_panic_too() {
+    let _turn = turn();
+    for workers in 1..=3 {
+        let drops = AtomicUsize::new(0);
+        let message = payload(|| {
+            pool(workers).batched(drop, |calls| {
+                KEYS.iter().cycle().take(6).for_each(|&key| _ = calls.call(key, Nasty(&drops)));
+                resume_unwind(Box::new("the caller"));
+            });
+        });
+        assert_eq!((message, drops.into_inner()), ("the caller", 6));
+    }
+}
+
+#[test]
+fn the_panic_of_a_call_goes_before_the_callers() {
+    let _turn = turn();
+    for workers in 1..=3 {
+        let (sender, answer) = mpsc::channel::<()>();
+        let message = payload(|| {
+            pool(workers).batched(
+                |_sender: mpsc::Sender<()>| resume_unwind(Box::new("a call")),
+                move |calls| {
+                    calls.call(0, sender);
+                    calls.flush();
+                    answer.recv_timeout(LONG).unwrap_or_else(|_| resume_unwind(Box::new("the caller")));
+                },
+            );
+        });
+        assert_eq!(message, "a call");
+    }
+}
+
+/// A payload whose drop panics.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic_any("a bomb");
+    }
+}
+
+#[test]
+#[ignore = "aborts: the next test runs it in a process of its own"]
+fn two_payloads_that_panic_in_their_drop() {
+    pool(3).batched(|()| panic_any(Bomb), |calls| KEYS.iter().for_each(|&key| _ = calls.call(key, ())));
+}
+
+/// Of two payloads one is handed on and one is dropped.
+#[test]
+fn a_payload_that_panics_in_its_drop_aborts_and_says_so() {
+    let mut child = Command::new(std::env::current_exe().expect("this very program"));
+    child.args(["--ignored", "--exact", "two_payloads_that_panic_in_their_drop", "--nocapture"]);
+    let output = child.env("RUST_BACKTRACE", "0").output().expect("it starts");
+    assert!(!output.status.success());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("bevy_affinity: the payload of a panic panicked while it was dropped; aborting"),
+        "{stderr}"
+    );
+}
+
+/// A lock that calls take may be held while calls are made, though not while they are flushed.
+#[test]
+fn calls_do_not_run_inside_call() {
+    let _turn = turn();
+    for workers in 1..=3 {
+        let sum = Mutex::new(0);
+        let ((), answers) = pool(workers).batched(
+            |n: u64| *sum.lock().unwrap() += n,
+            |calls| {
+                let _held = sum.lock().unwrap();
+                (0..1_000).for_each(|n| _ = calls.call(n, n));
+            },
+        );
+        assert_eq!((answers.len(), sum.into_inner().unwrap()), (1_000, 499_500));
+    }
+}
+
+#[test]
+fn any_key_will_do() {
+    let _turn = turn();
+    let seen = Mutex::new(HashMap::<u64, usize>::new());
+    let key = |number: usize| (number as u64 % 5_000).wrapping_mul(0x2545_F491_4F6C_DD1D).rotate_left(17);
+    let (_, answers) = pool(4).batched(
+        |number: usize| {
+            let last = seen.lock().unwrap().insert(key(number), number);
+            assert!(last.is_none_or(|last| last < number), "in order");
+            number
+        },
+        |calls| (0..20_000).for_each(|number| assert_eq!(calls.call(key(number), number), number)),
+    );
+    assert_eq!(answers, (0..20_000).collect::<Vec<_>>());
+}
+
+/// Runs calls one after another, each of which is waited for, and says on how many threads they ran.
+fn ask_and_wait(pool: &AffinityPool) -> usize {
+    let (_, threads) = pool.batched(
+        |answer: mpsc::Sender<()>| {
+            let _ = answer.send(());
+            thread::current().id()
+        },
+        |calls| {
+            for key in 0..20 {
+                let (sender, answer) = mpsc::channel();
+                calls.call(key, sender);
+                calls.flush();
+                assert_eq!(answer.recv_timeout(LONG), Ok(()), "call {key} waits for the caller to return");
+            }
+        },
+    );
+    threads.into_iter().collect::<std::collections::HashSet<_>>().len()
+}
+
+#[test]
+fn calls_that_were_flushed_can_be_waited_for_with_any_number_of_workers() {
+    let _turn = turn();
+    for workers in 1..=4 {
+        assert!((1..=workers).contains(&ask_and_wait(&pool(workers))));
+    }
+}
+
+#[test]
+fn calls_that_were_flushed_can_be_waited_for_inside_a_round() {
+    let _turn = turn();
+    let pool = pool(3);
+    let inner = pool.clone();
+    pool.run(|_| assert_eq!(ask_and_wait(&inner), 1));
+}
+
+#[test]
+fn calls_that_were_flushed_can_be_waited_for_while_another_thread_leads() {
+    let _turn = turn();
+    let pool = pool(2);
+    let (leads, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let wait_for = |flag: &AtomicBool| {
+        let began = Instant::now();
+        while !flag.load(Ordering::Acquire) && began.elapsed() < LONG {
+            thread::yield_now();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            pool.run(|worker| {
+                if worker.index() == 0 {
+                    leads.store(true, Ordering::Release);
+                    wait_for(&over);
+                }
+            });
+        });
+        wait_for(&leads);
+        let threads = catch_unwind(AssertUnwindSafe(|| ask_and_wait(&pool)));
+        over.store(true, Ordering::Release);
+        assert_eq!(threads.expect("no call waits for ever"), 1);
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The lock-step protocol under loom: every schedule (within the stated number of preemptions) of small gangs.
 //!
-//! `RUSTFLAGS=--cfg=affinity_loom cargo test --release --test loom`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom`
 #![cfg(affinity_loom)]
 #![allow(
     dead_code,
@@ -14,6 +14,8 @@ mod clock;
 mod crew;
 #[path = "../src/pool/epoch.rs"]
 mod epoch;
+#[path = "loom/model.rs"]
+mod model;
 #[path = "../src/pool/parker.rs"]
 mod parker;
 #[path = "../src/pool/round.rs"]
@@ -31,13 +33,15 @@ use loom::{
     cell::UnsafeCell,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering, fence},
     },
     thread,
 };
 
 use crate::{
     crew::Crew,
+    model::model,
+    parker::Parker,
     round::{Board, Seat, work},
 };
 
@@ -46,10 +50,11 @@ struct Row(UnsafeCell<u32>);
 // SAFETY: loom itself reports every overlapping access to the cell.
 unsafe impl Sync for Row {}
 
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(test);
+impl Row {
+    fn add(&self) {
+        // SAFETY: loom checks it.
+        self.0.with_mut(|row| unsafe { *row += 1 });
+    }
 }
 
 /// A gang of `workers - 1` threads plays a round for each of `crews`; each must call the indices of its crew once, no others, and show their writes to the
@@ -199,5 +204,107 @@ fn a_second_leader_is_turned_away() {
         for thread in threads {
             thread.join().expect("no panic");
         }
+    });
+}
+
+/// Two leaders one after the other write the job, and what belongs to who leads: nothing but the
+/// lead orders that.
+#[test]
+fn leaders_take_turns() {
+    model(3, || {
+        let board = Arc::new(Board::new());
+        let row = Arc::new(Row(UnsafeCell::new(0)));
+        let lead = |board: Arc<Board>| {
+            let row = row.clone();
+            move || {
+                if let Some(mut lead) = board.try_lead() {
+                    let seats: [&Seat; 0] = [];
+                    let round = lead.round(seats.iter().copied(), Crew::ALL, |_| false, Duration::ZERO, &|_| ());
+                    assert!(round.is_ok());
+                    // As the books of a round, which are written when it is over.
+                    row.add();
+                }
+            }
+        };
+        let threads = [thread::spawn(lead(board.clone())), thread::spawn(lead(board))];
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    });
+}
+
+/// A gang of one worker, and its one round with a job that may panic; what the round returned.
+fn round_of_two(left_out: bool, job: impl Fn(usize) + Sync) -> Result<(), unwind::Payload> {
+    let (board, seat) = (Arc::new(Board::new()), Arc::new(Seat::new()));
+    let worker = {
+        let (board, seat) = (board.clone(), seat.clone());
+        let seen = board.epoch();
+        thread::spawn(move || work(&board, &seat, 1, seen))
+    };
+    let mut lead = board.try_lead().expect("nobody else leads");
+    let round = lead.round(std::iter::once(&*seat), Crew::ALL, |_| left_out, Duration::ZERO, &job);
+    lead.stop(std::iter::once(&*seat));
+    worker.join().expect("the worker survives");
+    round
+}
+
+/// A worker that is left out leaves its index to the leader, who runs it after its own: so which
+/// panic is the first is known.
+#[test]
+fn the_first_of_two_panics_is_kept() {
+    model(2, || {
+        let round = round_of_two(true, |index| std::panic::resume_unwind(Box::new(index)));
+        assert_eq!(round.expect_err("both panicked").downcast_ref(), Some(&0_usize));
+    });
+}
+
+/// Counts payloads that were dropped.
+struct Planted(Arc<AtomicUsize>);
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn of_two_panics_one_is_handed_on_and_one_is_dropped() {
+    model(2, || {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let payload = |_| std::panic::resume_unwind(Box::new(Planted(dropped.clone())));
+        let round = round_of_two(false, payload);
+        assert_eq!(dropped.load(Ordering::Relaxed), 1);
+        assert!(round.expect_err("both panicked").is::<Planted>());
+        assert_eq!(dropped.load(Ordering::Relaxed), 2);
+    });
+}
+
+#[test]
+fn the_leaders_own_panic_arrives_after_the_worker() {
+    model(2, || {
+        let row = Row(UnsafeCell::new(0));
+        let round = round_of_two(false, |index| match index {
+            0 => std::panic::resume_unwind(Box::new("the leader")),
+            _ => row.add(),
+        });
+        // SAFETY: the round is over; loom checks it.
+        row.0.with(|row| assert_eq!(unsafe { *row }, 1));
+        assert_eq!(round.expect_err("index 0 panicked").downcast_ref(), Some(&"the leader"));
+    });
+}
+
+/// The leader is inside its own index until the worker has run: it cannot take over. So only the
+/// call wakes a worker that sleeps.
+#[test]
+fn a_call_wakes_a_worker_that_sleeps() {
+    model(3, || {
+        let (ran, leader) = (AtomicUsize::new(0), Parker::new());
+        let round = round_of_two(false, |index| match index {
+            0 => leader.park(|| (ran.load(Ordering::Relaxed) == 1).then_some(())),
+            _ => {
+                ran.store(1, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                leader.unpark_after_fence();
+            }
+        });
+        assert!(round.is_ok());
     });
 }

@@ -1,7 +1,7 @@
 //! Claiming chunks under loom: every schedule of an owner and a thief on one share; of two thieves, and of workers who help each other, those within a stated
 //! number of preemptions.
 //!
-//! `RUSTFLAGS=--cfg=affinity_loom cargo test --release --test loom_claims`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_claims`
 #![cfg(affinity_loom)]
 #![allow(
     dead_code,
@@ -11,12 +11,17 @@
 
 #[path = "../src/pool/claims.rs"]
 mod claims;
+#[path = "loom/model.rs"]
+mod model;
 #[path = "../src/sync.rs"]
 mod sync;
 
 use loom::{cell::UnsafeCell, sync::Arc, thread};
 
-use crate::claims::{ClaimBoard, Tag};
+use crate::{
+    claims::{ClaimBoard, Tag},
+    model::{exhaust, model},
+};
 
 /// Rows that loom watches for overlapping access, with how often each was swept.
 struct Rows(Vec<UnsafeCell<u32>>);
@@ -112,37 +117,30 @@ fn round(chunks: u32, thieves: usize, fewest: u32) {
 
 #[test]
 fn an_owner_and_a_thief_sweep_each_chunk_once() {
-    loom::model(|| round(3, 1, 1));
+    exhaust(|| round(3, 1, 1));
 }
 
 #[test]
 fn a_thief_that_wants_two_left_leaves_none_out() {
-    loom::model(|| round(3, 1, 2));
+    exhaust(|| round(3, 1, 2));
 }
 
 #[test]
 fn two_thieves_and_an_owner_sweep_each_chunk_once() {
-    check(3, || round(2, 2, 1));
-}
-
-/// All schedules in which threads are interrupted at most so often: unbounded, those of three threads are too many.
-fn check(preemptions: usize, round: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(round);
+    model(3, || round(2, 2, 1));
 }
 
 #[test]
 fn workers_who_help_each_other_sweep_each_chunk_once() {
-    check(3, || round_of_helpers(&[1, 3], 3));
+    model(3, || round_of_helpers(&[1, 3], 3));
 }
 
 #[test]
 fn no_more_chunks_of_a_share_are_taken_than_there_are_lanes() {
-    check(3, || round_of_helpers(&[1, 3], 1));
+    model(3, || round_of_helpers(&[1, 3], 1));
 }
 
 #[test]
 fn two_helpers_take_each_chunk_of_a_third_once() {
-    check(2, || round_of_helpers(&[0, 0, 2], 1));
+    model(2, || round_of_helpers(&[0, 0, 2], 1));
 }

@@ -1,13 +1,32 @@
 //! The fork/join protocol under loom: every schedule (within the stated number of preemptions) of a leader and its helpers.
 //!
-//! `RUSTFLAGS=--cfg=affinity_loom cargo test --release --test loom_heartbeat`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_heartbeat`
 #![cfg(affinity_loom)]
 #![allow(dead_code, reason = "the protocol's files are taken from the crate as they are, and each test uses a part")]
 
 #[path = "../src/pool/clock.rs"]
 mod clock;
-#[path = "../src/pool/heartbeat/mod.rs"]
-mod heartbeat;
+/// As in `heartbeat/mod.rs`, with models of what is seen inside of it only.
+#[path = "loom"]
+mod heartbeat {
+    #[path = "../../src/pool/heartbeat/desk.rs"]
+    mod desk;
+    #[path = "../../src/pool/heartbeat/idle.rs"]
+    mod idle;
+    #[path = "../../src/pool/heartbeat/job.rs"]
+    mod job;
+    #[path = "../../src/pool/heartbeat/scope.rs"]
+    mod scope;
+    #[path = "../../src/pool/heartbeat/session.rs"]
+    mod session;
+    mod ticker;
+
+    pub(crate) use desk::Desk;
+    pub(crate) use scope::{Scope, on_the_spot};
+    pub(crate) use session::Session;
+}
+#[path = "loom/model.rs"]
+mod model;
 #[path = "../src/pool/parker.rs"]
 mod parker;
 #[path = "../src/pool/spin.rs"]
@@ -26,7 +45,7 @@ use crossbeam_utils::CachePadded;
 use loom::{
     cell::UnsafeCell,
     sync::{
-        Arc,
+        Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering, fence},
     },
     thread,
@@ -34,6 +53,7 @@ use loom::{
 
 use crate::{
     heartbeat::{Desk, Scope, Session},
+    model::model,
     parker::Parker,
 };
 
@@ -58,8 +78,42 @@ impl Row {
     }
 }
 
+/// Something that happens once, and that any number of threads may wait for.
+struct Gate {
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { open: Mutex::new(false), opened: Condvar::new() })
+    }
+
+    fn opened() -> Arc<Self> {
+        Arc::new(Self { open: Mutex::new(true), opened: Condvar::new() })
+    }
+
+    fn open(&self) {
+        *self.open.lock().unwrap() = true;
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut open = self.open.lock().unwrap();
+        while !*open {
+            open = self.opened.wait(open).unwrap();
+        }
+    }
+}
+
 /// One session of `workers` workers; the helpers end when the leader's closure has returned.
 fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
+    session_with(&vec![Gate::opened(); workers], root)
+}
+
+/// A session with a worker for each gate, who looks for jobs when its gate is open. The leader does not look at its own.
+fn session_with<R>(gates: &[Arc<Gate>], root: impl FnOnce(&mut Scope) -> R) -> R {
+    let workers = gates.len();
     let desks: Box<[_]> = (0..workers).map(|_| CachePadded::new(Desk::new())).collect();
     // Loom's threads cannot borrow, and the session cannot own: what is leaked is freed after all threads have ended.
     let desks = Box::into_raw(desks);
@@ -67,8 +121,11 @@ fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
     let session = Arc::new(Session::new(unsafe { &*desks }, Duration::ZERO, Duration::ZERO));
     let helpers: Vec<_> = (1..workers)
         .map(|index| {
-            let session = session.clone();
-            thread::spawn(move || session.follow(index))
+            let (session, gate) = (session.clone(), gates[index].clone());
+            thread::spawn(move || {
+                gate.wait();
+                session.follow(index)
+            })
         })
         .collect();
     let (result, _idle) = session.lead(root);
@@ -79,12 +136,6 @@ fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
     // SAFETY: made by `into_raw` above, and nothing borrows it any more.
     drop(unsafe { Box::from_raw(desks) });
     result.unwrap_or_else(|payload| resume_unwind(payload))
-}
-
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(test);
 }
 
 #[test]
@@ -164,6 +215,30 @@ fn both_halves_panic() {
     model(2, || a_half_panics(true, true));
 }
 
+/// Looks at what its maker wrote, when it is dropped.
+struct Witness<'a>(&'a Row);
+
+impl Drop for Witness<'_> {
+    fn drop(&mut self) {
+        assert_eq!(self.0.get(), 1);
+    }
+}
+
+/// A result that nobody takes is dropped by the join that panicked: no lock orders that, only the job's end.
+#[test]
+fn the_result_of_a_second_half_is_dropped_after_it_is_done() {
+    model(2, || {
+        let row = Row::new();
+        let second = |_: &mut Scope| {
+            row.add();
+            Witness(&row)
+        };
+        let first = |_: &mut Scope| resume_unwind(Box::new("first"));
+        let result = catch_unwind(AssertUnwindSafe(|| session(2, |s| s.join::<(), _>(first, second))));
+        assert!(result.is_err_and(|payload| payload.downcast_ref() == Some(&"first")));
+    });
+}
+
 #[test]
 fn nothing_to_share() {
     model(2, || assert_eq!(session(3, |_| 7), 7));
@@ -198,5 +273,47 @@ fn each_index_once() {
         let rows = [(); 3].map(|()| Row::new());
         session(2, |s| s.for_each(0..3, |_, index| rows[index].add()));
         assert!(rows.iter().all(|row| row.get() == 1));
+    });
+}
+
+/// The leader waits for the second half of its inner join, which worker 2 runs, while worker 1 has
+/// laid out a part of the outer one's. To take that would put a frame onto the leader's stack that
+/// serial recursion never has there: the bound of the stack rests on it.
+#[test]
+fn a_joiner_that_waits_takes_parts_of_its_job_only() {
+    model(1, || {
+        // Gates make the schedule that matters likely: they bring each job to its worker.
+        let gates = [Gate::opened(), Gate::new(), Gate::new()];
+        let (part_laid_out, inner_begun, inner_ended) = (Gate::new(), Gate::new(), Gate::new());
+        let waits = std::sync::atomic::AtomicBool::new(false);
+        session_with(&gates, |s| {
+            s.join(
+                |s| {
+                    gates[1].open();
+                    part_laid_out.wait();
+                    waits.store(true, Ordering::Relaxed);
+                    s.join(
+                        |_| {
+                            gates[2].open();
+                            inner_begun.wait();
+                        },
+                        |_| {
+                            inner_begun.open();
+                            inner_ended.open();
+                        },
+                    );
+                    waits.store(false, Ordering::Relaxed);
+                },
+                |s| {
+                    s.join(
+                        |_| {
+                            part_laid_out.open();
+                            inner_ended.wait();
+                        },
+                        |s| assert!(s.worker() != 0 || !waits.load(Ordering::Relaxed), "a job of another's join"),
+                    )
+                },
+            )
+        });
     });
 }

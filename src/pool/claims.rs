@@ -2,7 +2,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, planted};
 
 /// The number of a round in which chunks are claimed. What was claimed in another round counts for nothing, so no worker has to clear another
 /// one's claims: that would be a cache line moved in each round.
@@ -33,7 +33,7 @@ struct Taken {
 
 impl Taken {
     fn of(word: u64, tag: Tag) -> Self {
-        if (word >> 32) as u32 == tag.0 {
+        if (word >> 32) as u32 == tag.0 || planted("tag_not_compared") {
             Self { front: (word >> 16) as u16 as u32, back: word as u16 as u32 }
         } else {
             Self { front: 0, back: 0 }
@@ -41,7 +41,8 @@ impl Taken {
     }
 
     fn word(self, tag: Tag) -> u64 {
-        u64::from(tag.0) << 32 | u64::from(self.front) << 16 | u64::from(self.back)
+        let tag = if planted("tag_not_written") { 0 } else { tag.0 };
+        u64::from(tag) << 32 | u64::from(self.front) << 16 | u64::from(self.back)
     }
 }
 
@@ -67,7 +68,7 @@ impl Claims {
         loop {
             let taken = Taken::of(word, tag);
             let next = Taken { front: taken.front + 1, ..taken }.word(tag);
-            match self.0.compare_exchange_weak(word, next, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.exchange(word, next) {
                 Ok(_) => return Front { chunk: taken.front, taken: taken.back },
                 Err(now) => word = now,
             }
@@ -80,16 +81,28 @@ impl Claims {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
             let taken = Taken::of(word, tag);
-            let left = chunks.saturating_sub(taken.front + taken.back);
-            if left < fewest.max(1) || taken.back >= most {
+            let front = if planted("front_forgotten") { 0 } else { taken.front };
+            let left = chunks.saturating_sub(front + taken.back) + u32::from(planted("off_by_one"));
+            if left < fewest.max(1) || taken.back >= most && !planted("limit_not_kept") {
                 return None;
             }
             let next = Taken { back: taken.back + 1, ..taken }.word(tag);
-            match self.0.compare_exchange_weak(word, next, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.exchange(word, next) {
                 Ok(_) => return Some(taken.back),
                 Err(now) => word = now,
             }
         }
+    }
+
+    /// One step of a claim.
+    #[inline]
+    fn exchange(&self, word: u64, next: u64) -> Result<u64, u64> {
+        if planted("claim_not_atomic") {
+            self.0.store(next, Ordering::Relaxed);
+            return Ok(word);
+        }
+        let outcome = self.0.compare_exchange_weak(word, next, Ordering::Relaxed, Ordering::Relaxed);
+        if planted("claim_after_failure") { Ok(word) } else { outcome }
     }
 
     /// How many of `chunks` chunks nobody has taken yet; 0 if `most` were taken from the far end, so that no more can be.
@@ -131,7 +144,7 @@ impl ClaimBoard {
 
     /// The tag of a new round, in which nothing is taken.
     pub(crate) fn begin(&mut self) -> Tag {
-        self.tag = self.tag.wrapping_add(1);
+        self.tag = if planted("tag_not_changed") { 1 } else { self.tag.wrapping_add(1) };
         if self.tag == 0 {
             // Tags come again: what was claimed under them is forgotten first.
             self.shares.iter_mut().for_each(|share| share.claims = Claims::new());

@@ -1,6 +1,6 @@
 //! What a leader publishes in one atomic word: which round it is and how many workers it is for.
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, planted};
 
 /// The number of a round. 48 bits: a round every 500 ns wraps after four years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +33,11 @@ impl AtomicEpoch {
     /// Raises the value to `epoch`; true for the one caller that did so.
     #[inline]
     pub(crate) fn raise_to(&self, epoch: Epoch, order: Ordering) -> bool {
+        if planted("claim_in_two_steps") {
+            let before = self.load(order);
+            self.store(epoch.max(before), order);
+            return before < epoch;
+        }
         self.0.fetch_max(epoch.0, order) < epoch.0
     }
 }

@@ -216,7 +216,7 @@ impl AffinityPool {
     }
 
     /// Calls all indices of `crew` on this thread, which is inside a round. Nothing is recorded: that round's time includes it.
-    fn run_nested(&self, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+    pub(super) fn run_nested(&self, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
         let result = self.for_each_index(crew, |index| _ = f(Worker { index, core: None }));

@@ -49,7 +49,7 @@ use crate::{
     sync::{Mutex, lock},
     topology::{CoreId, Topology, current_core},
 };
-use batch::Exchange;
+use batch::{Exchange, Run};
 use counters::WorkerCounters;
 use gang::{Gang, Post, SharedSeat, identity};
 use heartbeat::{Desk, Session, on_the_spot};
@@ -261,12 +261,22 @@ impl AffinityPool {
         (result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload)), finished)
     }
 
-    /// Many small calls: runs `caller` on this thread, and `function` on the other workers with what the caller sends them meanwhile. Returns what the
-    /// caller returned, and the answers in the order of the calls.
+    /// Many small calls: runs `caller` on this thread, and `function` on the other workers with
+    /// what the caller sends them meanwhile. Returns what the caller returned, and the answers in
+    /// the order of the calls.
     ///
-    /// Calls with the same key are run by the same worker, so on the same core, in the order in which they were made: state that belongs to a key stays in
-    /// that core's caches. They travel in batches, of which any number may wait: a caller that is faster than the workers is not held up.
-    /// Inside a round, and while another thread leads, and with one worker, all calls run on this thread after the caller has returned.
+    /// Calls with the same key are run by the same worker, so on the same core, in the order in
+    /// which they were made: state that belongs to a key stays in that core's caches. They travel
+    /// in batches, of which any number may wait: a caller that is faster than the workers is not
+    /// held up. A worker that is left out, or does not begin within a millisecond, keeps nothing
+    /// waiting: another one takes over all its keys.
+    ///
+    /// Where no worker takes part the calls run on this thread, when the caller
+    /// [flushes](BatchedCalls::flush) and after it has returned: with one worker, inside a round,
+    /// while another thread leads one, and if all workers are left out. So a caller may wait for
+    /// the effects of calls that it has flushed, and for [nothing
+    /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
+    /// for another call.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;
@@ -280,32 +290,45 @@ impl AffinityPool {
     /// ```
     ///
     /// # Panics
-    /// If the caller or a call panics, after the other workers have run what was sent to them: with the payload of the first call that panicked, else the
-    /// caller's. A worker's calls after the one that panicked are dropped, and so are those that the caller had not sent.
+    /// If the caller or a call panics, after all other calls that were sent have run: with the
+    /// payload of the first call that panicked, else the caller's. Calls that share their worker
+    /// with the one that panicked are dropped: those that wait at once, on that worker, later ones
+    /// [as they are made](BatchedCalls::is_closed). When the caller panics, calls that it had not
+    /// sent are dropped. An argument that panics while it is dropped in this way counts as a panic
+    /// that came later.
+    ///
+    /// # Aborts
+    /// Payloads of later panics are dropped. If one panics in its `Drop` the process aborts with a
+    /// line on stderr.
     pub fn batched<A: Send, B: Send, R: Send>(
         &self,
         function: impl Fn(A) -> B + Sync,
         caller: impl FnOnce(&mut BatchedCalls<A>) -> R + Send,
     ) -> (R, Vec<B>) {
         let exchange = Exchange::new(self.workers(), self.spin);
+        let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
+        let run: Run<A> = &|inbox, calls| {
+            let mut answered = lock(&answers[inbox]);
+            calls.for_each(|(number, argument)| answered.push((number, function(argument))));
+        };
         let caller = Mutex::new(Some(caller));
         let result = Mutex::new(None);
-        let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
-        let follow = |inbox: usize| {
-            let mut answered = lock(&answers[inbox]);
-            exchange.follow(inbox, |number, argument| answered.push((number, function(argument))))
+        let lead = |takes_part: &dyn Fn(usize) -> bool| {
+            let caller = lock(&caller).take().expect("a round calls index 0 once");
+            *lock(&result) = Some(exchange.lead(takes_part, run, caller));
+            0
         };
-        self.round(SpanKind::Batches, Crew::ALL, |worker| match worker.index() {
-            0 => {
-                let caller = lock(&caller).take().expect("a round calls index 0 once");
-                *lock(&result) = Some(exchange.lead(caller));
-                if self.workers() == 1 { follow(0) } else { 0 }
-            }
-            index => follow(index - 1),
+        drop(match self.turn(Crew::ALL) {
+            Turn::Led(turn) => self.lead_round(turn, SpanKind::Batches, Crew::ALL, |worker| match worker.index() {
+                0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
+                index => exchange.follow(index - 1, run),
+            }),
+            Turn::Here => self.run_here(SpanKind::Batches, Crew::LEADER, |_| lead(&|_| false)),
+            Turn::Nested => self.run_nested(Crew::LEADER, |_| lead(&|_| false)),
         });
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let result = result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload));
-        (result, batch::in_order_of_calls(answers))
+        let result = batch::first_panic(exchange, result.expect("a round calls index 0"));
+        (result.unwrap_or_else(|payload| resume_unwind(payload)), batch::in_order_of_calls(answers))
     }
 
     /// Whether `other` is this pool or a clone of it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, fence, lock};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, handshake_fence, lock, planted};
 
 /// The place where one thread sleeps until a condition holds.
 ///
@@ -40,8 +40,8 @@ impl Parker {
         let mut guard = lock(&self.lock);
         self.asleep.store(true, Ordering::Relaxed);
         let value = loop {
-            self.called.store(false, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
+            self.called.store(planted("called_not_cleared") && self.called.load(Ordering::Relaxed), Ordering::Relaxed);
+            handshake_fence("park_fence");
             if let Some(value) = ready() {
                 break value;
             }
@@ -59,7 +59,7 @@ impl Parker {
         let guard = lock(&self.lock);
         self.asleep.store(true, Ordering::Relaxed);
         self.called.store(false, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        handshake_fence("park_for_fence");
         let value = ready().or_else(|| {
             drop(self.woken.wait_timeout(guard, time));
             ready()
@@ -86,7 +86,7 @@ impl Parker {
     #[cold]
     fn notify(&self) {
         // Passing through the lock orders this notification after the sleeper's last look at the condition.
-        let guard = lock(&self.lock);
+        let guard = (!planted("notify_without_lock")).then(|| lock(&self.lock));
         self.called.store(true, Ordering::Relaxed);
         drop(guard);
         self.woken.notify_one();

@@ -16,7 +16,9 @@ use super::{
     spin::spin_until,
     unwind::{AbortOnUnwind, Payload, drop_or_abort},
 };
-use crate::sync::{AtomicBool, AtomicU64, CellAccess, Mutex, Ordering, UnsafeCell, fence, lock};
+use crate::sync::{
+    AtomicBool, AtomicU64, CellAccess, Mutex, Ordering, UnsafeCell, handshake_fence, lock, needed, planted,
+};
 
 /// How long the leader waits for a worker that is awake but has not started, before it runs that worker's index itself.
 /// Some ten cache-line transfers: a hot worker starts within one or two, a preempted one not for milliseconds.
@@ -66,7 +68,7 @@ impl Order {
     /// Acquire: pairs with the leader's release, so that the job is visible to who claims a seat.
     #[inline]
     fn call(&self) -> (Epoch, Call) {
-        self.call.load(Ordering::Acquire)
+        self.call.load(needed(Ordering::Acquire, "call_load"))
     }
 
     /// Whether `call`, which was just read, is for the worker `index`.
@@ -171,7 +173,7 @@ pub(crate) struct Lead<'a> {
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        self.board.led.store(false, Ordering::Release);
+        self.board.led.store(false, needed(Ordering::Release, "led_given_back"));
     }
 }
 
@@ -193,7 +195,7 @@ impl Board {
 
     /// The lead, unless another thread holds it.
     pub(crate) fn try_lead(&self) -> Option<Lead<'_>> {
-        self.led.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        self.led.compare_exchange(false, true, needed(Ordering::Acquire, "led_taken"), Ordering::Relaxed).ok()?;
         // Relaxed: this thread's acquire of `led` orders it after the last leader's store.
         Some(Lead { board: self, epoch: self.order.call.load(Ordering::Relaxed).0 })
     }
@@ -206,7 +208,7 @@ impl Board {
     /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as for any panic in a drop while unwinding.
     fn keep_panic(&self, payload: Payload) {
         let mut first = lock(&self.payload);
-        if first.is_none() {
+        if first.is_none() || planted("last_panic_kept") {
             *first = Some(payload);
             // Relaxed: published by the arrival that follows.
             self.panicked.store(true, Ordering::Relaxed);
@@ -225,6 +227,9 @@ impl Board {
     }
 
     fn run_index(&self, job: Job<'_>, index: usize) {
+        if planted("workers_panic_uncaught") && index > 0 {
+            return job(index);
+        }
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| job(index))) {
             self.keep_panic(payload);
         }
@@ -250,7 +255,7 @@ impl Seat {
 
     /// Claims the seat of a worker that is to be left out of the round `epoch`. To be called by the leader before anybody else knows of that round.
     fn reserve(&self, epoch: Epoch) {
-        if self.claim(epoch) {
+        if planted("left_out_unclaimed") || self.claim(epoch) {
             self.reserved.store(epoch, Ordering::Relaxed);
         }
     }
@@ -275,7 +280,7 @@ impl Seat {
     /// Acquire: pairs with the worker's release, so that what the worker wrote in the round is visible after it.
     #[inline]
     fn has_arrived(&self, epoch: Epoch) -> bool {
-        self.arrived.load(Ordering::Acquire) >= epoch
+        self.arrived.load(needed(Ordering::Acquire, "arrived_load")) >= epoch
     }
 }
 
@@ -322,15 +327,15 @@ fn next_call(board: &Board, seat: &Seat, index: usize, seen: Epoch, spin: Durati
 }
 
 fn arrive(board: &Board, seat: &Seat, epoch: Epoch) {
-    seat.arrived.store(epoch, Ordering::Release);
+    seat.arrived.store(epoch, needed(Ordering::Release, "arrived_store"));
     // The sleep handshake of `Parker`: the arrival is the condition.
-    fence(Ordering::SeqCst);
+    handshake_fence("arrive_fence");
     board.leader.unpark_after_fence();
 }
 
 /// The seats of the workers that are called, with their indices: the first of all seats is index 1.
 fn called<'a>(seats: impl Iterator<Item = &'a Seat>, crew: Crew) -> impl Iterator<Item = (&'a Seat, usize)> {
-    seats.zip(1..).filter(move |&(_, index)| crew.has(index))
+    seats.zip(1..).filter(move |&(_, index)| crew.has(index) || planted("uncalled_awaited"))
 }
 
 impl Lead<'_> {
@@ -353,8 +358,11 @@ impl Lead<'_> {
         let guard = AbortOnUnwind::because("a panic would leave a round that workers are still in");
         self.publish(seats.clone(), crew, left_out, spin, job);
         self.board.run_index(job, 0);
+        if planted("leaders_panic_lost") {
+            drop(self.board.take_panic());
+        }
         self.take_over_sleepers(seats.clone(), crew, job);
-        for (seat, index) in called(seats, crew) {
+        for (seat, index) in called(seats, crew).filter(|_| !planted("leader_leaves_early")) {
             self.finish_seat(seat, index, job);
         }
         let panic = self.board.take_panic();
@@ -377,17 +385,18 @@ impl Lead<'_> {
         let workers = seats.len() as u16 + 1;
         // Nobody else knows this round yet: the leader gets the seats of who is not to take part.
         for (seat, index) in seats.clone().zip(1..) {
-            if !crew.has(index) {
+            if !crew.has(index) && !planted("uncalled_unclaimed") {
                 seat.claim(self.epoch);
             } else if left_out(index) {
                 seat.reserve(self.epoch);
             }
         }
         // Release: the job is visible to whoever acquires the call.
-        order.call.store(self.epoch, Call::Round { workers }, Ordering::Release);
+        order.call.store(self.epoch, Call::Round { workers }, needed(Ordering::Release, "call_store"));
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
-        fence(Ordering::SeqCst);
-        let to_wake = called(seats, crew).filter(|(seat, _)| !self.has_reserved(seat));
+        handshake_fence("publish_fence");
+        let to_wake =
+            called(seats, crew).filter(|(seat, _)| !self.has_reserved(seat) && !planted("publish_wakes_nobody"));
         to_wake.for_each(|(seat, _)| seat.parker.unpark_after_fence());
     }
 
@@ -401,7 +410,9 @@ impl Lead<'_> {
     /// Only who claimed a seat runs its index: others may be found out to be away while the round is on, and have claimed theirs.
     fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, crew: Crew, job: Job<'_>) {
         for (seat, index) in called(seats, crew) {
-            if self.has_reserved(seat) || seat.parker.is_asleep() && seat.claim(self.epoch) {
+            if self.has_reserved(seat)
+                || seat.parker.is_asleep() && (planted("sleepers_unclaimed") || seat.claim(self.epoch))
+            {
                 self.run_taken(seat, index, job);
             }
         }
@@ -430,7 +441,7 @@ impl Lead<'_> {
     pub(crate) fn stop<'a>(&mut self, seats: impl Iterator<Item = &'a Seat>) {
         self.epoch = self.epoch.successor();
         self.board.order.call.store(self.epoch, Call::Stop, Ordering::Release);
-        fence(Ordering::SeqCst);
+        handshake_fence("stop_fence");
         seats.for_each(|seat| seat.parker.unpark_after_fence());
     }
 }

@@ -6,7 +6,7 @@ use super::{
     job::{Job, JobRef},
     session::Session,
 };
-use crate::sync::{Ordering, fence};
+use crate::sync::{handshake_fence, planted};
 
 /// What came to an idle worker.
 enum News {
@@ -33,6 +33,7 @@ impl<'s> Scope<'s> {
         let Some((session, index)) = self.seat() else { return };
         let news = || match job.is_done() {
             true => Some(News::Finished),
+            false if planted("joiner_takes_from_any") => session.take_from_any(index).map(News::Job),
             false => job.taker().and_then(|taker| session.take_from(taker)).map(News::Job),
         };
         let latch = &session.desk(index).latch;
@@ -58,7 +59,7 @@ impl<'s> Scope<'s> {
         session.desk(index).count_taken();
         let owner = job.run(self, index);
         // The sleep handshake of `Parker`: the job that is done is the condition. The job itself may be gone by now.
-        fence(Ordering::SeqCst);
+        handshake_fence("done_fence");
         session.desk(owner).latch.unpark_after_fence();
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{super::unwind::AbortOnUnwind, Scope};
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock, needed};
 
 /// How a job is started, whatever its closure and its result are.
 type Start<'a> = &'a (dyn Fn(&mut Scope) + Sync + 'a);
@@ -43,7 +43,7 @@ impl Job {
     /// Acquire: pairs with the release in [`JobRef::run`], so that the owner sees what the job wrote.
     #[inline]
     pub(super) fn is_done(&self) -> bool {
-        self.done.load(Ordering::Acquire)
+        self.done.load(needed(Ordering::Acquire, "done_load"))
     }
 
     /// Who runs it, once that one has said so.
@@ -74,7 +74,7 @@ impl JobRef {
         // SAFETY: 'frame' on `Job`: what the pointer leads to lives as long as the frame.
         let start = unsafe { &*job.start };
         start(scope);
-        job.done.store(true, Ordering::Release);
+        job.done.store(true, needed(Ordering::Release, "done_store"));
         owner
     }
 }

@@ -14,7 +14,7 @@ use super::{
     job::JobRef,
     on_the_spot,
 };
-use crate::sync::{AtomicBool, Ordering, fence};
+use crate::sync::{AtomicBool, Ordering, handshake_fence, planted};
 
 /// What the workers share while the leader's closure runs.
 pub(crate) struct Session<'p> {
@@ -58,7 +58,7 @@ impl<'p> Session<'p> {
     fn end(&self) {
         self.over.store(true, Ordering::Release);
         // The sleep handshake of `Parker`: the end is the condition.
-        fence(Ordering::SeqCst);
+        handshake_fence("session_end_fence");
         self.desks.iter().for_each(|desk| desk.bench.unpark_after_fence());
     }
 
@@ -110,8 +110,10 @@ impl Drop for Ticker<'_> {
     fn drop(&mut self) {
         self.0.ticking.store(false, Ordering::Relaxed);
         // The sleep handshake of `Parker`: the free role is the condition.
-        fence(Ordering::SeqCst);
-        if let Some(desk) = self.0.desks.iter().find(|desk| desk.bench.is_asleep()) {
+        handshake_fence("ticker_fence");
+        if let Some(desk) = self.0.desks.iter().find(|desk| desk.bench.is_asleep())
+            && !planted("ticker_wakes_nobody")
+        {
             desk.bench.unpark_after_fence();
         }
     }

@@ -1,0 +1,343 @@
+//! How batches get from the caller to the workers, and who runs what lies in which inbox.
+
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+    vec::IntoIter,
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::super::{
+    clock::now,
+    parker::Parker,
+    spin::spin_until,
+    unwind::{AbortOnUnwind, Payload, drop_or_abort},
+};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, handshake_fence, lock, needed, planted};
+
+/// For how long calls wait for a worker that has not begun before another one takes them over, in
+/// nanoseconds. To wake up takes a twentieth of that. Under loom, where no time passes, they do not
+/// wait.
+const PATIENCE: u64 = if cfg!(affinity_loom) { 0 } else { 1_000_000 };
+
+/// The number of a call, and what it is called with.
+pub(crate) type Numbered<A> = (usize, A);
+
+/// Calls that travel together.
+pub(super) type Batch<A> = Vec<Numbered<A>>;
+
+/// Runs calls of one inbox. Those that are left when it panics are its caller's.
+pub(crate) type Run<'a, A> = &'a (dyn Fn(usize, &mut IntoIter<Numbered<A>>) + Sync + 'a);
+
+/// Who runs the calls of an inbox.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// Its worker has not begun, and nobody has taken over.
+    Nobody,
+    /// The worker that sleeps on the bench of this inbox when it has no call.
+    Worker(usize),
+    /// The caller, when it flushes: no worker takes part.
+    Caller,
+}
+
+/// Where the calls of one worker arrive.
+struct Inbox<A> {
+    queue: Mutex<Queue<A>>,
+    /// How many batches lie here; written under the lock, and a hint without it.
+    waiting: AtomicUsize,
+    /// One of its calls has panicked; written under the lock.
+    closed: AtomicBool,
+    /// From when on other workers may take over what lies here, in nanoseconds of the pool's clock.
+    /// Written by the caller.
+    overdue: AtomicU64,
+    /// Where the worker sleeps when it has no call.
+    bench: Parker,
+}
+
+/// # Invariant (holder)
+/// Who becomes the holder stays it, and only the holder takes batches from the queue. So all calls
+/// of a key run on one thread, one after another, in the order in which they were made.
+struct Queue<A> {
+    batches: VecDeque<Batch<A>>,
+    holder: Holder,
+}
+
+impl<A> Inbox<A> {
+    fn new() -> Self {
+        Self {
+            queue: Mutex::new(Queue { batches: VecDeque::new(), holder: Holder::Nobody }),
+            waiting: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            overdue: AtomicU64::new(u64::MAX),
+            bench: Parker::new(),
+        }
+    }
+
+    fn take(&self) -> Option<Batch<A>> {
+        let mut queue = lock(&self.queue);
+        let batch = queue.batches.pop_front();
+        self.waiting.store(queue.batches.len(), Ordering::Relaxed);
+        batch
+    }
+
+    /// Lets nothing in any more; returns what lay here.
+    fn close(&self) -> VecDeque<Batch<A>> {
+        let mut queue = lock(&self.queue);
+        self.waiting.store(0, Ordering::Relaxed);
+        // Release: who sees it sees what the call did that panicked.
+        self.closed.store(true, Ordering::Release);
+        if planted("close_keeps_calls") {
+            return VecDeque::new();
+        }
+        std::mem::take(&mut queue.batches)
+    }
+}
+
+/// What came to a worker.
+enum News<A> {
+    Batch(usize, Batch<A>),
+    /// This inbox is the worker's from now on.
+    Inbox(usize),
+    /// Calls lie where nobody is: they are not overdue yet, and somebody has to look again.
+    Strays,
+    /// The caller has returned, and there is nothing left to take.
+    Over,
+}
+
+/// One call of [`AffinityPool::batched`](crate::AffinityPool::batched): an inbox for each worker
+/// but the leader, who makes the calls. Alone, the leader has one too.
+pub(crate) struct Exchange<A> {
+    inboxes: Box<[CachePadded<Inbox<A>>]>,
+    /// No more calls come.
+    over: AtomicBool,
+    /// How many inboxes have calls and no holder: written under the locks of these inboxes.
+    strays: AtomicUsize,
+    /// An inbox was closed: a hint, on a line that is hardly ever written, for the caller.
+    any_closed: AtomicBool,
+    /// How long a worker without a call looks for one before it sleeps.
+    spin: Duration,
+    /// Of the first call that panicked.
+    payload: Mutex<Option<Payload>>,
+}
+
+impl<A> Exchange<A> {
+    pub(crate) fn new(workers: usize, spin: Duration) -> Self {
+        Self {
+            inboxes: (0..(workers - 1).max(1)).map(|_| CachePadded::new(Inbox::new())).collect(),
+            over: AtomicBool::new(false),
+            strays: AtomicUsize::new(0),
+            any_closed: AtomicBool::new(false),
+            spin,
+            payload: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn inboxes(&self) -> usize {
+        self.inboxes.len()
+    }
+
+    /// The payload of the first call that panicked.
+    pub(crate) fn into_payload(self) -> Option<Payload> {
+        self.payload.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// To be called before the first call is sent: says whose workers take part. Returns false if
+    /// nobody's does: then everything is the caller's.
+    pub(super) fn begin(&self, takes_part: impl Fn(usize) -> bool) -> bool {
+        let is_attended = (0..self.inboxes()).any(&takes_part);
+        for inbox in 0..self.inboxes() {
+            if !is_attended {
+                self.hold(inbox, Holder::Caller);
+            } else if !takes_part(inbox) {
+                self.inboxes[inbox].overdue.store(0, Ordering::Relaxed);
+            }
+        }
+        is_attended
+    }
+
+    /// Tells the workers that no more calls come.
+    pub(super) fn end(&self) {
+        // Release: who sees the end sees all that was sent. (The fences of `put` would do.)
+        self.over.store(true, Ordering::Release);
+        // The sleep handshake of `Parker`: the end is the condition.
+        handshake_fence("end_fence");
+        if !planted("end_wakes_nobody") {
+            self.wake_all();
+        }
+    }
+
+    fn wake_all(&self) {
+        self.inboxes.iter().for_each(|inbox| inbox.bench.unpark_after_fence());
+    }
+
+    /// Whether calls to the inbox are dropped because one has panicked.
+    #[inline]
+    pub(super) fn is_closed(&self, inbox: usize) -> bool {
+        // Acquire: pairs with `close`.
+        self.any_closed.load(Ordering::Relaxed) && self.inboxes[inbox].closed.load(Ordering::Acquire)
+    }
+
+    /// Whether no batch lies in the inbox, as far as one can tell without its lock.
+    #[inline]
+    pub(super) fn is_empty(&self, inbox: usize) -> bool {
+        self.inboxes[inbox].waiting.load(Ordering::Relaxed) == 0
+    }
+
+    /// Sends a batch.
+    ///
+    /// # Errors
+    /// The batch, if the inbox is closed.
+    pub(super) fn put(&self, inbox: usize, batch: Batch<A>) -> Result<(), Batch<A>> {
+        let holder = self.push(inbox, batch)?;
+        // The sleep handshake of `Parker`: a batch that waits is the condition, and so is a stray
+        // one.
+        handshake_fence("put_fence");
+        match holder {
+            Holder::Worker(bench) => self.inboxes[bench].bench.unpark_after_fence(),
+            Holder::Nobody if planted("strays_wake_nobody") => self.inboxes[inbox].bench.unpark_after_fence(),
+            Holder::Nobody => self.wake_all(),
+            Holder::Caller => {}
+        }
+        Ok(())
+    }
+
+    fn push(&self, inbox: usize, batch: Batch<A>) -> Result<Holder, Batch<A>> {
+        let inbox = &*self.inboxes[inbox];
+        let mut queue = lock(&inbox.queue);
+        // Relaxed: written under this lock.
+        if inbox.closed.load(Ordering::Relaxed) && !planted("closed_lets_in") {
+            return Err(batch);
+        }
+        if queue.holder == Holder::Nobody && queue.batches.is_empty() {
+            inbox.overdue.fetch_min(now() + PATIENCE, Ordering::Relaxed);
+            self.strays.fetch_add(1, Ordering::Relaxed);
+        }
+        queue.batches.push_back(batch);
+        inbox.waiting.store(queue.batches.len(), Ordering::Relaxed);
+        Ok(queue.holder)
+    }
+
+    /// Makes `holder` the one who runs the calls of the inbox, if nobody is.
+    fn hold(&self, inbox: usize, holder: Holder) -> bool {
+        let mut queue = lock(&self.inboxes[inbox].queue);
+        let is_free = queue.holder == Holder::Nobody || planted("two_holders");
+        if is_free {
+            queue.holder = holder;
+            if !queue.batches.is_empty() {
+                self.strays.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        is_free
+    }
+
+    /// Runs all that lies in an inbox that the caller holds.
+    pub(super) fn run_held(&self, inbox: usize, run: Run<A>) {
+        while let Some(batch) = self.inboxes[inbox].take() {
+            self.run(inbox, batch, run);
+        }
+    }
+
+    /// Runs a batch. A panic closes the inbox: what lies there is dropped at once, by this thread,
+    /// and so is what comes.
+    fn run(&self, inbox: usize, batch: Batch<A>, run: Run<A>) {
+        let mut calls = batch.into_iter();
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(inbox, &mut calls)));
+        if let Err(payload) = outcome {
+            // First the hint: who finds the inbox closed has it.
+            self.any_closed.store(true, Ordering::Relaxed);
+            let queued = self.inboxes[inbox].close();
+            self.keep_panic(payload);
+            drop_each(calls.chain(queued.into_iter().flatten()), |payload| self.keep_panic(payload));
+        }
+    }
+
+    fn keep_panic(&self, payload: Payload) {
+        let mut first = lock(&self.payload);
+        if first.is_none() {
+            *first = Some(payload);
+        } else {
+            drop(first);
+            drop_or_abort(payload);
+        }
+    }
+
+    /// Runs the calls that come to one inbox, and to those that it takes over, until there will be
+    /// no more. Returns for how many nanoseconds there were none.
+    pub(crate) fn follow(&self, index: usize, run: Run<A>) -> u64 {
+        // The calls of an inbox whose holder is gone would wait for ever.
+        let guard = AbortOnUnwind::because("a worker panicked outside of the calls that it runs");
+        let mut held = Vec::new();
+        if self.hold(index, Holder::Worker(index)) {
+            held.push(index);
+        }
+        let mut idle = 0;
+        loop {
+            let began = now();
+            let news = self.wait(index, &held);
+            idle += now().saturating_sub(began);
+            match news {
+                News::Batch(inbox, batch) => {
+                    self.run(inbox, batch, run);
+                    // In turns, so that none keeps the others waiting.
+                    held.rotate_left(1);
+                }
+                News::Inbox(inbox) => held.push(inbox),
+                News::Strays => {}
+                News::Over => break,
+            }
+        }
+        guard.defuse();
+        idle
+    }
+
+    fn wait(&self, index: usize, held: &[usize]) -> News<A> {
+        let bench = &self.inboxes[index].bench;
+        let news = || self.news(index, held);
+        if let Some(news) = spin_until(self.spin, news) {
+            return news;
+        }
+        if self.has_strays() {
+            return bench.park_for(Duration::from_nanos(PATIENCE), news).unwrap_or(News::Strays);
+        }
+        bench.park(|| news().or_else(|| self.has_strays().then_some(News::Strays)))
+    }
+
+    fn news(&self, index: usize, held: &[usize]) -> Option<News<A>> {
+        // Acquire: who sees the end sees the last batches too.
+        let over = self.over.load(needed(Ordering::Acquire, "over_load"));
+        let take = |&inbox: &usize| {
+            let batch = if self.is_empty(inbox) { None } else { self.inboxes[inbox].take() };
+            batch.map(|batch| News::Batch(inbox, batch))
+        };
+        held.iter().find_map(take).or_else(|| self.take_over(index, over)).or(over.then_some(News::Over))
+    }
+
+    /// Calls lie where nobody is.
+    #[inline]
+    fn has_strays(&self) -> bool {
+        self.strays.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes over an inbox whose worker is left out or late: nobody waits for a worker that may
+    /// never come. At the end nobody is waited for at all.
+    fn take_over(&self, index: usize, over: bool) -> Option<News<A>> {
+        if !self.has_strays() || planted("strays_left") {
+            return None;
+        }
+        let is_overdue = |inbox: &Inbox<A>| over || inbox.overdue.load(Ordering::Relaxed) <= now();
+        let mut strays = (0..self.inboxes()).filter(|&inbox| !self.is_empty(inbox) && is_overdue(&self.inboxes[inbox]));
+        strays.find(|&inbox| self.hold(inbox, Holder::Worker(index))).map(News::Inbox)
+    }
+}
+
+/// Drops calls that will not be run, one by one: a drop that panics keeps none of the others from
+/// being dropped.
+pub(super) fn drop_each<A>(calls: impl Iterator<Item = Numbered<A>>, mut panicked: impl FnMut(Payload)) {
+    for (_, argument) in calls {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(argument))) {
+            panicked(payload);
+        }
+    }
+}

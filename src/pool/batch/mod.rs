@@ -1,0 +1,229 @@
+//! Many small calls made by one serial closure and run by the workers while it goes on: the
+//! asynchronous external calls of the language Dew, as a library. `../README.md` has the protocol;
+//! `tests/loom_batch.rs` checks these very files.
+//!
+//! `exchange.rs` brings the calls to those who run them; here is what the caller sees of it.
+
+mod exchange;
+#[cfg(all(test, not(affinity_loom)))]
+mod tests;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
+
+use super::unwind::{AbortOnUnwind, drop_or_abort};
+use crate::sync::Mutex;
+use exchange::drop_each;
+
+pub(crate) use exchange::{Exchange, Numbered, Run};
+
+/// The most calls that travel together. Handing a batch over costs 100 to 300 ns, so about 3 ns a
+/// call.
+const FULL_BATCH: usize = 64;
+
+/// A worker that has nothing left is sent this many without waiting for a full batch.
+const EARLY_BATCH: usize = 8;
+
+impl<A> Exchange<A> {
+    /// Runs the caller on this thread, and ends the exchange. `takes_part` says of each inbox
+    /// whether its worker comes: where none does, this thread runs the calls, when the caller
+    /// flushes and at the end. Calls that the caller had not sent when it panicked are dropped.
+    ///
+    /// # Errors
+    /// The payload of the caller's panic.
+    pub(crate) fn lead<R>(
+        &self,
+        takes_part: impl Fn(usize) -> bool,
+        run: Run<A>,
+        caller: impl FnOnce(&mut BatchedCalls<A>) -> R,
+    ) -> thread::Result<R> {
+        let guard = AbortOnUnwind::because("a panic would leave workers that wait for calls");
+        let here = if self.begin(takes_part) { None } else { Some(run) };
+        let pending = (0..self.inboxes()).map(|_| Vec::new()).collect();
+        let mut calls = BatchedCalls { exchange: self, here, pending, made: 0 };
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let result = caller(&mut calls);
+            calls.flush();
+            result
+        }));
+        calls.run_here();
+        drop_each(calls.pending.into_iter().flatten(), drop_or_abort);
+        self.end();
+        guard.defuse();
+        result
+    }
+}
+
+/// Sends calls to the workers: handed to the closure of
+/// [`AffinityPool::batched`](crate::AffinityPool::batched).
+///
+/// ```
+/// use std::sync::mpsc;
+/// use bevy_affinity::prelude::*;
+///
+/// let pool = AffinityPool::new(&AffinitySettings::default());
+/// let (answers, _) = pool.batched(
+///     |(number, answer): (u64, mpsc::Sender<u64>)| _ = answer.send(number * number),
+///     |calls| {
+///         let (sender, answers) = mpsc::channel();
+///         (0..10).for_each(|number| _ = calls.call(number, (number, sender.clone())));
+///         drop(sender);
+///         // What is waited for has to be sent first.
+///         calls.flush();
+///         answers.iter().sum::<u64>()
+///     },
+/// );
+/// assert_eq!(answers, 285);
+/// ```
+///
+/// # What the caller may wait for
+/// The effects of calls that were [flushed](Self::flush), whatever the workers do. But not for
+/// - calls that were not: they may lie here until the caller returns;
+/// - the effect of a call that panicked, and of those after it: they are dropped. A channel whose
+///   sender is in the argument says so, as above, and so does [`is_closed`](Self::is_closed).
+///
+/// And nobody may wait for the caller: not a call, which may run on the caller's thread while it
+/// flushes; nor, hence, may the caller hold a lock that calls take, while it flushes.
+pub struct BatchedCalls<'e, A> {
+    exchange: &'e Exchange<A>,
+    /// Runs the calls on this thread, if no worker does.
+    here: Option<Run<'e, A>>,
+    /// For each inbox what has not been sent yet.
+    pending: Box<[Vec<Numbered<A>>]>,
+    made: usize,
+}
+
+impl<A> BatchedCalls<'_, A> {
+    /// Has the function called with `argument` by a worker, some time before
+    /// [`batched`](crate::AffinityPool::batched) returns. Calls with the same key are run by the
+    /// same worker, one after another, in the order in which they were made. Returns the number of
+    /// the call, which is the place of its answer.
+    ///
+    /// After a call has panicked, those of its worker that have not begun are dropped, and so is
+    /// `argument` if its key [is closed](Self::is_closed).
+    #[inline]
+    pub fn call(&mut self, key: u64, argument: A) -> usize {
+        let number = self.made;
+        self.made += 1;
+        let inbox = inbox_of(key, self.pending.len());
+        let pending = &mut self.pending[inbox];
+        pending.push((number, argument));
+        let calls = pending.len();
+        let is_early = || calls >= EARLY_BATCH && self.exchange.is_empty(inbox);
+        if calls >= FULL_BATCH || is_early() || self.exchange.is_closed(inbox) {
+            self.send(inbox);
+        }
+        number
+    }
+
+    /// Whether calls with this key are dropped without being run, because a call of the same worker
+    /// has panicked. There will be no answers then: [`batched`](crate::AffinityPool::batched)
+    /// panics when the caller has returned, so it may as well return at once.
+    ///
+    /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind};
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let mut is_closed = false;
+    /// let result = catch_unwind(AssertUnwindSafe(|| {
+    ///     pool.batched(
+    ///         |number: u64| assert!(number < 3, "no more than three"),
+    ///         |calls| {
+    ///             for number in 0.. {
+    ///                 calls.call(7, number);
+    ///                 calls.flush();
+    ///                 is_closed = calls.is_closed(7);
+    ///                 if is_closed {
+    ///                     break;
+    ///                 }
+    ///             }
+    ///         },
+    ///     )
+    /// }));
+    /// assert!(is_closed && result.is_err());
+    /// ```
+    #[inline]
+    pub fn is_closed(&self, key: u64) -> bool {
+        self.exchange.is_closed(inbox_of(key, self.pending.len()))
+    }
+
+    /// Sends what waits for a batch to fill: for a caller that waits for answers, or will not make
+    /// more calls for a while.
+    ///
+    /// Where no worker takes part it runs all calls made so far, on this thread: with one worker,
+    /// inside a round, while another thread leads one, and if every worker is left out because its
+    /// core is taken. So a call must not wait for the caller, and the caller must not hold a lock
+    /// now that a call takes.
+    pub fn flush(&mut self) {
+        (0..self.pending.len()).for_each(|inbox| self.send(inbox));
+        self.run_here();
+    }
+
+    fn run_here(&self) {
+        if let Some(run) = self.here {
+            (0..self.pending.len()).for_each(|inbox| self.exchange.run_held(inbox, run));
+        }
+    }
+
+    fn send(&mut self, inbox: usize) {
+        if self.pending[inbox].is_empty() {
+            return;
+        }
+        let batch = std::mem::replace(&mut self.pending[inbox], Vec::with_capacity(FULL_BATCH));
+        if let Err(batch) = self.exchange.put(inbox, batch) {
+            discard(batch);
+        }
+    }
+}
+
+/// Drops calls that nobody will run.
+///
+/// # Panics
+/// With the payload of the first drop that panicked, after all others.
+#[cold]
+fn discard<A>(batch: Vec<Numbered<A>>) {
+    let mut first = None;
+    drop_each(batch.into_iter(), |payload| match first {
+        None => first = Some(payload),
+        Some(_) => drop_or_abort(payload),
+    });
+    if let Some(payload) = first {
+        resume_unwind(payload);
+    }
+}
+
+impl<A> std::fmt::Debug for BatchedCalls<'_, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BatchedCalls").field("made", &self.made).finish_non_exhaustive()
+    }
+}
+
+/// Spreads keys that follow one another, or differ in their upper bits only, evenly: by Fibonacci
+/// hashing.
+fn inbox_of(key: u64, inboxes: usize) -> usize {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    // The upper half of the product is well mixed.
+    let mixed = key.wrapping_mul(GOLDEN) >> 32;
+    ((mixed * inboxes as u64) >> 32) as usize
+}
+
+/// What came of an exchange that is over: a call's panic goes before the caller's, which often
+/// comes of it.
+pub(crate) fn first_panic<A, R>(exchange: Exchange<A>, result: thread::Result<R>) -> thread::Result<R> {
+    let Some(payload) = exchange.into_payload() else { return result };
+    result.map_or_else(drop_or_abort, drop);
+    Err(payload)
+}
+
+/// Merges what was answered, by inbox. Every call has one answer.
+pub(crate) fn in_order_of_calls<B>(answers: Box<[Mutex<Vec<Numbered<B>>>]>) -> Vec<B> {
+    let answers = answers.into_vec().into_iter();
+    let mut numbered: Vec<_> =
+        answers.flat_map(|answers| answers.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())).collect();
+    // Each inbox's are in order already: the sort merges runs.
+    numbered.sort_by_key(|&(number, _)| number);
+    numbered.into_iter().map(|(_, answer)| answer).collect()
+}

@@ -1,0 +1,121 @@
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        mpsc::{self, Sender},
+    },
+    thread::{self, ThreadId},
+    time::{Duration, Instant},
+};
+
+use super::{BatchedCalls, Exchange, Run, first_panic, inbox_of};
+
+/// Far longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// Keys whose calls go to the first and the second of two inboxes.
+const KEYS: [u64; 2] = [0, 1];
+
+#[test]
+fn keys_spread_evenly() {
+    for inboxes in [1, 2, 3, 7, 15] {
+        let mut hits = vec![0_usize; inboxes];
+        let fair = 8192 / inboxes;
+        // Numbers one after another, and numbers that differ in their upper halves only, as
+        // generations of entities do.
+        (0..4096_u64).for_each(|key| hits[inbox_of(key, inboxes)] += 1);
+        (0..4096_u64).for_each(|key| hits[inbox_of(key << 32, inboxes)] += 1);
+        assert!(hits.iter().all(|&hits| hits.abs_diff(fair) < fair / 2), "{inboxes} inboxes: {hits:?}");
+    }
+    assert_eq!(KEYS.map(|key| inbox_of(key, 2)), [0, 1]);
+}
+
+/// A key, and where to say which call has run.
+type Ask = (u64, usize, Sender<usize>);
+
+/// Which calls each key had, in the order in which they ran, and on which threads.
+type Log = Mutex<HashMap<u64, Vec<(usize, ThreadId)>>>;
+
+/// An exchange of three workers: the first of two followers takes part from the beginning, the
+/// second one comes when the caller has called `late`.
+fn play(second_takes_part: bool, caller: impl FnOnce(&mut BatchedCalls<Ask>, &dyn Fn())) -> Log {
+    let (exchange, log) = (Exchange::new(3, Duration::from_micros(50)), Log::default());
+    let run: Run<Ask> = &|_, calls| {
+        for (_, (key, number, done)) in calls {
+            log.lock().unwrap().entry(key).or_default().push((number, thread::current().id()));
+            let _ = done.send(number);
+        }
+    };
+    let result = thread::scope(|scope| {
+        scope.spawn(|| exchange.follow(0, run));
+        let late = || {
+            scope.spawn(|| exchange.follow(1, run));
+        };
+        let result = exchange.lead(|inbox| inbox == 0 || second_takes_part, run, |calls| caller(calls, &late));
+        // As in a round: the leader runs the index of a worker that has not come.
+        exchange.follow(1, run);
+        result
+    });
+    first_panic(exchange, result).unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+    log
+}
+
+fn ask_and_wait(calls: &mut BatchedCalls<Ask>, key: u64, number: usize) {
+    let (sender, done) = mpsc::channel();
+    calls.call(key, (key, number, sender));
+    calls.flush();
+    assert_eq!(done.recv_timeout(LONG), Ok(number), "the call waits for a worker that does not come");
+}
+
+/// The calls of each key ran in order on one thread.
+fn assert_in_order(log: Log, calls: usize) {
+    for (key, ran) in log.into_inner().unwrap() {
+        assert_eq!(ran.iter().map(|&(number, _)| number).collect::<Vec<_>>(), (0..calls).collect::<Vec<_>>());
+        assert!(ran.iter().all(|&(_, thread)| thread == ran[0].1), "key {key}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_left_out_is_replaced() {
+    let log = play(false, |calls, _| {
+        (0..200).for_each(|number| KEYS.iter().for_each(|&key| ask_and_wait(calls, key, number)));
+    });
+    assert_in_order(log, 200);
+}
+
+#[test]
+fn a_worker_that_is_late_is_replaced_for_good() {
+    for _ in 0..10 {
+        let log = play(true, |calls, late| {
+            // A millisecond later the first worker has taken over.
+            (0..50).for_each(|number| KEYS.iter().for_each(|&key| ask_and_wait(calls, key, number)));
+            late();
+            (50..200).for_each(|number| KEYS.iter().for_each(|&key| ask_and_wait(calls, key, number)));
+        });
+        assert_in_order(log, 200);
+    }
+}
+
+/// The second worker comes while the first may be about to take over.
+#[test]
+fn whoever_comes_first_runs_all_calls_of_a_key() {
+    for wait in 0..100 {
+        let log = play(true, |calls, late| {
+            let (sender, done) = mpsc::channel();
+            for number in 0..300 {
+                KEYS.iter().for_each(|&key| _ = calls.call(key, (key, number, sender.clone())));
+                if number == 64 {
+                    let began = Instant::now();
+                    // Around the time at which calls are overdue.
+                    while began.elapsed() < Duration::from_micros(900 + 2 * wait) {
+                        std::hint::spin_loop();
+                    }
+                    late();
+                }
+            }
+            calls.flush();
+            assert!((0..600).all(|_| done.recv_timeout(LONG).is_ok()), "flushed calls run without the caller");
+        });
+        assert_in_order(log, 300);
+    }
+}
