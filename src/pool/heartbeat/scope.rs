@@ -179,7 +179,8 @@ impl<'s> Scope<'s> {
         let outer = self.publish(&job, frame_address());
         let a = catch_unwind(AssertUnwindSafe(|| a(self)));
         let is_back = self.retract(outer);
-        if !is_back && !(planted("join_leaves_early") && a.is_err()) {
+        let leaves_early = planted("join_leaves_early") && a.is_err();
+        if !is_back && !leaves_early {
             self.wait_for(&job);
         }
         guard.defuse();
