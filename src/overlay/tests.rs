@@ -223,9 +223,13 @@ fn choices_of_auto_are_explained() {
 fn without_auto_there_is_nothing_to_explain() {
     let mut screen = Screen::new();
     assert!(!screen.shows(choices::NONE));
-    screen.app.world_mut().resource_mut::<AffinityDiagnostics>().call_sites.clear();
-    screen.frame([]);
-    assert!(screen.shows(choices::NONE));
+    // The diagnostics list them anew now and then: that may be in the very frame that is drawn.
+    let is_empty = |screen: &mut Screen| {
+        screen.app.world_mut().resource_mut::<AffinityDiagnostics>().call_sites.clear();
+        screen.frame([]);
+        screen.shows(choices::NONE)
+    };
+    assert!((0..20).any(|_| is_empty(&mut screen)));
 }
 
 #[test]
