@@ -116,8 +116,9 @@ pub(crate) struct Entered {
 }
 
 thread_local! {
-    /// Set while a tagged system runs on this thread, and nothing when the thread ends. Not dropped by the thread: so it is there to the last, for an app that runs in
-    /// the destructor of another thread-local.
+    /// Set while a tagged system runs on this thread, and nothing when the thread ends. Not dropped
+    /// by the thread: so it is there to the last, for an app that runs in the destructor of another
+    /// thread-local.
     static ENTERED: RefCell<ManuallyDrop<Option<Entered>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 

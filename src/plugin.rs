@@ -98,8 +98,9 @@ impl Plugin for AffinityParallelPlugin {
 
 /// Gives the world the pool for the settings that it now has and for the cores that it may now use.
 ///
-/// Runs on the thread that leads the gang: the system tells each thread of its own cores. Where a user has removed the settings
-/// the last ones stay; a pool that is not the world's own, or was removed, is put back.
+/// Runs on the thread that leads the gang: the system tells each thread of its own cores. Where a
+/// user has removed the settings the last ones stay; a pool that is not the world's own, or was
+/// removed, is put back.
 fn follow_settings_and_cores(
     _leader: NonSendMarker,
     settings: Option<Res<AffinitySettings>>,

@@ -13,7 +13,8 @@ pub enum WorkerCount {
     /// once a second, for the thread that runs the app. So an app that pins that thread to one core is left with one worker.
     #[default]
     Auto,
-    /// This many, with a warning if there are fewer cores. `Exactly(1)` sweeps on the leader alone; 0 counts as 1, and no pool has more than
+    /// This many, with a warning if there are fewer cores. `Exactly(1)` sweeps on the leader alone;
+    /// 0 counts as 1, and no pool has more than
     /// [`AffinityPool::MAX_WORKERS`](crate::AffinityPool::MAX_WORKERS).
     Exactly(usize),
 }
@@ -81,14 +82,16 @@ pub struct AffinitySettings {
     /// columns fit a first-level cache. 0 counts as 1.
     pub chunk_rows: usize,
     /// How long a worker stays awake after its last round before it blocks. Longer keeps the first round of the next system
-    /// fast, shorter leaves the core to others; `Duration::MAX` is for ever. Default: 50 us, about two wake-ups of a blocked thread.
+    /// fast, shorter leaves the core to others; `Duration::MAX` is for ever. Default: 50 us, about
+    /// two wake-ups of a blocked thread.
     pub spin: Duration,
     /// How often a worker inside [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat) gives work away at most. Shorter spreads work
     /// sooner, longer costs less. Default: 100 us; giving a job away costs about 1 us.
     pub heartbeat: Duration,
     /// Whether a worker whose core is busy with another process is left out of rounds for some time, and its rows swept by the others: a round would wait for
-    /// it. Tried again after 20 ms, then more and more seldom, down to three times a second. Nobody is left out where workers share cores. A pool for which this is off
-    /// calls everybody, whomever the other pools of the process leave out. Default: on.
+    /// it. Tried again after 20 ms, then more and more seldom, down to three times a second. Nobody
+    /// is left out where workers share cores. A pool for which this is off calls everybody,
+    /// whomever the other pools of the process leave out. Default: on.
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system from running beside them, so that the gang
     /// has the cores to itself. Read when a system is initialised (before its first run), so set it

@@ -320,7 +320,8 @@ fn any_key_will_do() {
     assert_eq!(answers, (0..20_000).collect::<Vec<_>>());
 }
 
-/// Runs calls one after another, each of which is waited for, and says on how many threads they ran.
+/// Runs calls one after another, each of which is waited for, and says on how many threads they
+/// ran.
 fn ask_and_wait(pool: &AffinityPool) -> usize {
     let (_, threads) = pool.batched(
         |answer: mpsc::Sender<()>| {

@@ -111,7 +111,8 @@ fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
     session_with(&vec![Gate::opened(); workers], root)
 }
 
-/// A session with a worker for each gate, who looks for jobs when its gate is open. The leader does not look at its own.
+/// A session with a worker for each gate, who looks for jobs when its gate is open. The leader does
+/// not look at its own.
 fn session_with<R>(gates: &[Arc<Gate>], root: impl FnOnce(&mut Scope) -> R) -> R {
     let workers = gates.len();
     let desks: Box<[_]> = (0..workers).map(|_| CachePadded::new(Desk::new())).collect();
@@ -224,7 +225,8 @@ impl Drop for Witness<'_> {
     }
 }
 
-/// A result that nobody takes is dropped by the join that panicked: no lock orders that, only the job's end.
+/// A result that nobody takes is dropped by the join that panicked: no lock orders that, only the
+/// job's end.
 #[test]
 fn the_result_of_a_second_half_is_dropped_after_it_is_done() {
     model(2, || {

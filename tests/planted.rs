@@ -1,5 +1,5 @@
-//! Faults for the sanitizers to find, and for nothing else: `scripts/sanitizers` runs each of these first and expects a report. A
-//! sanitizer that lets them pass sees nothing.
+//! Faults for the sanitizers to find, and for nothing else: `scripts/sanitizers` runs each of these
+//! first and expects a report. A sanitizer that lets them pass sees nothing.
 #![cfg(affinity_sanitize)]
 
 use std::{
@@ -47,7 +47,8 @@ fn workers_race() {
 fn workers_use_a_frame_that_has_returned() {
     static LOCAL: AtomicPtr<u64> = AtomicPtr::new(ptr::null_mut());
 
-    // Without `black_box`: its assembly keeps a frame where it cannot be watched after it has returned.
+    // Without `black_box`: its assembly keeps a frame where it cannot be watched after it has
+    // returned.
     #[inline(never)]
     fn lend_a_local() {
         let mut local = 7;

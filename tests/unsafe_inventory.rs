@@ -1,7 +1,8 @@
-//! The inventory of `unsafe` in `src/pool/README.md` against the code: every use is listed, each block says why it is
-//! sound, and the invariants that it names are written down somewhere.
+//! The inventory of `unsafe` in `src/pool/README.md` against the code: every use is listed, each
+//! block says why it is sound, and the invariants that it names are written down somewhere.
 //!
-//! After a change, `BLESS=1 cargo test --test unsafe_inventory` writes the table anew; the difference is for review.
+//! After a change, `BLESS=1 cargo test --test unsafe_inventory` writes the table anew; the
+//! difference is for review.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +51,8 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-/// The uses of `unsafe` in a file. A block belongs to the function around it, wherever in it that is.
+/// The uses of `unsafe` in a file. A block belongs to the function around it, wherever in it that
+/// is.
 fn uses(source: &str) -> Vec<Use> {
     let pieces = pieces(source);
     let mut functions: Vec<Option<&str>> = Vec::new();

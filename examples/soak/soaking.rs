@@ -22,7 +22,8 @@ use crate::{
 /// How often the watching thread looks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// After so many looks, 3 minutes, a thread hangs: no frame takes so long, however busy the machine.
+/// After so many looks, 3 minutes, a thread hangs: no frame takes so long, however busy the
+/// machine.
 const PATIENCE: u32 = 3_600;
 
 /// Why a soak ended early.

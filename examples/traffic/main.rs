@@ -64,12 +64,14 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Tells the user something, in one line whatever it quotes. Whoever does not listen any more misses it.
+/// Tells the user something, in one line whatever it quotes. Whoever does not listen any more
+/// misses it.
 fn say(message: &str) {
     let _ = writeln!(io::stderr(), "{}", in_one_line(message));
 }
 
-/// Escapes what would begin a new line or control the terminal: the names of files may hold such characters.
+/// Escapes what would begin a new line or control the terminal: the names of files may hold such
+/// characters.
 fn in_one_line(message: &str) -> String {
     let escaped = |character: char| character.is_control().then(|| character.escape_default().to_string());
     message.chars().map(|character| escaped(character).unwrap_or_else(|| character.into())).collect()

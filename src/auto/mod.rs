@@ -181,7 +181,8 @@ impl Model {
         if by_fork || decision.choice != Choice::Heartbeat {
             return decision;
         }
-        // Other calls from the same place may fork, and it was chosen for them: this one teaches nothing.
+        // Other calls from the same place may fork, and it was chosen for them: this one teaches
+        // nothing.
         Decision { choice: self.best(self.rows), timed: false }
     }
 

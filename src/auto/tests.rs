@@ -199,7 +199,8 @@ fn a_call_that_cannot_fork_never_does() {
     }
 }
 
-/// As in a helper that is handed iterators: by turns it does with them what may fork and what may not.
+/// As in a helper that is handed iterators: by turns it does with them what may fork and what may
+/// not.
 #[test]
 fn calls_that_can_fork_and_calls_that_cannot_come_from_one_place() {
     let uneven = Machine { skew: 0.9, row: 50.0, ..PLAIN };

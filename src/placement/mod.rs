@@ -37,8 +37,9 @@ pub(crate) struct Placement {
     workers: usize,
     tables: Vec<Option<Runs>>,
     archetypes: Vec<Option<Runs>>,
-    /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest are. Cuts of a stored storage move only in
-    /// [`adjust`](Self::adjust), so what is taken off is what was added.
+    /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest
+    /// are. Cuts of a stored storage move only in [`adjust`](Self::adjust), so what is taken off is
+    /// what was added.
     loads: Vec<u64>,
     /// Who got the last of those.
     last_owner: usize,
@@ -158,7 +159,8 @@ impl Placement {
         self.adjust(storage, |runs| runs.resize(rows));
     }
 
-    /// Lets `change` move the cuts of a storage, and keeps the accounts; passes on how many rows changed owner.
+    /// Lets `change` move the cuts of a storage, and keeps the accounts; passes on how many rows
+    /// changed owner.
     fn adjust(&mut self, storage: Storage, change: impl FnOnce(&mut Runs) -> u32) -> u32 {
         let Some(mut runs) = self.slot(storage).take() else { return 0 };
         self.unload(&runs);

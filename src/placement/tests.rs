@@ -106,7 +106,8 @@ proptest! {
     }
 }
 
-/// Some frames: tables of so many rows, placed for so dear ones, and what each worker takes in nanoseconds for its own.
+/// Some frames: tables of so many rows, placed for so dear ones, and what each worker takes in
+/// nanoseconds for its own.
 #[derive(Clone, Debug)]
 struct Frames {
     times: usize,
@@ -130,7 +131,8 @@ fn frames() -> impl Strategy<Value = Frames> {
 }
 
 proptest! {
-    /// What the sweeps of several threads at a time rest on; and the accounts by which new storages are given away.
+    /// What the sweeps of several threads at a time rest on; and the accounts by which new storages
+    /// are given away.
     #[test]
     fn runs_stay_disjoint_and_complete_while_cuts_are_learned(
         workers in 2usize..5,

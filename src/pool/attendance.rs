@@ -29,8 +29,8 @@ const MOVE_INTERVAL: u64 = 1_000_000;
 /// Whoever stays for so many penalties after coming back begins with the first penalty again.
 const PROBATION: u64 = 2;
 
-/// How many workers of the gang are left out of rounds. Who, each seat's [`Record`] says. Written by the thread that leads, in rounds of pools that avoid busy
-/// cores.
+/// How many workers of the gang are left out of rounds. Who, each seat's [`Record`] says. Written
+/// by the thread that leads, in rounds of pools that avoid busy cores.
 #[derive(Default)]
 pub(super) struct Attendance {
     out: AtomicU32,
@@ -176,7 +176,8 @@ impl AffinityPool {
         self.workers() - if self.watchful { self.gang.attendance.absent(&self.seats) } else { 0 }
     }
 
-    /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls everybody, whomever others leave out.
+    /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls
+    /// everybody, whomever others leave out.
     #[inline]
     pub(crate) fn is_left_out(&self, worker: usize) -> bool {
         worker.checked_sub(1).is_some_and(|seat| self.has_left_out(&self.seats[seat]))

@@ -73,7 +73,8 @@ pub(super) fn is_core_taken(now: u64) -> bool {
         let mut watch = watch.borrow_mut();
         now.saturating_sub(watch.asked) >= INTERVAL && watch.ask(now)
     };
-    // A thread that is ending may have forgotten already what it knew: rounds of a thread-local's destructor.
+    // A thread that is ending may have forgotten already what it knew: rounds of a thread-local's
+    // destructor.
     WATCH.try_with(look).unwrap_or(false)
 }
 

@@ -11,7 +11,8 @@ use super::{clock::nanoseconds, round::Stint};
 /// Counters of one worker.
 ///
 /// # Invariant
-/// All but `here` are written by the thread that holds the lead, so plain loads and stores do, and readers see each value whole.
+/// All but `here` are written by the thread that holds the lead, so plain loads and stores do, and
+/// readers see each value whole.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
     busy: AtomicU64,
@@ -36,8 +37,8 @@ pub(crate) struct WorkerCounters {
     pub(super) recorded_in: AtomicU32,
 }
 
-/// Rounds that a thread ran by itself, while another one led or because nobody else was called. There may be several such threads at a time: only
-/// read-modify-writes count here.
+/// Rounds that a thread ran by itself, while another one led or because nobody else was called.
+/// There may be several such threads at a time: only read-modify-writes count here.
 #[derive(Default)]
 struct Here {
     busy: AtomicU64,
@@ -110,7 +111,8 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Replaces what was recorded; returns by how much that is more. Also by threads that do not lead: whatever their order, nothing is recorded twice.
+    /// Replaces what was recorded; returns by how much that is more. Also by threads that do not
+    /// lead: whatever their order, nothing is recorded twice.
     pub(super) fn advance(&self, done: Done) -> Done {
         let advance = |mark: &AtomicU64, count: u64| count.saturating_sub(mark.fetch_max(count, Ordering::Relaxed));
         Done {

@@ -30,7 +30,8 @@ use crate::{
 /// worker took a part of it; pages that are not used cost nothing.
 const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 8 << 20 };
 
-/// After a thread could not be started the next one is tried so many nanoseconds later: a pool made anew in every frame does not try in every frame.
+/// After a thread could not be started the next one is tried so many nanoseconds later: a pool made
+/// anew in every frame does not try in every frame.
 const NEXT_TRY: u64 = 10_000_000_000;
 
 /// Where each live worker thread sits.
@@ -157,7 +158,8 @@ impl Gang {
         seats
     }
 
-    /// Starts the threads that are missing, until one cannot be started. The first time that happens the error is returned.
+    /// Starts the threads that are missing, until one cannot be started. The first time that
+    /// happens the error is returned.
     fn start_missing(
         &self,
         members: &mut Members,
@@ -241,8 +243,8 @@ fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology) -> Option<Core
     })
 }
 
-/// Why the first worker that runs unpinned does. Workers leave it here, for threads that lead to say: a logger may panic, or wait for a lock that is held around
-/// the round.
+/// Why the first worker that runs unpinned does. Workers leave it here, for threads that lead to
+/// say: a logger may panic, or wait for a lock that is held around the round.
 static UNPINNED: OnceLock<PinError> = OnceLock::new();
 
 /// Says once why workers run unpinned. To be called outside of rounds.

@@ -28,7 +28,8 @@ pub(super) enum Turn<'p> {
     Nested,
 }
 
-/// A round that is over. Until this is dropped this thread leads on, so that what workers noted of the round stands: no other round overwrites it.
+/// A round that is over. Until this is dropped this thread leads on, so that what workers noted of
+/// the round stands: no other round overwrites it.
 pub(crate) struct Finished<'p> {
     pool: &'p AffinityPool,
     /// Nothing if this thread ran the indices of all.
@@ -53,7 +54,8 @@ impl<'p> Finished<'p> {
         self.led
     }
 
-    /// How long the part of `worker` took, in nanoseconds; `None` if somebody else ran its index. One that was not called was not busy.
+    /// How long the part of `worker` took, in nanoseconds; `None` if somebody else ran its index.
+    /// One that was not called was not busy.
     pub(crate) fn busy(&self, worker: usize) -> Option<u64> {
         let Some(seat) = worker.checked_sub(1) else { return Some(self.led) };
         if !self.crew.has(worker) {
@@ -63,7 +65,8 @@ impl<'p> Finished<'p> {
         self.pool.seats[seat].stint.get().map(Stint::busy)
     }
 
-    /// For how long all workers together were busy; `None` if not each that was called ran its own index.
+    /// For how long all workers together were busy; `None` if not each that was called ran its own
+    /// index.
     pub(crate) fn busy_of_all(&self) -> Option<u64> {
         (0..self.pool.workers()).map(|worker| self.busy(worker)).sum()
     }
@@ -120,7 +123,8 @@ impl AffinityPool {
         Finished { pool: self, lead: Some(lead), crew, led: self.leader_counters().last_own() }
     }
 
-    /// Calls `f` for one index of a round of the gang and notes when, on the account of the thread that ran it.
+    /// Calls `f` for one index of a round of the gang and notes when, on the account of the thread
+    /// that ran it.
     fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, recorded: Option<SpanKind>) {
         keep_pinned(self.post, &self.topology);
         let Some(me) = identity() else {
@@ -173,7 +177,8 @@ impl AffinityPool {
         }
     }
 
-    /// Whether a worker that was called should be left out of the next rounds, by what it did in this one.
+    /// Whether a worker that was called should be left out of the next rounds, by what it did in
+    /// this one.
     fn is_away(&self, seat: &SharedSeat, stint: Option<Stint>, round: &Range<u64>) -> bool {
         match stint {
             Some(stint) => {
@@ -185,7 +190,8 @@ impl AffinityPool {
         }
     }
 
-    /// Calls all indices of `crew` on this thread, with the promises of a round. Another thread may lead the gang meanwhile: it is left alone.
+    /// Calls all indices of `crew` on this thread, with the promises of a round. Another thread may
+    /// lead the gang meanwhile: it is left alone.
     pub(super) fn run_here(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
@@ -215,7 +221,8 @@ impl AffinityPool {
         Finished::alone(self, crew, led.busy())
     }
 
-    /// Calls all indices of `crew` on this thread, which is inside a round. Nothing is recorded: that round's time includes it.
+    /// Calls all indices of `crew` on this thread, which is inside a round. Nothing is recorded:
+    /// that round's time includes it.
     pub(super) fn run_nested(&self, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);

@@ -122,12 +122,12 @@ pub struct AffinityPool {
 const CROWDED_SPIN: Duration = Duration::from_micros(1);
 
 impl AffinityPool {
-    /// The most workers of a pool, whatever the settings say: more cores than that no system call for pinning knows of, and each worker beyond the cores is a
-    /// thread for nothing.
+    /// The most workers of a pool, whatever the settings say: more cores than that no system call
+    /// for pinning knows of, and each worker beyond the cores is a thread for nothing.
     pub const MAX_WORKERS: usize = 1024;
 
-    /// A pool as `settings` says. Starts the threads that are missing; if that fails there are fewer [workers](Self::workers), and one warning; it is not tried again
-    /// for some seconds.
+    /// A pool as `settings` says. Starts the threads that are missing; if that fails there are
+    /// fewer [workers](Self::workers), and one warning; it is not tried again for some seconds.
     pub fn new(settings: &AffinitySettings) -> Self {
         Self::recorded(settings, Topology::get(), Arc::default())
     }
@@ -182,11 +182,13 @@ impl AffinityPool {
     /// Inside a round, and while another thread leads one, it calls all indices on this thread, one after another: it never waits for itself.
     ///
     /// # Panics
-    /// With the payload of the first call that panicked, after all others have finished. The pool can be used on.
+    /// With the payload of the first call that panicked, after all others have finished. The pool
+    /// can be used on.
     ///
     /// # Aborts
-    /// Payloads of other calls are dropped. If one panics in its `Drop` the process aborts with a line on stderr, as it does for any panic in a drop while
-    /// unwinding. Nothing else that panics in a round gets out of it while a worker is in `f`: that aborts too.
+    /// Payloads of other calls are dropped. If one panics in its `Drop` the process aborts with a
+    /// line on stderr, as it does for any panic in a drop while unwinding. Nothing else that panics
+    /// in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
         drop(self.run_some(Crew::ALL, f));
     }

@@ -37,7 +37,8 @@ impl AffinityPool {
         Stint { core, ..self.swept_by(me.index.0) }
     }
 
-    /// Records what the workers of `crew` did in `round`, which just ended, and what this thread did for its own index.
+    /// Records what the workers of `crew` did in `round`, which just ended, and what this thread
+    /// did for its own index.
     #[cold]
     pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: Stint, crew: Crew) {
         let own = self.own_span(kind, own);
@@ -64,7 +65,8 @@ impl AffinityPool {
         self.leader_counters().recorded_in.store(0, Ordering::Relaxed);
     }
 
-    /// Records that the leader ran the index of another worker, in a round in which its own index began when that was `called`.
+    /// Records that the leader ran the index of another worker, in a round in which its own index
+    /// began when that was `called`.
     #[cold]
     pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>, called: u64) {
         let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_index(), time) };

@@ -39,8 +39,9 @@ type ErasedJob = *const (dyn Fn(usize) + Sync + 'static);
 /// [`Order::job`] is written only by the thread that holds the [`Lead`], between two rounds. It is read only by a thread
 /// that claimed a seat of the round in [`Order::call`]. A round ends only when each seat that a worker claimed has arrived, and every seat is
 /// claimed exactly once, by its worker or by the leader (which has those that are not called before the round begins); so no read outlives
-/// the round, and the erased lifetime of the job is never exceeded. Nor does the leader leave the round by unwinding: [`AbortOnUnwind`] is held from
-/// before the job is written until the round has ended.
+/// the round, and the erased lifetime of the job is never exceeded. Nor does the leader leave the
+/// round by unwinding: [`AbortOnUnwind`] is held from before the job is written until the round has
+/// ended.
 pub(crate) struct Board {
     order: CachePadded<Order>,
     /// Only leaders look here, so that taking the lead is no cache miss.
@@ -93,7 +94,8 @@ pub(crate) struct Seat {
     /// The last round whose index was taken, by the worker or by the leader, or was not called. On a line of its own: a leader that is waiting does not
     /// look here, so the worker claims without a cache miss.
     claimed: CachePadded<AtomicEpoch>,
-    /// The last round that the worker was left out of: the leader claimed its seat before it called. Written by the leader alone, before the call.
+    /// The last round that the worker was left out of: the leader claimed its seat before it
+    /// called. Written by the leader alone, before the call.
     reserved: CachePadded<AtomicEpoch>,
     /// The last round in which the worker's index was finished: an older one than the board's while it is not called.
     arrived: AtomicEpoch,
@@ -205,7 +207,8 @@ impl Board {
         self.order.call.load(Ordering::Relaxed).0
     }
 
-    /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as for any panic in a drop while unwinding.
+    /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as
+    /// for any panic in a drop while unwinding.
     fn keep_panic(&self, payload: Payload) {
         let mut first = lock(&self.payload);
         if first.is_none() || planted("last_panic_kept") {
@@ -253,15 +256,17 @@ impl Seat {
         }
     }
 
-    /// Claims the seat of a worker that is to be left out of the round `epoch`. To be called by the leader before anybody else knows of that round.
+    /// Claims the seat of a worker that is to be left out of the round `epoch`. To be called by the
+    /// leader before anybody else knows of that round.
     fn reserve(&self, epoch: Epoch) {
         if planted("left_out_unclaimed") || self.claim(epoch) {
             self.reserved.store(epoch, Ordering::Relaxed);
         }
     }
 
-    /// Whether the leader claimed this seat before it called. Relaxed: written before `call`; a worker that is late may see a later round's, and only parks
-    /// too soon or spins once too often.
+    /// Whether the leader claimed this seat before it called. Relaxed: written before `call`; a
+    /// worker that is late may see a later round's, and only parks too soon or spins once too
+    /// often.
     #[inline]
     fn is_reserved(&self, epoch: Epoch) -> bool {
         self.reserved.load(Ordering::Relaxed) == epoch
@@ -284,7 +289,8 @@ impl Seat {
     }
 }
 
-/// What a worker does: waits for calls, runs its index, arrives; until it is told to stop. It does not unwind: a leader would wait for its arrival for ever.
+/// What a worker does: waits for calls, runs its index, arrives; until it is told to stop. It does
+/// not unwind: a leader would wait for its arrival for ever.
 pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
     let guard = AbortOnUnwind::because("a worker panicked outside of a round's closure");
     let mut seen = seen;
@@ -340,7 +346,8 @@ fn called<'a>(seats: impl Iterator<Item = &'a Seat>, crew: Crew) -> impl Iterato
 
 impl Lead<'_> {
     /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1) that `crew` has, and returns when all are
-    /// done. Workers that were called stay hot for `spin` afterwards; those that are `left_out` are not woken, and this thread runs their indices.
+    /// done. Workers that were called stay hot for `spin` afterwards; those that are `left_out` are
+    /// not woken, and this thread runs their indices.
     ///
     /// # Errors
     /// The payload of the first panic, after all others have finished.
@@ -374,7 +381,8 @@ impl Lead<'_> {
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
-        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow, also if something panics.
+        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow,
+        // also if something panics.
         let job = unsafe { std::mem::transmute::<Job<'_>, ErasedJob>(job) };
         let order = &self.board.order;
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
@@ -407,7 +415,8 @@ impl Lead<'_> {
     }
 
     /// Runs the indices of workers that are left out, and of those that are still asleep: their wake-up is under way but takes longer than most rounds.
-    /// Only who claimed a seat runs its index: others may be found out to be away while the round is on, and have claimed theirs.
+    /// Only who claimed a seat runs its index: others may be found out to be away while the round
+    /// is on, and have claimed theirs.
     fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, crew: Crew, job: Job<'_>) {
         for (seat, index) in called(seats, crew) {
             if self.has_reserved(seat)

@@ -9,12 +9,12 @@ use std::{
 /// What a panicking closure leaves behind.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// Aborts the process when it is dropped, with a line on stderr that says why. Who gets to its end [defuses](Self::defuse) it, so only unwinding drops it; until then
-/// it costs nothing.
+/// Aborts the process when it is dropped, with a line on stderr that says why. Who gets to its end
+/// [defuses](Self::defuse) it, so only unwinding drops it; until then it costs nothing.
 ///
 /// # Invariant (no unwinding)
-/// Control leaves what lies between `because` and `defuse` only by its end. What others borrow meanwhile is safe by that, not by a belief that nothing in
-/// between panics.
+/// Control leaves what lies between `because` and `defuse` only by its end. What others borrow
+/// meanwhile is safe by that, not by a belief that nothing in between panics.
 #[must_use = "dropped at once it aborts at once"]
 pub(crate) struct AbortOnUnwind(&'static str);
 
@@ -39,7 +39,8 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Drops a payload that nobody will see. Its own code runs then, and may panic with a payload of which the same holds.
+/// Drops a payload that nobody will see. Its own code runs then, and may panic with a payload of
+/// which the same holds.
 pub(crate) fn drop_or_abort(payload: Payload) {
     let guard = AbortOnUnwind::because("the payload of a panic panicked while it was dropped");
     drop(payload);

@@ -168,8 +168,9 @@ fn in_lock_step(context: &Context, plan: &Plan<'_>, rows: &Rows<'_, '_>, body: i
     plan.end(timing, &round, total);
 }
 
-/// One round of those of the gang who have something to do; returns how many rows the leader swept, and what was measured. What `body` holds by value the
-/// workers find where they find `body`: each reference more is a cache miss more.
+/// One round of those of the gang who have something to do; returns how many rows the leader swept,
+/// and what was measured. What `body` holds by value the workers find where they find `body`: each
+/// reference more is a cache miss more.
 pub(super) fn on_gang<'c>(
     context: &'c Context,
     placement: &Placement,
@@ -197,9 +198,9 @@ pub(super) fn learn_here(rows: &Rows<'_, '_>, plan: &Plan<'_>, body: impl FnOnce
     plan.observe_here(rows.total(), began..ended);
 }
 
-/// One task for each of `parts`, as many as there are [`compute_threads`]. That is asked once in a call:
-/// another thread may start Bevy's pool meanwhile, and rows that are cut into more parts than are run
-/// would be left out.
+/// One task for each of `parts`, as many as there are [`compute_threads`]. That is asked once in a
+/// call: another thread may start Bevy's pool meanwhile, and rows that are cut into more parts than
+/// are run would be left out.
 pub(super) fn on_compute_threads(parts: usize, body: &(impl Fn(Part<'_, '_>) + Sync)) {
     let visit = |index| {
         let _batch = BevysBatch::open();

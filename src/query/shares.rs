@@ -219,7 +219,8 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// Teaches `placement` what the rows of each worker took in a round over `lines`, unless somebody missed it.
+/// Teaches `placement` what the rows of each worker took in a round over `lines`, unless somebody
+/// missed it.
 pub(super) fn learn_costs(round: &Finished<'_>, placement: &mut Placement, lines: &[Line]) {
     let busy = |worker| round.busy(worker);
     // Whole storages stay where they are, whatever they cost.

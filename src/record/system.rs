@@ -156,8 +156,8 @@ fn add(counter: &AtomicU64, more: u64) {
 }
 
 thread_local! {
-    /// The tagged system that runs on this thread; none when the thread ends. Not dropped by the thread: so it is there to the last, for a round in the destructor of
-    /// another thread-local.
+    /// The tagged system that runs on this thread; none when the thread ends. Not dropped by the
+    /// thread: so it is there to the last, for a round in the destructor of another thread-local.
     static RUNNING: RefCell<ManuallyDrop<Option<Arc<SystemTiming>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 

@@ -71,7 +71,8 @@ where
 /// A system that leads the gang, with its name in diagnostics.
 pub(crate) fn tag<S: System<In = (), Out = ()>>(system: S, shown: String) -> impl System<In = (), Out = ()> {
     let name = system.name();
-    // What `enter` declares (the leader's thread, reading the settings) becomes part of the access of the pair.
+    // What `enter` declares (the leader's thread, reading the settings) becomes part of the access
+    // of the pair.
     let entered = PipeSystem::new(IntoSystem::into_system(enter), system, name.clone());
     AdapterSystem::new(Tagged::new(shown), entered, name)
 }

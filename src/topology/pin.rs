@@ -72,8 +72,9 @@ pub fn unpin_current_thread() -> Result<(), PinError> {
     set_mask(&cores)
 }
 
-/// Moves the calling thread to `core`. Where the system may move it later stays as it was; if these cores are taken from the process at that very moment, the
-/// thread may then run on all that are left.
+/// Moves the calling thread to `core`. Where the system may move it later stays as it was; if these
+/// cores are taken from the process at that very moment, the thread may then run on all that are
+/// left.
 ///
 /// # Errors
 ///

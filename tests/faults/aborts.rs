@@ -1,5 +1,6 @@
-//! Payloads that panic while they are dropped, with payloads of which the same holds: the process aborts, with a line on stderr. No thread leaves a round that others are in,
-//! none is waited for that is gone.
+//! Payloads that panic while they are dropped, with payloads of which the same holds: the process
+//! aborts, with a line on stderr. No thread leaves a round that others are in, none is waited for
+//! that is gone.
 
 use std::{
     mem,
@@ -46,7 +47,8 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// Panics with a payload that must not be dropped. In silence: a backtrace would take longer than threads here wait for each other.
+/// Panics with a payload that must not be dropped. In silence: a backtrace would take longer than
+/// threads here wait for each other.
 fn explode() -> ! {
     resume_unwind(Box::new(Bomb(2)))
 }
@@ -56,7 +58,8 @@ fn run_and_forget(f: impl FnOnce()) {
     mem::forget(catch_unwind(AssertUnwindSafe(f)));
 }
 
-/// The leader panics, then a worker, whose payload nobody will see. (Should it be the other way round, it is the leader's.)
+/// The leader panics, then a worker, whose payload nobody will see. (Should it be the other way
+/// round, it is the leader's.)
 fn a_worker_panics_second() {
     let pool = pool(2);
     let (leader, worker) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -89,7 +92,8 @@ fn of_a_worker_that_cannot_say_so() {
     ended.assert_aborted();
 }
 
-/// A worker panics, then the leader, whose payload nobody will see, while another worker uses what the round borrows.
+/// A worker panics, then the leader, whose payload nobody will see, while another worker uses what
+/// the round borrows.
 #[test]
 fn of_the_leader() {
     fn body() {

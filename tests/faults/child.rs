@@ -1,4 +1,5 @@
-//! Tests in a process of their own: for what ends the process, and for what depends on nobody else leading the gang.
+//! Tests in a process of their own: for what ends the process, and for what depends on nobody else
+//! leading the gang.
 
 use std::{
     env,
@@ -46,7 +47,8 @@ impl Ended {
     }
 }
 
-/// Runs the test of that name in a child; nothing if this is the child, which goes on with the test.
+/// Runs the test of that name in a child; nothing if this is the child, which goes on with the
+/// test.
 pub fn run(test: &str) -> Option<Ended> {
     run_by(test, Command::new(this_program()))
 }

@@ -1,4 +1,5 @@
-//! Settings and moments that nobody means: durations without end, more workers than any machine has, threads that are ending.
+//! Settings and moments that nobody means: durations without end, more workers than any machine
+//! has, threads that are ending.
 
 use std::{
     cell::RefCell,

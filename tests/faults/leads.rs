@@ -1,4 +1,5 @@
-//! Several threads that use one gang: one of them leads, the others run on the spot and touch nothing of its round.
+//! Several threads that use one gang: one of them leads, the others run on the spot and touch
+//! nothing of its round.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -20,7 +21,8 @@ fn wait_for(flag: &AtomicBool) {
     }
 }
 
-/// A heartbeat that begins while another thread leads stays on its thread, also when that thread forks and joins next.
+/// A heartbeat that begins while another thread leads stays on its thread, also when that thread
+/// forks and joins next.
 #[test]
 fn a_heartbeat_beside_a_round_runs_on_the_spot() {
     fn body() {
@@ -54,7 +56,8 @@ fn a_heartbeat_beside_a_round_runs_on_the_spot() {
     ended.assert_passed();
 }
 
-/// What a round took is learned from that round, not from what another thread's is writing meanwhile.
+/// What a round took is learned from that round, not from what another thread's is writing
+/// meanwhile.
 #[test]
 fn apps_in_several_threads_learn_from_their_own_rounds() {
     const ROWS: usize = 20_000;
@@ -84,7 +87,8 @@ fn apps_in_several_threads_learn_from_their_own_rounds() {
     });
 }
 
-/// Clones of one pool in several threads: each index of each round once, and no count is lost or goes back.
+/// Clones of one pool in several threads: each index of each round once, and no count is lost or
+/// goes back.
 #[test]
 fn clones_of_a_pool_count_every_call() {
     const ROUNDS: usize = 2_000;

@@ -1,4 +1,5 @@
-//! A lock of the user's is held across a round: none of its threads runs another system meanwhile, which would wait for itself.
+//! A lock of the user's is held across a round: none of its threads runs another system meanwhile,
+//! which would wait for itself.
 
 use std::{
     cell::Cell,

@@ -143,7 +143,8 @@ fn slices_inside_a_sweep_are_as_short_as_the_setting_says() {
     }
 }
 
-/// Joins and calls that are nested run on the spot: on a gang that waited for them they would wait for themselves.
+/// Joins and calls that are nested run on the spot: on a gang that waited for them they would wait
+/// for themselves.
 #[test]
 fn joins_and_batched_calls_inside_a_sweep() {
     fn weigh_twice(mut counts: AffineQuery<&mut Count>, weights: AffineQuery<&Weight>, pool: Res<AffinityPool>) {

@@ -1,4 +1,5 @@
-//! Query data and filters that are seldom seen, compared with Bevy's own iteration of the same rows.
+//! Query data and filters that are seldom seen, compared with Bevy's own iteration of the same
+//! rows.
 
 use std::sync::{Arc, Mutex};
 

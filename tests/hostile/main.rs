@@ -1,5 +1,6 @@
-//! Attacks on the public API, one idea a test: programs that are allowed and that nobody should write.
-//! Results stay those of plain Bevy, values are dropped once, panics arrive, and nothing hangs.
+//! Attacks on the public API, one idea a test: programs that are allowed and that nobody should
+//! write. Results stay those of plain Bevy, values are dropped once, panics arrive, and nothing
+//! hangs.
 
 #[allow(dead_code, reason = "each test crate uses a part of it")]
 #[path = "../common/mod.rs"]

@@ -1,4 +1,5 @@
-//! Closures that start parallel calls, run worlds and lead rounds themselves, wherever they are called.
+//! Closures that start parallel calls, run worlds and lead rounds themselves, wherever they are
+//! called.
 
 use std::{
     sync::{
@@ -135,8 +136,8 @@ fn every_closure_and_every_drop_starts_calls_of_its_own() {
     every_closure_enters(each_mode());
 }
 
-/// What a call holds while it runs where it was made, because somebody else leads, must not be waited for by
-/// what is nested in it.
+/// What a call holds while it runs where it was made, because somebody else leads, must not be
+/// waited for by what is nested in it.
 #[test]
 fn the_same_while_another_thread_leads() {
     let _watch = Watch::over("reentry beside a leader");

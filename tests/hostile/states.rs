@@ -1,5 +1,5 @@
-//! Parameters in places where nobody expects them: states used by hand, observers, conditions, sets and
-//! structs of parameters.
+//! Parameters in places where nobody expects them: states used by hand, observers, conditions, sets
+//! and structs of parameters.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -239,8 +239,8 @@ struct Owns(Entity);
 #[relationship_target(relationship = Owns)]
 struct Owned(Vec<Entity>);
 
-/// In an exclusive system another world may be swept while this one's context is entered: rows of one are
-/// placed by what is known of the other.
+/// In an exclusive system another world may be swept while this one's context is entered: rows of
+/// one are placed by what is known of the other.
 #[test]
 fn two_worlds_in_one_tagged_system() {
     #[derive(Resource)]

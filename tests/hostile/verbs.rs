@@ -1,4 +1,5 @@
-//! Every verb that calls closures of users, each as a system with places where something can be done to it.
+//! Every verb that calls closures of users, each as a system with places where something can be
+//! done to it.
 
 use std::hint::black_box;
 
@@ -15,7 +16,8 @@ use crate::{Count, MANY, Number, common::Scheduling};
 
 /// Called at the places of a verb, with the number of the row, if there is one.
 pub trait Visitor: Resource + Clone {
-    /// What passes through a call: the scratch value, the message, what is reduced, passed down or folded.
+    /// What passes through a call: the scratch value, the message, what is reduced, passed down or
+    /// folded.
     type Value: Clone + Send + Sync + 'static;
 
     fn visit(&self, place: Place, number: u64);
@@ -181,7 +183,8 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// The system whose verb has `place`, over rows that are a forest too. A run counts each row up once.
+    /// The system whose verb has `place`, over rows that are a forest too. A run counts each row up
+    /// once.
     pub fn new<V: Visitor>(scheduling: Scheduling, place: Place, visitor: V) -> Self {
         let mut app = scheduling.app();
         app.insert_resource(visitor.clone());

@@ -1,4 +1,5 @@
-//! Several apps and worlds at a time, each with settings of its own, on threads that they move between.
+//! Several apps and worlds at a time, each with settings of its own, on threads that they move
+//! between.
 
 use std::{
     sync::{Arc, Mutex, mpsc},

@@ -1,4 +1,5 @@
-//! Panics that nobody can be told of: the process aborts with a message. It never goes on with memory that is gone.
+//! Panics that nobody can be told of: the process aborts with a message. It never goes on with
+//! memory that is gone.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},

@@ -25,7 +25,8 @@ use nix::{
 /// Set in a process that runs one test.
 const ALONE: &str = "AFFINITY_TEST_ALONE";
 
-/// With this code the process ends when the test's body has returned: a harness that found no such test ends with 0.
+/// With this code the process ends when the test's body has returned: a harness that found no such
+/// test ends with 0.
 const DONE: i32 = 42;
 
 /// How long a test may take: a guard against hangs, not a measurement.
@@ -51,7 +52,8 @@ pub struct Ended {
 }
 
 impl Alone {
-    /// Runs `body`, a closure or function written in the test itself, in a process of its own. In that process this does not return.
+    /// Runs `body`, a closure or function written in the test itself, in a process of its own. In
+    /// that process this does not return.
     pub fn start<F: FnOnce()>(body: F) -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         if env::var_os(ALONE).is_some() {
@@ -61,7 +63,8 @@ impl Alone {
         let mut child = Command::new(env::current_exe().expect("a test knows its binary"))
             .args(["--exact", test_of::<F>(), "--nocapture"])
             .env(ALONE, "1")
-            // Else new threads set address space aside at times of their own, which a limit of it would count.
+            // Else new threads set address space aside at times of their own, which a limit of it
+            // would count.
             .env("MALLOC_ARENA_MAX", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -79,7 +82,8 @@ impl Alone {
         Pid::from_raw(self.child.id() as i32)
     }
 
-    /// Waits until the process [says](say) something that begins with `word`, and returns what follows. Nothing if it ended before.
+    /// Waits until the process [says](say) something that begins with `word`, and returns what
+    /// follows. Nothing if it ended before.
     pub fn hear(&self, word: &str) -> Option<String> {
         loop {
             match self.lines.recv_timeout(PATIENCE.saturating_sub(self.began.elapsed())) {

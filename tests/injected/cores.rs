@@ -23,7 +23,8 @@ pub fn stay_on(core: usize) {
     sched_setaffinity(Pid::from_raw(0), &mask).expect("a core of ours");
 }
 
-/// Runs `start` on a thread that is kept to `core`: a process that it starts is kept there from its first moment.
+/// Runs `start` on a thread that is kept to `core`: a process that it starts is kept there from its
+/// first moment.
 pub fn on_core<R: Send>(core: usize, start: impl FnOnce() -> R + Send) -> R {
     let started = thread::scope(|scope| {
         let starter = scope.spawn(|| {

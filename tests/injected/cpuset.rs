@@ -54,7 +54,8 @@ impl Drop for Cpuset {
     }
 }
 
-/// The cpuset of this process: of version 1, or of version 2 if its children may have sets of their own.
+/// The cpuset of this process: of version 1, or of version 2 if its children may have sets of their
+/// own.
 fn parent() -> io::Result<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup")?;
     let path_of = |controller: &str| groups.lines().find_map(|line| line.split_once(':')?.1.strip_prefix(controller));
@@ -71,7 +72,8 @@ fn move_to(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), process::id().to_string())
 }
 
-/// Runs frames until the pool has so many workers, each that is a thread where `there` says it belongs.
+/// Runs frames until the pool has so many workers, each that is a thread where `there` says it
+/// belongs.
 fn run_until(app: &mut App, expected: usize, there: impl Fn(&[gang::Thread]) -> bool) {
     let began = Instant::now();
     while workers(app) != expected || !there(&gang::threads()) {

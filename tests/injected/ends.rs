@@ -1,4 +1,5 @@
-//! Apps and pools share one gang, and its threads end with the last of them, whatever they were doing.
+//! Apps and pools share one gang, and its threads end with the last of them, whatever they were
+//! doing.
 
 use std::{collections::BTreeSet, mem, sync::Mutex, thread, time::Duration};
 

@@ -8,13 +8,15 @@ use seccompiler::{
     apply_filter,
 };
 
-/// New threads fail for want of resources; new processes do not. False where the system has no filters.
+/// New threads fail for want of resources; new processes do not. False where the system has no
+/// filters.
 #[must_use]
 pub fn refuse_threads() -> bool {
     let flag = libc::CLONE_THREAD as u64;
     let is_thread = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag);
     let thread = is_thread.and_then(|is_thread| SeccompRule::new(vec![is_thread])).expect("a valid rule");
-    // A filter cannot read the flags of `clone3`, which are in memory. A system without it is asked by `clone`.
+    // A filter cannot read the flags of `clone3`, which are in memory. A system without it is asked
+    // by `clone`.
     refuse(libc::SYS_clone3, vec![], Errno::ENOSYS) && refuse(libc::SYS_clone, vec![thread], Errno::EAGAIN)
 }
 

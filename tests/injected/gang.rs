@@ -44,7 +44,8 @@ pub fn threads() -> Vec<Thread> {
     tasks.filter_map(|task| Thread::read(task.path())).collect()
 }
 
-/// Waits until the workers are as `expected`: a thread that was joined is listed for a moment still.
+/// Waits until the workers are as `expected`: a thread that was joined is listed for a moment
+/// still.
 pub fn wait_until(what: &str, expected: impl Fn(&[Thread]) -> bool) {
     let began = Instant::now();
     while !expected(&threads()) {

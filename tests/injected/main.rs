@@ -1,5 +1,6 @@
-//! Faults of the machine, injected for real: threads and places that the system refuses, cores that come and go, processes that are
-//! stopped, panics that abort. Each test runs in a process of its own, and looks at it from outside too.
+//! Faults of the machine, injected for real: threads and places that the system refuses, cores that
+//! come and go, processes that are stopped, panics that abort. Each test runs in a process of its
+//! own, and looks at it from outside too.
 //!
 //! What needs a privilege that is not there is skipped, and says so.
 #![cfg(target_os = "linux")]

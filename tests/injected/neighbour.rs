@@ -36,7 +36,8 @@ impl Drop for Neighbour {
     }
 }
 
-/// Makes rounds, each of which must call every index once, until `done` says so of the threads that worker 1's index was run by.
+/// Makes rounds, each of which must call every index once, until `done` says so of the threads that
+/// worker 1's index was run by.
 fn rounds_until(pool: &AffinityPool, what: &str, done: impl Fn(ThreadId) -> bool) {
     let began = Instant::now();
     loop {

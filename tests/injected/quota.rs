@@ -1,5 +1,5 @@
-//! A CPU quota: `WorkerCount::Auto` takes no more workers than it keeps busy, and one that comes while an app runs slows it but never
-//! stops it.
+//! A CPU quota: `WorkerCount::Auto` takes no more workers than it keeps busy, and one that comes
+//! while an app runs slows it but never stops it.
 
 use std::{
     thread,

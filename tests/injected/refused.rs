@@ -1,4 +1,5 @@
-//! The system refuses threads, or places for them: fewer workers or unpinned ones, one warning, right results.
+//! The system refuses threads, or places for them: fewer workers or unpinned ones, one warning,
+//! right results.
 
 use std::{
     fs,

@@ -24,7 +24,8 @@ fn send(senders: AffineQuery<&To>, mut receivers: AffineQuery<&mut Received>, mu
 
 const SENDERS: usize = 6000;
 
-/// An app in which a third of the messages go to an entity that is gone, a third to one that is no receiver.
+/// An app in which a third of the messages go to an entity that is gone, a third to one that is no
+/// receiver.
 fn app(scheduling: Scheduling) -> (App, Entity) {
     let mut app = scheduling.app();
     let world = app.world_mut();

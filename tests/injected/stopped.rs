@@ -1,4 +1,5 @@
-//! The process is stopped and goes on later, as when a machine sleeps; or one worker thread alone, as when its core is gone.
+//! The process is stopped and goes on later, as when a machine sleeps; or one worker thread alone,
+//! as when its core is gone.
 
 use std::{
     fs,
@@ -47,7 +48,8 @@ fn stop_for_a_while(alone: &Alone) {
     kill(alone.pid(), Signal::SIGCONT).expect("a child of ours");
 }
 
-/// Says that it is ready, calls `work` until the process was stopped, and for as long as `after` since. Returns how long the stop was.
+/// Says that it is ready, calls `work` until the process was stopped, and for as long as `after`
+/// since. Returns how long the stop was.
 fn work_through_a_stop(after: Duration, mut work: impl FnMut()) -> Duration {
     let (began, mut stop) = (Instant::now(), None);
     let (mut last, mut resumed) = (began, began);
@@ -109,7 +111,8 @@ fn beats_that_were_missed_are_not_made_up_for() {
             work_through_a_stop(20 * BEAT, || _ = tree(scope, 8))
         });
         let beats = (began.elapsed() - stop).as_nanos() / BEAT.as_nanos();
-        // One at the beginning, one that was due when the process was stopped; a burst would be of dozens.
+        // One at the beginning, one that was due when the process was stopped; a burst would be of
+        // dozens.
         assert!(jobs().iter().all(|&jobs| u128::from(jobs) <= beats + 2), "{:?} jobs in {beats} beats", jobs());
     });
     stop_for_a_while(&alone);

@@ -38,8 +38,8 @@ pub const DETOUR: u8 = u8::MAX - 1;
 /// Rounds of searching and loading: each adds a tenth of the traffic.
 const BATCHES: usize = 10;
 
-/// Most roads that the routes may have on average: 8 km of 16 m each. Those of New York have 59. A map that is one ring
-/// would take memory with the square of its size.
+/// Most roads that the routes may have on average: 8 km of 16 m each. Those of New York have 59. A
+/// map that is one ring would take memory with the square of its size.
 const HOPS_PER_ROUTE: u64 = 500;
 
 /// What any map may have, in all routes together: the average of a few routes says little.
@@ -196,8 +196,8 @@ impl Allowance {
     }
 }
 
-/// The routes from every [`BATCHES`]th place, beginning with place number `batch`; none any more once the allowance is
-/// used up.
+/// The routes from every [`BATCHES`]th place, beginning with place number `batch`; none any more
+/// once the allowance is used up.
 fn search_batch(
     graph: &Graph,
     places: &Places,

@@ -20,7 +20,8 @@ pub(crate) struct Desk {
     /// and retracts, and by others, who set it to [`OPEN`] to ask for jobs. When both write at once a request may be lost: the
     /// next beat repeats it.
     pub(super) limit: CachePadded<AtomicUsize>,
-    /// When a job was last taken from here, in nanoseconds of the pool's clock; 0 if none was since the worker sat down.
+    /// When a job was last taken from here, in nanoseconds of the pool's clock; 0 if none was since
+    /// the worker sat down.
     taken_from: CachePadded<AtomicU64>,
     /// How many jobs this worker has taken from others, and how many joins it has published. Only the worker itself counts, so plain
     /// additions do.

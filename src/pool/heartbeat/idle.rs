@@ -40,7 +40,8 @@ impl<'s> Scope<'s> {
         self.run_until_finished(|| spin_until(session.spin, news).unwrap_or_else(|| session.doze(latch, news)));
     }
 
-    /// Runs the jobs that `wait` brings, and notes how long it took to bring them. It does not unwind: the owner of a job would wait for its end for ever.
+    /// Runs the jobs that `wait` brings, and notes how long it took to bring them. It does not
+    /// unwind: the owner of a job would wait for its end for ever.
     fn run_until_finished(&mut self, wait: impl Fn() -> News) {
         let guard = AbortOnUnwind::because("a worker panicked outside of the closures of joins");
         loop {

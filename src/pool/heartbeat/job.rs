@@ -22,8 +22,10 @@ const NOBODY: usize = usize::MAX;
 /// A published second half, in the frame of its join.
 ///
 /// # Invariant (frame)
-/// A join that has published a job keeps its frame, neither returning nor unwinding (it holds an [`AbortOnUnwind`]), until it has popped the one [`JobRef`]
-/// from its own deque or has seen `done`. Whoever else got hold of the `JobRef` runs the job once, and storing `done` is the last it does with it.
+/// A join that has published a job keeps its frame, neither returning nor unwinding (it holds an
+/// [`AbortOnUnwind`]), until it has popped the one [`JobRef`] from its own deque or has seen
+/// `done`. Whoever else got hold of the `JobRef` runs the job once, and storing `done` is the last
+/// it does with it.
 pub(super) struct Job {
     start: ErasedStart,
     /// The worker whose join this is.
@@ -104,8 +106,9 @@ impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
         closure.expect("a job that was popped has not run")(scope)
     }
 
-    /// Drops what is left of a join whose first half panicked: a closure that did not run, a result or a second payload that nobody will see. If that panics
-    /// too the process aborts, as for any panic in a drop while unwinding.
+    /// Drops what is left of a join whose first half panicked: a closure that did not run, a result
+    /// or a second payload that nobody will see. If that panics too the process aborts, as for any
+    /// panic in a drop while unwinding.
     pub(super) fn discard(self) {
         let guard = AbortOnUnwind::because("what a join left behind when it panicked panicked while it was dropped");
         drop(self);

@@ -74,7 +74,8 @@ impl<'s> Scope<'s> {
         Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0, idle: 0 }
     }
 
-    /// The scope of a worker in a session; `None` if somebody sits at the desk, who cannot be of this session.
+    /// The scope of a worker in a session; `None` if somebody sits at the desk, who cannot be of
+    /// this session.
     pub(super) fn seated(session: &'s Session<'s>, index: usize) -> Option<Self> {
         let desk = session.desk(index);
         let deque = try_lock(&desk.deque)?;
@@ -108,8 +109,9 @@ impl<'s> Scope<'s> {
     /// If a closure panics. Both have finished or were never started then; if both panic the payload is that of `a`.
     ///
     /// # Aborts
-    /// If `a` panics, what is left of `b` (the closure that did not run, its result, or its payload) is dropped. If that panics too the process aborts, as for any
-    /// panic in a drop while unwinding; with a line on stderr if `b` could have been taken by another worker.
+    /// If `a` panics, what is left of `b` (the closure that did not run, its result, or its
+    /// payload) is dropped. If that panics too the process aborts, as for any panic in a drop while
+    /// unwinding; with a line on stderr if `b` could have been taken by another worker.
     #[inline]
     pub fn join<A, B: Send>(
         &mut self,

@@ -38,8 +38,8 @@ impl<'p> Session<'p> {
         Self { desks, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
     }
 
-    /// Runs the root on worker 0, and ends the session: in any case, or the others would help for ever. Returns also for how many nanoseconds this worker had
-    /// nothing to do.
+    /// Runs the root on worker 0, and ends the session: in any case, or the others would help for
+    /// ever. Returns also for how many nanoseconds this worker had nothing to do.
     ///
     /// # Errors
     /// The payload of the root's panic.

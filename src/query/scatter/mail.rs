@@ -159,13 +159,14 @@ impl<M> Outbox<'_, M> {
 pub(in crate::query) struct MailStore(Mutex<HashMap<(TypeId, Lanes), Box<dyn Any + Send>>>);
 
 impl MailStore {
-    /// Empty mail between so many parts, with the memory of the last call. Of calls with another number of owners
-    /// nothing is kept, but for those on one thread.
+    /// Empty mail between so many parts, with the memory of the last call. Of calls with another
+    /// number of owners nothing is kept, but for those on one thread.
     pub(super) fn take<M: Send + 'static>(&self, layout: Lanes) -> Box<Mail<M>> {
         let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = store.remove(&(TypeId::of::<M>(), layout)).and_then(|mail| mail.downcast::<Mail<M>>().ok());
         if kept.is_none() && layout.owners > 1 {
-            // Mail between other numbers of workers is seldom wanted again, and of many it takes megabytes.
+            // Mail between other numbers of workers is seldom wanted again, and of many it takes
+            // megabytes.
             store.retain(|(_, kept), _| kept.owners == 1 || kept.owners == layout.owners);
         }
         let mut mail = kept.unwrap_or_else(|| Box::new(Mail::new(layout)));

@@ -79,7 +79,8 @@ fn a_thread_that_was_moved_is_let_go_again() {
     use rustix::thread::CpuSet;
     let mut allowed = CpuSet::new();
     [1, 3].into_iter().for_each(|core| allowed.set(core));
-    // How many of the cores that the system is asked to keep the thread to it takes, and how many it keeps it to in the end.
+    // How many of the cores that the system is asked to keep the thread to it takes, and how many
+    // it keeps it to in the end.
     let moved = |takes: &[u32]| {
         let mut kept = allowed.count();
         let mut set_mask = |mask: &CpuSet| {

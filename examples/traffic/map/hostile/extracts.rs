@@ -174,7 +174,8 @@ fn lengths_that_lie_are_named_by_their_byte() {
     refused("long-unknown", &unknown, &[&at, "unexpected end"]);
 }
 
-/// 32 MiB that pack to 32 KiB: as much as a blob may hold, of each kind of element that takes the least room.
+/// 32 MiB that pack to 32 KiB: as much as a blob may hold, of each kind of element that takes the
+/// least room.
 #[test]
 fn bombs_take_no_more_memory_than_a_block() {
     let many = |element: &[u8]| element.repeat((31 << 20) / element.len());

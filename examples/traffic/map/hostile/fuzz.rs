@@ -90,7 +90,8 @@ fn changed(file: &[u8], changes: &[Change]) -> Vec<u8> {
     file
 }
 
-/// The same cases in every run, unless told otherwise. Of large maps there are fewer, one for so many.
+/// The same cases in every run, unless told otherwise. Of large maps there are fewer, one for so
+/// many.
 fn config(one_in: u32) -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     config.cases = config.cases.div_ceil(one_in);

@@ -4,7 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Bytes that this thread has taken and not given back. What it gives back for others makes it negative.
+    /// Bytes that this thread has taken and not given back. What it gives back for others makes it
+    /// negative.
     static TAKEN: Cell<i64> = const { Cell::new(0) };
     static MOST: Cell<i64> = const { Cell::new(0) };
 }

@@ -1,8 +1,8 @@
-//! Maps that nobody would draw: whatever a file holds, reading it ends with a network or one line, and takes memory in
-//! proportion to the file.
+//! Maps that nobody would draw: whatever a file holds, reading it ends with a network or one line,
+//! and takes memory in proportion to the file.
 //!
-//! `cargo test` mutates some hundred maps, always the same. `PROPTEST_CASES=100000 PROPTEST_RNG_SEED=7 cargo test
-//! --release --example traffic hostile` tries others.
+//! `cargo test` mutates some hundred maps, always the same. `PROPTEST_CASES=100000
+//! PROPTEST_RNG_SEED=7 cargo test --release --example traffic hostile` tries others.
 
 mod extracts;
 mod fuzz;
@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 
 use super::{MapError, Network, limits};
 
-/// What reading a map may take at most: eight bytes for each byte that its files may unpack to, and room for the largest
-/// block that the format allows. Real maps take 3 to 8 bytes for each byte of their files, packed as they are.
+/// What reading a map may take at most: eight bytes for each byte that its files may unpack to, and
+/// room for the largest block that the format allows. Real maps take 3 to 8 bytes for each byte of
+/// their files, packed as they are.
 const BYTES_PER_BYTE: u64 = 8 * limits::UNPACKING;
 const BYTES_ANYWAY: u64 = 64 << 20;
 
@@ -33,7 +34,8 @@ impl Folder {
         fs::write(self.0.join(name), content).unwrap();
     }
 
-    /// Reads the map `name` and expects of it what holds for all; `Err` has the line, without the folder.
+    /// Reads the map `name` and expects of it what holds for all; `Err` has the line, without the
+    /// folder.
     fn read(&self, name: &str) -> Result<Network, String> {
         let (read, peak) = memory::peak(|| super::load(&self.0.join(name)));
         let size: u64 = fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();

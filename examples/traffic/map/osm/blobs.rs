@@ -1,4 +1,5 @@
-//! The blobs that an extract is made of: each has a header with its size, and mostly is packed with zlib.
+//! The blobs that an extract is made of: each has a header with its size, and mostly is packed with
+//! zlib.
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -79,7 +80,8 @@ impl<'a, R: Read + Seek> Blobs<'a, R> {
         Ok(())
     }
 
-    /// Reads and unpacks the blob at a byte of the file; returns what it is and how many bytes it takes up.
+    /// Reads and unpacks the blob at a byte of the file; returns what it is and how many bytes it
+    /// takes up.
     fn read(&mut self, at: u64, unpacked_left: &mut u64) -> Result<(Kind, u64), Problem> {
         self.source.seek(SeekFrom::Start(at))?;
         let mut left = self.length - at;
@@ -179,7 +181,8 @@ fn inflate(packed: &[u8], data: &mut Vec<u8>, size: Option<i64>) -> Result<(), B
     let too_large = || Broken::new("a blob that unpacks to an impossible size");
     let promised = promised.filter(|&size| size <= LARGEST_BLOB).ok_or_else(too_large)?;
     let possible = promised.min((packed.len() as u64).saturating_mul(HIGHEST_RATIO));
-    // One more, so that a blob that goes on after its promised end is noticed, and another to find the end.
+    // One more, so that a blob that goes on after its promised end is noticed, and another to find
+    // the end.
     data.reserve_exact(possible as usize + 2);
     let read = ZlibDecoder::new(packed).take(promised + 1).read_to_end(data);
     let read = read.map_err(|error| Broken::new(format_args!("a blob that cannot be unpacked: {error}")))? as u64;

@@ -1,5 +1,5 @@
-//! A block of data: up to some thousand ways or nodes, with the strings of their tags in a table. Relations say nothing
-//! about roads and are not read.
+//! A block of data: up to some thousand ways or nodes, with the strings of their tags in a table.
+//! Relations say nothing about roads and are not read.
 
 use std::ops::Range;
 
@@ -102,8 +102,8 @@ impl<'a> Block<'a> {
         Ok(Node { id, place: self.grid.place(lon, lat), signal })
     }
 
-    /// Nodes as columns of numbers, each the difference to the one before, and one row of tags for all, the node's own
-    /// behind one another and a 0 at the end.
+    /// Nodes as columns of numbers, each the difference to the one before, and one row of tags for
+    /// all, the node's own behind one another and a 0 at the end.
     fn dense_nodes(&self, message: &[u8], visit: &mut impl FnMut(Node) -> Result<(), Broken>) -> Result<(), Broken> {
         let mut columns: [&[u8]; 4] = [&[]; 4];
         for field in Fields::of(message) {
@@ -195,7 +195,8 @@ fn uneven() -> Broken {
     Broken::new("keys without values, or values without keys")
 }
 
-/// How coordinates are written: as whole numbers of steps from a corner, all in billionths of a degree.
+/// How coordinates are written: as whole numbers of steps from a corner, all in billionths of a
+/// degree.
 struct Grid {
     step: i64,
     lon: i64,
@@ -220,7 +221,8 @@ struct Strings<'a> {
 
 impl<'a> Strings<'a> {
     fn read(table: &'a [u8]) -> Result<Self, Broken> {
-        // Counted first: a table of empty strings would take most memory of all, and twice that if it grew.
+        // Counted first: a table of empty strings would take most memory of all, and twice that if
+        // it grew.
         let count = Fields::of(table).count();
         if count > MOST_STRINGS {
             return Err(Broken::new(format_args!("{count} strings, at most {MOST_STRINGS} are supported")));

@@ -8,8 +8,8 @@ use crate::map::assemble::assemble;
 use crate::map::geo::{self, Place};
 use crate::map::{Link, MapError, Network, Node};
 
-/// Ways name no more nodes than these, and one for so many bytes of the file. A real extract has a node in a way for
-/// every ten bytes or more, since it also says where each of them is.
+/// Ways name no more nodes than these, and one for so many bytes of the file. A real extract has a
+/// node in a way for every ten bytes or more, since it also says where each of them is.
 const FREE_NODES: u64 = 256 << 10;
 const BYTES_PER_NODE: u64 = 2;
 
@@ -77,8 +77,8 @@ impl Points {
         let Ways { roads, nodes, .. } = ways;
         let mut ids: Vec<(i64, u32)> = nodes.iter().copied().zip(0..).collect();
         ids.sort_unstable();
-        // Of each id the first mention is left, until the point has its number: that is never above its first mention,
-        // and so below all later ones.
+        // Of each id the first mention is left, until the point has its number: that is never above
+        // its first mention, and so below all later ones.
         ids.dedup_by_key(|(id, _)| *id);
         let mut points = vec![Point::default(); ids.len()];
         let mut next = 0;

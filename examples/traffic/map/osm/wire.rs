@@ -1,4 +1,5 @@
-//! The wire format of protocol buffers, read in place: nothing is copied, so a message takes no memory but its own bytes.
+//! The wire format of protocol buffers, read in place: nothing is copied, so a message takes no
+//! memory but its own bytes.
 
 use std::fmt;
 
