@@ -1,7 +1,7 @@
 //! Dust around three suns: four tagged systems, one of them uneven, with the overlay open. It begins in mode Auto, and the panel tells what that
 //! chose for each system, and why. Switch modes, click on bars, let A/B compare.
 //!
-//! `cargo run --release --features game --example overlay`
+//! `cargo overlay`
 //!
 //! F3 hides the panel; + and - change the number of grains by a quarter.
 

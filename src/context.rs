@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bevy::prelude::Resource;
+use bevy_ecs::prelude::Resource;
 use crossbeam_utils::CachePadded;
 
 use crate::{

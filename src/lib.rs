@@ -59,8 +59,8 @@ pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
 pub use plugin::{AffinityParallelPlugin, AffinitySystems};
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{
-    AffineCommands, AffineParIter, AffineQuery, ChunkData, Fused, Kernel, KernelParam, Kernels, Outbox, Row,
-    ScatterReport, fused,
+    AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, Fused, Kernel, KernelParam,
+    Kernels, Outbox, ReborrowQuery, Row, ScatterReport, fused,
 };
 pub use record::{FrameSpan, Span, SpanKind};
 pub use schedule::{AffineSystems, IntoAffine};

@@ -1,9 +1,9 @@
 //! [`AffinityParallelPlugin`]: the one line to add.
 
-use bevy::{
-    app::{App, First, Plugin},
-    ecs::system::NonSendMarker,
+use bevy_app::{App, First, Plugin};
+use bevy_ecs::{
     prelude::{Commands, IntoScheduleConfigs, Res, SystemSet},
+    system::NonSendMarker,
 };
 
 use crate::{
@@ -36,7 +36,7 @@ pub struct AffinityParallelPlugin;
 /// What the plugins do in every frame, to order other systems against.
 /// ([`AffineSystems`](crate::AffineSystems) are those that a user tagged.)
 ///
-/// With [`ambiguity_detection`](bevy::ecs::schedule::ScheduleBuildSettings::ambiguity_detection)
+/// With [`ambiguity_detection`](bevy_ecs::schedule::ScheduleBuildSettings::ambiguity_detection)
 /// on, none of it is reported beside systems of Bevy's.
 ///
 /// ```
@@ -59,11 +59,11 @@ pub enum AffinitySystems {
     /// them, and begins to time the frame. Nothing that other systems see depends on what of
     /// `First` comes before and what after, so no ambiguity with it is reported.
     BeginFrame,
-    /// In [`Last`](bevy::app::Last): brings [`AffinityDiagnostics`](crate::AffinityDiagnostics),
+    /// In [`Last`](bevy_app::Last): brings [`AffinityDiagnostics`](crate::AffinityDiagnostics),
     /// [`AffinityTimeline`](crate::AffinityTimeline) and Bevy's
-    /// [`DiagnosticsStore`](bevy::diagnostic::DiagnosticsStore) up to date.
+    /// [`DiagnosticsStore`](bevy_diagnostic::DiagnosticsStore) up to date.
     EndFrame,
-    /// In [`PreUpdate`](bevy::app::PreUpdate): shows and hides the overlay when its key is pressed,
+    /// In [`PreUpdate`](bevy_app::PreUpdate): shows and hides the overlay when its key is pressed,
     /// and keeps from the game what is meant for it.
     #[cfg(feature = "overlay")]
     OverlayInput,

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use bevy::prelude::{ReflectDefault, ReflectResource, Resource};
-use bevy::reflect::Reflect;
+use bevy_ecs::{prelude::Resource, reflect::ReflectResource};
+use bevy_reflect::Reflect;
+use bevy_reflect::std_traits::ReflectDefault;
 
 /// How many workers a gang has. The leader (the thread that runs the tagged systems) counts as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
@@ -149,7 +150,7 @@ impl SchedulerMode {
 
 #[cfg(test)]
 mod tests {
-    use bevy::reflect::{TypeInfo, Typed};
+    use bevy_reflect::{TypeInfo, Typed};
 
     use super::*;
 

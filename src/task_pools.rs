@@ -1,6 +1,6 @@
 //! What Bevy's own thread pools get of the machine: the cores that the gang leaves.
 
-use bevy::app::{TaskPoolOptions, TaskPoolPlugin};
+use bevy_app::{TaskPoolOptions, TaskPoolPlugin};
 
 use crate::{pool::wanted_workers, settings::AffinitySettings, topology::Topology};
 

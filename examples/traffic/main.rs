@@ -1,6 +1,6 @@
 //! A city's traffic on real roads: hundreds of thousands of intersections, each a row that a worker sweeps every step.
 //!
-//! `cargo run --release --features game --example traffic` opens the game in a window: F1 tells the keys. With `--headless`
+//! `cargo traffic` opens the game in a window: F1 tells the keys. With `--headless`
 //! it simulates the Isle of Man and prints how fast; `--help` tells about other maps, sizes and modes.
 
 mod city;

@@ -20,7 +20,8 @@ pub use timeline::AffinityTimeline;
 
 use std::time::Duration;
 
-use bevy::prelude::{App, First, IntoScheduleConfigs, Last, Res, ResMut, Resource};
+use bevy_app::{App, First, Last};
+use bevy_ecs::prelude::{IntoScheduleConfigs, Res, ResMut, Resource};
 
 use crate::{
     context::{Context, WorldContext},

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use bevy::platform::collections::HashMap;
+use bevy_platform::collections::HashMap;
 
 use crate::record::{SystemTiming, SystemTimings};
 

@@ -2,12 +2,12 @@
 
 use std::mem;
 
-use bevy::{
-    diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore},
-    ecs::system::SystemParam,
-    platform::{collections::HashSet, time::Instant},
+use bevy_diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore};
+use bevy_ecs::{
     prelude::{Local, ResMut},
+    system::SystemParam,
 };
+use bevy_platform::{collections::HashSet, time::Instant};
 
 use super::AffinityDiagnostics;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bevy::platform::collections::HashSet;
+use bevy_platform::collections::HashSet;
 
 use super::AffinityDiagnostics;
 use crate::record::{Recent, SystemTiming, SystemTimings};

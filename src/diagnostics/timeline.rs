@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use bevy::prelude::Resource;
+use bevy_ecs::prelude::Resource;
 
 use super::places::Places;
 use crate::{

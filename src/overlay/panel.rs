@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::prelude::{Mut, Res, ResMut, Resource, World};
+use bevy_ecs::prelude::{Mut, Res, ResMut, Resource, World};
 use bevy_egui::egui::{Align, CollapsingHeader, Layout, Ui};
 
 use super::{

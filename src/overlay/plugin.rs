@@ -1,19 +1,19 @@
 //! [`AffinityOverlayPlugin`]: when the panel is on show, and what it needs from the app.
 
-use bevy::{
-    app::{App, First, Plugin, PreUpdate},
-    ecs::query::QueryState,
-    image::ImagePlugin,
-    input::{ButtonInput, InputPlugin, InputSystems, keyboard::KeyCode, mouse::AccumulatedMouseScroll},
+use bevy_app::{App, First, Plugin, PreUpdate};
+use bevy_ecs::{
     prelude::{IntoScheduleConfigs, Res, ResMut, With, World},
-    render::{RenderApp, renderer::RenderDevice},
-    time::TimePlugin,
-    window::WindowPlugin,
+    query::QueryState,
 };
 use bevy_egui::{
     EguiContext, EguiInputSet, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
     input::{EguiWantsInput, absorb_bevy_input_system, egui_wants_any_pointer_input},
 };
+use bevy_image::ImagePlugin;
+use bevy_input::{ButtonInput, InputPlugin, InputSystems, keyboard::KeyCode, mouse::AccumulatedMouseScroll};
+use bevy_render::{RenderApp, renderer::RenderDevice};
+use bevy_time::TimePlugin;
+use bevy_window::WindowPlugin;
 
 use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, record_while_seen};
 use crate::plugin::AffinitySystems;
@@ -77,7 +77,7 @@ impl Plugin for AffinityOverlayPlugin {
 }
 
 /// There once the app has the systems that draw.
-#[derive(bevy::prelude::Resource)]
+#[derive(bevy_ecs::prelude::Resource)]
 enum PanelSystems {
     Ready,
     EguiUnfinished,

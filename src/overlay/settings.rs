@@ -2,11 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use bevy::{
-    input::keyboard::KeyCode,
-    prelude::{ReflectDefault, ReflectResource, Resource, Vec2},
-    reflect::Reflect,
-};
+use bevy_ecs::{prelude::Resource, reflect::ReflectResource};
+use bevy_input::keyboard::KeyCode;
+use bevy_math::Vec2;
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 /// Settings of the [overlay](super::AffinityOverlayPlugin). Insert the resource before the plugin or change it while the app runs.
 ///

@@ -39,7 +39,7 @@ use std::{
     time::Duration,
 };
 
-use bevy::prelude::Resource;
+use bevy_ecs::prelude::Resource;
 use crossbeam_utils::CachePadded;
 use log::warn;
 

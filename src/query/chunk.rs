@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
-use bevy::{
-    ecs::{
-        change_detection::{MaybeLocation, Tick},
-        component::{Mutable, StorageType},
-        query::{ArchetypeFilter, IterQueryData, QueryFilter},
-        storage::{Table, TableId},
-    },
+use bevy_ecs::{
+    change_detection::{MaybeLocation, Tick},
+    component::{Mutable, StorageType},
     prelude::{Component, Entity},
+    query::{ArchetypeFilter, IterQueryData, QueryFilter},
+    storage::{Table, TableId},
 };
 use variadics_please::all_tuples;
 
@@ -76,6 +74,10 @@ unsafe impl<T: Component<Mutability = Mutable>> ChunkData for &mut T {
                 // SAFETY: the ticks of these rows are this chunk's alone: the caller's promise.
                 unsafe { *tick.get() = change.tick };
             }
+        }
+        // One store a slice, and only where Bevy was asked to keep it (`#[component(summary_tick)]`): readers skip whole tables by it.
+        if let Some(summary) = table.get_summary_tick(*state) {
+            summary.set(change.tick);
         }
         let changed_by = table.get_changed_by_slice_for(*state);
         changed_by.zip(change.by).map(|(changed_by, caller)| {
@@ -209,7 +211,7 @@ pub(super) fn longest_chunk() -> usize {
 }
 
 /// `rows` in pieces of at most `length`.
-fn pieces(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn pieces(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<usize>> {
     let (start, end) = (rows.start as usize, rows.end as usize);
     (start..end).step_by(length).map(move |piece| piece..end.min(piece.saturating_add(length)))
 }

@@ -5,14 +5,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use bevy::{
-    ecs::{
-        entity::{Entities, EntityAllocator},
-        query::{IterQueryData, QueryFilter},
-        system::SystemParam,
-        world::CommandQueue,
-    },
+use bevy_ecs::{
+    entity::{Entities, EntityAllocator},
     prelude::Commands,
+    query::{IterQueryData, QueryFilter},
+    system::SystemParam,
+    world::CommandQueue,
 };
 
 use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan};
@@ -20,7 +18,7 @@ use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan};
 /// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
 /// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a `Commands` parameter would be.
 ///
-/// [`ParallelCommands`](bevy::prelude::ParallelCommands) is applied in the order of threads; this is applied in the order of rows, so the world comes out the same
+/// [`ParallelCommands`](bevy_ecs::system::ParallelCommands) is applied in the order of threads; this is applied in the order of rows, so the world comes out the same
 /// in every mode and with every number of workers.
 #[derive(SystemParam)]
 pub struct AffineCommands<'w, 's> {

@@ -1,6 +1,6 @@
 //! Which tables or archetypes a query visits, kept in a form that is quick to walk and to ask.
 
-use bevy::ecs::{
+use bevy_ecs::{
     archetype::{ArchetypeGeneration, Archetypes},
     query::{QueryData, QueryFilter, QueryState},
 };

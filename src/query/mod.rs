@@ -2,7 +2,9 @@
 
 mod chunk;
 mod commands;
+mod contiguous;
 mod cost;
+mod forward;
 mod fused;
 mod line;
 mod matched;
@@ -19,6 +21,8 @@ mod walk;
 
 pub use chunk::ChunkData;
 pub use commands::AffineCommands;
+pub use contiguous::AffineContiguousParIter;
+pub use forward::ReborrowQuery;
 pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 pub use par_iter::AffineParIter;
 
@@ -26,19 +30,14 @@ pub use scatter::{Outbox, ScatterReport};
 
 use std::{fmt, ops::Deref};
 
-use bevy::{
-    ecs::{
-        change_detection::Tick,
-        component::StorageType,
-        entity_disabling::DefaultQueryFilters,
-        query::{
-            FilteredAccess, FilteredAccessSet, IterQueryData, QueryData, QueryFilter, QueryIter, QueryState,
-            ReadOnlyQueryData,
-        },
-        system::{ReadOnlySystemParam, SystemMeta, SystemParam, SystemParamValidationError},
-        world::unsafe_world_cell::UnsafeWorldCell,
-    },
+use bevy_ecs::{
+    change_detection::Tick,
+    component::StorageType,
+    entity_disabling::DefaultQueryFilters,
     prelude::{Query, World},
+    query::{FilteredAccess, FilteredAccessSet, IterQueryData, QueryData, QueryFilter, QueryState, ReadOnlyQueryData},
+    system::{ReadOnlySystemParam, SystemAccess, SystemMeta, SystemParam, SystemParamValidationError},
+    world::unsafe_world_cell::UnsafeWorldCell,
 };
 
 use chunk::longest_chunk;
@@ -75,12 +74,13 @@ use crate::auto::Sites;
 /// assert_eq!(app.world().get::<Position>(car).unwrap().0, 1.5);
 /// ```
 ///
-/// There is no `DerefMut`: it would let safe code exchange the inner query for one of another world. Use [`reborrow`](Self::reborrow) for
-/// the `Query` methods that need `&mut self`.
+/// There is no `DerefMut`: it would let safe code exchange the inner query for one of another world. The methods of `Query` that
+/// take `&mut self` or `self` are methods of this type too. Those that Bevy runs in parallel and that are not listed below
+/// (`par_iter_many`, `par_iter_many_unique`) use the threads of Bevy's compute pool, in tagged systems too.
 pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static = ()> {
     query: Query<'w, 's, D, F>,
     world: UnsafeWorldCell<'w>,
-    state: &'s AffineQueryState<D, F>,
+    state: &'s SweepState<D::State, F::State>,
     last_run: Tick,
     this_run: Tick,
     /// The most rows in a slice of [`for_each_chunk`](AffineParIter::for_each_chunk), wherever that
@@ -91,9 +91,14 @@ pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static 
 /// The state of an [`AffineQuery`] between runs of its system.
 pub struct AffineQueryState<D: QueryData, F: QueryFilter> {
     query: QueryState<D, F>,
-    /// The fetch states of `query`, which keeps its own to itself.
-    data: D::State,
-    filter: F::State,
+    sweeps: SweepState<D::State, F::State>,
+}
+
+/// What parallel calls keep between runs: the same for data and for their read-only form, whose fetch states are of one type.
+struct SweepState<DataState, FilterState> {
+    /// The fetch states of the query, which keeps its own to itself.
+    data: DataState,
+    filter: FilterState,
     matched: Matched,
     /// What was measured, by the place that starts calls.
     sites: Sites<Known>,
@@ -110,15 +115,18 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         D::update_component_access(&data, &mut FilteredAccess::default());
         F::update_component_access(&filter, &mut FilteredAccess::default());
         let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
-        Self { query, data, filter, matched: Matched::new(dense), sites: Sites::default(), mail: MailStore::default() }
+        let matched = Matched::new(dense);
+        let sweeps = SweepState { data, filter, matched, sites: Sites::default(), mail: MailStore::default() };
+        Self { query, sweeps }
     }
 
     /// Takes over the archetypes that came since the last time. Panics if `world` is not the state's own.
     fn update(&mut self, world: UnsafeWorldCell<'_>) {
         self.query.update_archetypes_unsafe_world_cell(world);
-        D::update_archetypes(&mut self.data, world);
-        F::update_archetypes(&mut self.filter, world);
-        self.matched.update(&self.query, world.archetypes());
+        let SweepState { data, filter, matched, .. } = &mut self.sweeps;
+        D::update_archetypes(data, world);
+        F::update_archetypes(filter, world);
+        matched.update(&self.query, world.archetypes());
     }
 
     /// Registers the access of the query, which panics if `access` conflicts with it.
@@ -126,8 +134,8 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         self.query.init_access(Some(meta.name()), access, world.into());
         // The own fetch states ask for the same access once more; nobody needs to hear of it twice.
         let mut scratch = FilteredAccessSet::new();
-        D::init_nested_access(&self.data, Some(meta.name()), &mut scratch, world.into());
-        F::init_nested_access(&self.filter, Some(meta.name()), &mut scratch, world.into());
+        D::init_nested_access(&self.sweeps.data, Some(meta.name()), &mut scratch, world.into());
+        F::init_nested_access(&self.sweeps.filter, Some(meta.name()), &mut scratch, world.into());
     }
 }
 
@@ -150,10 +158,11 @@ unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Af
     fn init_access(
         state: &Self::State,
         system_meta: &mut SystemMeta,
-        component_access_set: &mut FilteredAccessSet,
+        system_access: &mut SystemAccess,
         world: &mut World,
     ) {
-        state.register(system_meta, component_access_set, world);
+        let access = system_access.require_shared_access::<Self>(system_meta);
+        state.register(system_meta, access, world);
     }
 
     #[inline]
@@ -168,7 +177,7 @@ unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Af
         let (last_run, this_run) = (system_meta.get_last_run(), change_tick);
         // SAFETY: the access is registered, says the caller; `update_archetypes_unsafe_world_cell` checked the world.
         let query = unsafe { state.query.query_unchecked_manual_with_ticks(world, last_run, this_run) };
-        Ok(AffineQuery { query, world, state, last_run, this_run, longest_chunk: longest_chunk() })
+        Ok(AffineQuery { query, world, state: &state.sweeps, last_run, this_run, longest_chunk: longest_chunk() })
     }
 }
 
@@ -179,18 +188,11 @@ unsafe impl<'w, 's, D: ReadOnlyQueryData + 'static, F: QueryFilter + 'static> Re
 }
 
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
-    /// A shorter-lived [`Query`] over the same entities, for the methods that need `&mut self`.
-    #[inline]
-    pub fn reborrow(&mut self) -> Query<'_, 's, D, F> {
-        self.query.reborrow()
-    }
-
     /// Parallel iteration over read-only items.
     #[inline]
     #[track_caller]
     pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
-        let (query, sweep, site) = (self.query.as_readonly(), self.sweep::<D::ReadOnly>(), self.call_site());
-        AffineParIter::new(query, sweep, site, &self.state.mail, self.longest_chunk)
+        self.as_readonly().into_par_iter()
     }
 
     /// Parallel iteration over items that can be written.
@@ -200,8 +202,17 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     where
         D: IterQueryData,
     {
+        self.reborrow_affine().into_par_iter()
+    }
+
+    #[inline]
+    #[track_caller]
+    fn into_par_iter(self) -> AffineParIter<'w, 's, D, F>
+    where
+        D: IterQueryData,
+    {
         let (sweep, site) = (self.sweep::<D>(), self.call_site());
-        AffineParIter::new(self.query.reborrow(), sweep, site, &self.state.mail, self.longest_chunk)
+        AffineParIter::new(self.query, sweep, site, &self.state.mail, self.longest_chunk)
     }
 
     /// What is known of calls that are started where this is called from.
@@ -236,14 +247,5 @@ impl<'w, 's, D: QueryData, F: QueryFilter> Deref for AffineQuery<'w, 's, D, F> {
 impl<D: QueryData, F: QueryFilter> fmt::Debug for AffineQuery<'_, '_, D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("AffineQuery").field(&self.query).finish()
-    }
-}
-
-impl<'a, 's, D: QueryData, F: QueryFilter> IntoIterator for &'a AffineQuery<'_, 's, D, F> {
-    type Item = <D::ReadOnly as QueryData>::Item<'a, 's>;
-    type IntoIter = QueryIter<'a, 's, D::ReadOnly, F>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.query.iter()
     }
 }

@@ -1,10 +1,11 @@
 //! Parallel iteration over an [`AffineQuery`](super::AffineQuery).
 
-use bevy::{
-    ecs::query::{IterQueryData, QueryFilter},
+use bevy_ecs::{
+    batching::BatchingStrategy,
     prelude::Query,
-    tasks::ComputeTaskPool,
+    query::{IterQueryData, QueryFilter},
 };
+use bevy_tasks::ComputeTaskPool;
 
 use super::{
     parts::{for_each_part, learn_here},
@@ -26,12 +27,13 @@ use crate::context::BevysBatch;
 /// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
 #[must_use = "a parallel iterator does nothing until one of its methods is called"]
 pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
-    query: Query<'w, 's, D, F>,
+    pub(super) query: Query<'w, 's, D, F>,
     pub(super) sweep: Sweep<'w, 's, D, F>,
     pub(super) site: CallSite<'s>,
     pub(super) mail: &'s MailStore,
     /// The most rows in a slice.
     pub(super) longest_chunk: usize,
+    pub(super) batching: BatchingStrategy,
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
@@ -42,7 +44,24 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         mail: &'s MailStore,
         longest_chunk: usize,
     ) -> Self {
-        Self { query, sweep, site, mail, longest_chunk }
+        Self { query, sweep, site, mail, longest_chunk, batching: BatchingStrategy::new() }
+    }
+
+    /// How Bevy cuts rows into batches, in mode [`Bevy`](crate::SchedulerMode::Bevy) and in systems that are not tagged. No effect in other modes: there the
+    /// measured cost of rows decides.
+    ///
+    /// ```
+    /// # use bevy::{ecs::batching::BatchingStrategy, prelude::*};
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Age(u32);
+    /// fn grow_older(mut ages: AffineQuery<&mut Age>) {
+    ///     ages.par_iter_mut().batching_strategy(BatchingStrategy::fixed(32)).for_each(|mut age| age.0 += 1);
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, grow_older.affine()).update();
+    /// ```
+    pub fn batching_strategy(mut self, strategy: BatchingStrategy) -> Self {
+        self.batching = strategy;
+        self
     }
 
     /// Calls `f` with each item, on all workers.
@@ -64,7 +83,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
     /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per worker and per chunk that was stolen, in heartbeat mode too: this
     /// call runs in lock step there, so that a thread never needs two values at a time and may lend its own
-    /// ([`Parallel::borrow_local_mut`](bevy::utils::Parallel::borrow_local_mut)). As often as Bevy's `par_iter` does in its mode.
+    /// ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)). As often as Bevy's `par_iter` does in its mode.
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,
@@ -83,13 +102,16 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
-        let Self { query, sweep, .. } = self;
+        let Self { query, sweep, batching, .. } = self;
         match &plan.route {
             Route::Bevy if ComputeTaskPool::try_get().is_some() => {
                 let _span = SweepSpan::begin(&sweep.rows);
                 let (init, f) = (&init, &f);
                 let init = || (BevysBatch::open(), init());
-                query.par_iter_inner().for_each_init(init, |(_, local), item| f(local, item));
+                query
+                    .par_iter_inner()
+                    .batching_strategy(batching)
+                    .for_each_init(init, |(_, local), item| f(local, item));
             }
             Route::Here | Route::Bevy => learn_here(&sweep.rows, plan, || {
                 let mut local = init();

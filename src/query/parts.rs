@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bevy::tasks::ComputeTaskPool;
+use bevy_tasks::ComputeTaskPool;
 
 use super::{
     line::Line,

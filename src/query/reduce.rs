@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use bevy::ecs::query::{IterQueryData, QueryFilter};
+use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use super::{
     par_iter::AffineParIter,

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use bevy::ecs::{
+use bevy_ecs::prelude::Entity;
+use bevy_ecs::{
     archetype::{Archetype, ArchetypeEntity, ArchetypeId},
     change_detection::Tick,
     query::{IterQueryData, QueryFilter},
     storage::{Table, TableId, TableRow},
     world::unsafe_world_cell::UnsafeWorldCell,
 };
-use bevy::prelude::Entity;
 use nonmax::NonMaxU32;
 
 use super::matched::Matched;
@@ -133,7 +133,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 
     /// What it takes to visit rows of `storage`; nothing if there is no such storage.
     #[inline(always)]
-    fn enter(&self, storage: Storage) -> Option<Entered<'w, D, F>> {
+    pub(super) fn enter(&self, storage: Storage) -> Option<Entered<'w, D, F>> {
         let Self { rows, data: data_state, filter: filter_state, last_run, this_run } = *self;
         // SAFETY: 'access' on the type: the state belongs to the world, and access is registered.
         let mut data = unsafe { D::init_fetch(rows.world, data_state, last_run, this_run) };
@@ -163,8 +163,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 }
 
 /// What it takes to visit rows of one storage.
-struct Entered<'w, D: IterQueryData, F: QueryFilter> {
-    data: D::Fetch<'w>,
+pub(super) struct Entered<'w, D: IterQueryData, F: QueryFilter> {
+    pub(super) data: D::Fetch<'w>,
     filter: F::Fetch<'w>,
     at: At<'w>,
 }

@@ -1,14 +1,12 @@
 //! Schedules in which no two systems could run at the same time anyway run on one thread. Bevy's multi-threaded executor would cost about a
 //! microsecond for each system there, and some 10 us for each change from a tagged system to an untagged one and back, and gain nothing.
 
-use bevy::{
-    ecs::{
-        intern::Interned,
-        schedule::{MultiThreadedExecutor, Schedule, ScheduleLabel, SingleThreadedExecutor},
-    },
-    platform::collections::HashMap,
+use bevy_ecs::{
+    intern::Interned,
     prelude::{DetectChangesMut, Local, ResMut, Schedules},
+    schedule::{MultiThreadedExecutor, Schedule, ScheduleLabel, SingleThreadedExecutor},
 };
+use bevy_platform::collections::HashMap;
 
 use super::overlap::has_no_overlap;
 

@@ -6,14 +6,12 @@ mod tagged;
 
 pub(crate) use alone::choose_executors;
 
-use bevy::{
-    ecs::{
-        schedule::ScheduleConfigs,
-        system::{AdapterSystem, PipeSystem, ScheduleSystem},
-    },
+use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, System, SystemSet},
-    utils::prelude::DebugName,
+    schedule::ScheduleConfigs,
+    system::{AdapterSystem, PipeSystem, ScheduleSystem},
 };
+use bevy_utils::prelude::DebugName;
 use variadics_please::all_tuples;
 
 use tagged::{Tagged, enter};

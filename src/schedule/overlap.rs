@@ -3,17 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use bevy::{
-    ecs::{
-        schedule::{
-            FixedBitSet, NodeId, Schedule, ScheduleGraph, SystemKey, SystemSetKey,
-            graph::{Dag, Direction},
-        },
-        system::ScheduleSystem,
-    },
-    platform::collections::{HashMap, HashSet},
-    prelude::{IntoSystemSet, SystemSet},
+use bevy_ecs::{
+    prelude::{IntoSystemSet, System, SystemSet},
+    schedule::graph::{Dag, Direction},
+    schedule::{FixedBitSet, NodeId, Schedule, ScheduleGraph, SystemKey, SystemSetKey, SystemWithAccess},
 };
+use bevy_platform::collections::{HashMap, HashSet};
 
 use super::tagged::enter;
 
@@ -34,9 +29,9 @@ enum Thread {
 }
 
 impl Thread {
-    /// What a system says itself. It knows only after it was initialized that it has to be on the main thread; exclusive functions always do.
-    fn of(system: &ScheduleSystem) -> Self {
-        match (system.is_exclusive(), system.is_send()) {
+    /// What a system says itself, which it knows only after it was initialised: until then all seem to run on any thread.
+    fn of(system: &SystemWithAccess) -> Self {
+        match (system.access().is_exclusive(), system.is_send()) {
             (true, _) => Self::MainAlone,
             (false, false) => Self::Main,
             (false, true) => Self::Any,
@@ -73,16 +68,17 @@ fn tagged_systems(schedule: &Schedule) -> HashSet<SystemKey> {
     let members = graph.system_sets.get_key(tag).into_iter();
     let members = members.flat_map(|tag| graph.hierarchy().neighbors_directed(NodeId::Set(tag), Direction::Outgoing));
     let members = members.filter_map(|node| node.as_system());
-    let others = systems(schedule).filter(|(_, system)| system.default_system_sets().contains(&tag));
+    let others = systems(schedule).filter(|(_, system)| system.system().default_system_sets().contains(&tag));
     members.chain(others.map(|(key, _)| key)).collect()
 }
 
 /// The systems that can be seen: those that were built are with the executor, those that came since
 /// still in the graph.
-fn systems(schedule: &Schedule) -> impl Iterator<Item = (SystemKey, &ScheduleSystem)> {
+fn systems(schedule: &Schedule) -> impl Iterator<Item = (SystemKey, &SystemWithAccess)> {
     let graph = schedule.graph();
-    let built = schedule.systems().into_iter().flatten().filter(|(key, _)| is_in(graph, *key));
-    built.chain(graph.systems.iter().map(|(key, system, _)| (key, system)))
+    let built = schedule.systems_with_access().into_iter().flatten().filter(|(key, _)| is_in(graph, *key));
+    let added = graph.systems.iter().filter_map(|(key, ..)| Some((key, graph.systems.get(key)?)));
+    built.chain(added)
 }
 
 /// Every system, with those that build passes added.

@@ -2,14 +2,14 @@
 
 use std::{ops::Range, sync::Arc};
 
-use bevy::{
-    ecs::{
-        change_detection::Tick,
-        query::FilteredAccessSet,
-        system::{Adapt, NonSendMarker, RunSystemError, SystemIn, SystemMeta, SystemParam, SystemParamValidationError},
-        world::unsafe_world_cell::UnsafeWorldCell,
-    },
+use bevy_ecs::{
+    change_detection::Tick,
     prelude::{Res, System, World},
+    system::{
+        Adapt, NonSendMarker, RunSystemError, SystemAccess, SystemIn, SystemMeta, SystemParam,
+        SystemParamValidationError,
+    },
+    world::unsafe_world_cell::UnsafeWorldCell,
 };
 
 use crate::{
@@ -48,9 +48,9 @@ unsafe impl SystemParam for Exclusive {
 
     fn init_state(_: &mut World) {}
 
-    fn init_access(_: &(), _: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
+    fn init_access(_: &(), meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
         if world.get_resource::<AffinitySettings>().is_some_and(|settings| settings.exclusive) {
-            access.write_all();
+            access.require_shared_access::<Self>(meta).write_all();
         }
     }
 

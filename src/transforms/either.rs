@@ -5,10 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use bevy::{
-    ecs::system::{SystemParamFunction, SystemParamItem},
-    prelude::{ChildOf, ParamSet, RemovedComponents, Res, StaticTransformOptimizations},
+use bevy_ecs::{
+    prelude::{ChildOf, ParamSet, RemovedComponents, Res},
+    system::{SystemParamFunction, SystemParamItem},
 };
+use bevy_transform::systems::StaticTransformOptimizations;
 
 use crate::{context::with_entered, settings::SchedulerMode};
 

@@ -6,12 +6,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use bevy::{
-    ecs::{change_detection::DetectChangesMut, entity::Entities},
-    prelude::{
-        Added, Changed, ChildOf, Entity, GlobalTransform, Local, Or, ParamSet, Query, RemovedComponents, Res,
-        StaticTransformOptimizations, Transform, TransformTreeChanged,
-    },
+use bevy_ecs::{
+    change_detection::DetectChangesMut,
+    entity::Entities,
+    prelude::{Added, Changed, ChildOf, Entity, Local, Or, ParamSet, Query, RemovedComponents, Res},
+};
+use bevy_transform::{
+    components::{GlobalTransform, Transform, TransformTreeChanged},
+    systems::StaticTransformOptimizations,
 };
 
 use crate::query::AffineQuery;

@@ -9,20 +9,18 @@ mod mark;
 mod place;
 mod replace;
 
-use bevy::{
-    app::{App, Plugin, PostStartup, PostUpdate, PreStartup},
-    prelude::{IntoScheduleConfigs, ResMut, Schedules},
-    transform::systems::StaticTransformOptimizations,
-};
+use bevy_app::{App, Plugin, PostStartup, PostUpdate, PreStartup};
+use bevy_ecs::prelude::{IntoScheduleConfigs, ResMut, Schedules};
+use bevy_transform::systems::StaticTransformOptimizations;
 
 use either::Choice;
 
-/// Computes every [`GlobalTransform`](bevy::prelude::GlobalTransform) on the workers, instead of
-/// Bevy's [`TransformPlugin`](bevy::prelude::TransformPlugin).
+/// Computes every [`GlobalTransform`](bevy_transform::components::GlobalTransform) on the workers, instead of
+/// Bevy's [`TransformPlugin`](bevy_transform::TransformPlugin).
 ///
 /// The values are equal to Bevy's to the bit, and what counts as changed is the same, in every
 /// [`SchedulerMode`](crate::SchedulerMode) and when it changes: [`StaticTransformOptimizations`] is
-/// obeyed, and [`TransformTreeChanged`](bevy::prelude::TransformTreeChanged) is kept. In mode
+/// obeyed, and [`TransformTreeChanged`](bevy_transform::components::TransformTreeChanged) is kept. In mode
 /// [`Bevy`](crate::SchedulerMode::Bevy) Bevy's own functions run. The mode is read once a frame, by
 /// the first of the three systems.
 ///
@@ -32,7 +30,7 @@ use either::Choice;
 ///
 /// # In Bevy's place
 /// Each of Bevy's three systems in
-/// [`TransformSystems::Propagate`](bevy::prelude::TransformSystems::Propagate) of `PostStartup` and
+/// [`TransformSystems::Propagate`](bevy_transform::TransformSystems::Propagate) of `PostStartup` and
 /// `PostUpdate` is exchanged for one that does the same, in the same place of the schedule. So
 /// whatever is ordered before or after that set, or before or after one of the functions
 /// (`.before(mark_dirty_trees)`, `.after(sync_simple_transforms)`), stays so; sets, conditions and
@@ -64,7 +62,7 @@ use either::Choice;
 /// ```
 ///
 /// # Panics
-/// While it propagates, as Bevy does, if a child's [`ChildOf`](bevy::prelude::ChildOf) names
+/// While it propagates, as Bevy does, if a child's [`ChildOf`](bevy_ecs::hierarchy::ChildOf) names
 /// another parent than the one that named it, and either was to be placed. All workers are done by
 /// then, and some entities are placed (Bevy's systems may wait for each other for ever).
 #[derive(Clone, Copy, Debug, Default)]

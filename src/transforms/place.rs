@@ -1,15 +1,16 @@
 //! Placing entities: those in a tree by their parents, the others by themselves.
 
-use bevy::{
-    ecs::{
-        change_detection::{DetectChanges, DetectChangesMut},
-        entity::EntityHashSet,
-        query::QueryData,
-    },
+use bevy_ecs::{
+    change_detection::{DetectChanges, DetectChangesMut},
+    entity::EntityHashSet,
     prelude::{
-        Added, Changed, ChildOf, Children, Entity, GlobalTransform, Mut, Or, ParamSet, Query, Ref, RemovedComponents,
-        Res, StaticTransformOptimizations, Transform, TransformTreeChanged, With, Without,
+        Added, Changed, ChildOf, Children, Entity, Mut, Or, ParamSet, Query, Ref, RemovedComponents, Res, With, Without,
     },
+    query::QueryData,
+};
+use bevy_transform::{
+    components::{GlobalTransform, Transform, TransformTreeChanged},
+    systems::StaticTransformOptimizations,
 };
 
 use crate::{query::AffineQuery, tree::AffineTree};
@@ -134,7 +135,7 @@ pub(super) fn sync_simple_transforms(
     };
     nodes.p0().par_iter_mut().for_each(place);
     let mut nodes = nodes.p1();
-    let mut orphans = nodes.iter_many_mut(orphans.read());
+    let mut orphans = nodes.iter_many_mut(orphans.read()).matched();
     while let Some((transform, mut global)) = orphans.fetch_next() {
         if !transform.is_changed() && !global.is_added() {
             *global = GlobalTransform::from(*transform);

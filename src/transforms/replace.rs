@@ -8,19 +8,14 @@
 
 use std::any::TypeId;
 
-use bevy::{
-    app::{PostStartup, PostUpdate},
-    ecs::{
-        schedule::{
-            InternedSystemSet, NodeId, ScheduleGraph, ScheduleLabel, SystemKey, SystemWithAccess, graph::Direction,
-        },
-        system::ScheduleSystem,
-    },
-    prelude::{
-        IntoScheduleConfigs, IntoSystem, IntoSystemSet, ResMut, Schedule, Schedules, SystemSet, TransformSystems,
-    },
-    transform::systems as bevys,
+use bevy_app::{PostStartup, PostUpdate};
+use bevy_ecs::{
+    prelude::{IntoScheduleConfigs, IntoSystem, IntoSystemSet, ResMut, Schedule, Schedules, SystemSet},
+    schedule::graph::Direction,
+    schedule::{InternedSystemSet, NodeId, ScheduleGraph, ScheduleLabel, SystemKey, SystemWithAccess},
+    system::ScheduleSystem,
 };
+use bevy_transform::{TransformSystems, systems as bevys};
 use log::warn;
 
 use super::{

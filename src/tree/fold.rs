@@ -2,12 +2,10 @@
 
 use std::marker::PhantomData;
 
-use bevy::{
-    ecs::{
-        query::{IterQueryData, QueryFilter},
-        relationship::Relationship,
-    },
+use bevy_ecs::{
     prelude::Entity,
+    query::{IterQueryData, QueryFilter},
+    relationship::Relationship,
 };
 
 use super::{

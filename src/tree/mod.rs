@@ -14,13 +14,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use bevy::{
-    ecs::{
-        query::{IterQueryData, QueryData, QueryFilter},
-        relationship::Relationship,
-        system::SystemParam,
-    },
+use bevy_ecs::{
     prelude::{ChildOf, Entity, Local, Query},
+    query::{IterQueryData, QueryData, QueryFilter},
+    relationship::Relationship,
+    system::SystemParam,
 };
 use log::warn;
 
@@ -35,7 +33,7 @@ use fold::{Fold, Sums};
 use propagate::{Branches, Propagate, Roots, Values};
 use visits::{Node, Walk};
 
-/// Recursive queries over the trees of a relationship `R`, by default Bevy's [`Children`](bevy::prelude::Children).
+/// Recursive queries over the trees of a relationship `R`, by default Bevy's [`Children`](bevy_ecs::hierarchy::Children).
 ///
 /// A node is an entity that matches `D` and `F`; what does not match is left out, with all below it. In a system tagged with
 /// [`.affine()`](crate::IntoAffine::affine) a walk that takes more than a few microseconds is shared among the workers by fork/join (see

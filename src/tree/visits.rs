@@ -1,11 +1,9 @@
 //! The contract with the ECS: the item of an entity, for whoever has claimed it.
 
-use bevy::{
-    ecs::{
-        query::{IterQueryData, QueryFilter},
-        relationship::{Relationship, RelationshipTarget},
-    },
+use bevy_ecs::{
     prelude::Entity,
+    query::{IterQueryData, QueryFilter},
+    relationship::{Relationship, RelationshipTarget},
 };
 
 use super::{

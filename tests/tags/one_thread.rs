@@ -152,7 +152,7 @@ fn untagged_systems_of_the_main_thread() {
 fn exclusive_systems() {
     fn exclusive(_: &mut World) {}
 
-    assert_threads(app_with((exclusive, (count_up.affine(), note).chain()).into_configs()), One, One);
+    assert_threads(app_with((exclusive, (count_up.affine(), note).chain()).into_configs()), Many, One);
 }
 
 #[test]

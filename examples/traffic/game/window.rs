@@ -40,5 +40,6 @@ pub(super) fn plugin(app: &mut App, _options: &Options) {
 fn renderer() -> RenderCreation {
     let settings = WgpuSettings::default();
     let backends = settings.backends.unwrap_or(Backends::all());
-    RenderCreation::Manual(bevy::tasks::block_on(initialize_renderer(backends, None, &settings)))
+    let renderer = bevy::tasks::block_on(initialize_renderer(backends, None, &settings));
+    RenderCreation::Manual(Box::new(renderer))
 }

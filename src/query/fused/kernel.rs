@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use bevy::{
-    ecs::{
-        query::{QueryData, QueryFilter, ReadOnlyQueryData, SingleEntityQueryData},
-        resource::Resource,
-        system::{ReadOnlySystemParam, SystemParam, SystemParamItem},
-    },
+use bevy_ecs::{
     prelude::{Query, Res},
+    query::{QueryData, QueryFilter, ReadOnlyQueryData, SingleEntityQueryData},
+    resource::Resource,
+    system::{ReadOnlySystemParam, SystemParam, SystemParamItem},
 };
 use variadics_please::all_tuples;
 
@@ -17,7 +15,7 @@ use crate::placement::Storage;
 
 /// The row that a kernel of [`fused`](super::fused()) is called with: the item of the query data `D` of an entity that passes the filter `F`.
 ///
-/// It is taken apart in the kernel's signature, as [`In`](bevy::prelude::In) is:
+/// It is taken apart in the kernel's signature, as [`In`](bevy_ecs::system::In) is:
 ///
 /// ```
 /// # use bevy::prelude::*;

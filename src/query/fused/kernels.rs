@@ -2,20 +2,18 @@
 
 use std::ops::Range;
 
-use bevy::{
-    ecs::{
-        change_detection::Tick,
-        query::{FilteredAccessSet, QueryFilter, SingleEntityQueryData},
-        system::{SystemMeta, SystemParam, SystemParamItem, SystemParamValidationError},
-        world::unsafe_world_cell::UnsafeWorldCell,
-    },
+use bevy_ecs::{
+    change_detection::Tick,
     prelude::World,
+    query::{FilteredAccessSet, QueryFilter, SingleEntityQueryData},
+    system::{SystemAccess, SystemMeta, SystemParam, SystemParamItem, SystemParamValidationError},
+    world::unsafe_world_cell::UnsafeWorldCell,
 };
 use variadics_please::all_tuples_enumerated;
 
 use super::{
     super::{
-        AffineQueryState,
+        AffineQueryState, SweepState,
         matched::Matched,
         sweep::{Rows, Sweep},
     },
@@ -40,7 +38,7 @@ pub trait AnyKernelState {
     fn is_dense(&self) -> bool;
     fn matched(&mut self) -> &mut Matched;
     fn register_rows(&self, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World);
-    fn register_params(&self, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World);
+    fn register_params(&self, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World);
     fn update(&mut self, world: UnsafeWorldCell<'_>);
 
     /// Begins a run of the kernel at `this_run`, in a system with `meta`.
@@ -70,7 +68,7 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> KernelState<D, F,
         let (meta, this_run) = (meta.as_ref().expect("the run was begun"), *this_run);
         // SAFETY: the caller's promise.
         let params = unsafe { P::get_param(params, meta, world, this_run) }?;
-        let AffineQueryState { data, filter, matched, .. } = &*rows;
+        let SweepState { data, filter, matched, .. } = &rows.sweeps;
         let sweep = Sweep { rows: Rows { world, matched }, data, filter, last_run: meta.get_last_run(), this_run };
         Ok(Pass { sweep, params })
     }
@@ -78,11 +76,11 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> KernelState<D, F,
 
 impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> AnyKernelState for KernelState<D, F, P> {
     fn is_dense(&self) -> bool {
-        self.rows.matched.dense
+        self.rows.sweeps.matched.dense
     }
 
     fn matched(&mut self) -> &mut Matched {
-        &mut self.rows.matched
+        &mut self.rows.sweeps.matched
     }
 
     fn register_rows(&self, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
@@ -95,7 +93,7 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> AnyKernelState fo
         );
     }
 
-    fn register_params(&self, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
+    fn register_params(&self, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
         P::init_access(&self.params, meta, access, world);
     }
 

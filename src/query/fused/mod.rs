@@ -10,7 +10,7 @@ pub use kernels::Kernels;
 
 use std::{fmt, marker::PhantomData, ops::Range, panic::Location};
 
-use bevy::ecs::system::{SystemParamFunction, SystemParamItem};
+use bevy_ecs::system::{SystemParamFunction, SystemParamItem};
 
 use super::{
     chunk::longest_chunk,
@@ -35,7 +35,7 @@ const BLOCK_ROWS: usize = 2048;
 /// nobody waits in between.
 ///
 /// A kernel's first parameter is its [`Row`]: query data, and a filter if it has one. The others are what all rows share, and only read: `&T` of a resource,
-/// [`Query`](bevy::prelude::Query) over read-only data, and [`Option`] of these. Kernels may be functions or closures.
+/// [`Query`](bevy_ecs::system::Query) over read-only data, and [`Option`] of these. Kernels may be functions or closures.
 ///
 /// ```
 /// use bevy::prelude::*;

@@ -1,13 +1,11 @@
 //! What a fused system is given by the scheduler: the rows and the parameters of each kernel.
 
-use bevy::{
-    ecs::{
-        change_detection::Tick,
-        query::FilteredAccessSet,
-        system::{SystemMeta, SystemParam, SystemParamValidationError},
-        world::unsafe_world_cell::UnsafeWorldCell,
-    },
+use bevy_ecs::{
+    change_detection::Tick,
     prelude::World,
+    query::FilteredAccessSet,
+    system::{SystemAccess, SystemMeta, SystemParam, SystemParamValidationError},
+    world::unsafe_world_cell::UnsafeWorldCell,
 };
 
 use super::{
@@ -49,16 +47,17 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         FusedState { kernels, matched: Matched::new(dense), sites: Sites::default(), runs: Runs::default() }
     }
 
-    fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
+    fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
         // No two kernels touch a row at a time, so their rows are checked against what is there already and not against each other's.
+        let shared = access.require_shared_access::<Self>(meta);
         let mut rows = FilteredAccessSet::new();
         for kernel in K::each(&state.kernels) {
-            kernel.register_rows(meta, &mut access.clone(), world);
+            kernel.register_rows(meta, &mut shared.clone(), world);
             let mut alone = FilteredAccessSet::new();
             kernel.register_rows(meta, &mut alone, world);
             rows.extend(alone);
         }
-        access.extend(rows);
+        shared.extend(rows);
         // What a kernel's rows share is used while others visit rows: it must not conflict with any of them.
         K::each(&state.kernels).for_each(|kernel| kernel.register_params(meta, access, world));
     }

@@ -1,6 +1,6 @@
 //! Change ticks of kernels, as if each were a system of its own.
 
-use bevy::ecs::{change_detection::Tick, world::unsafe_world_cell::UnsafeWorldCell};
+use bevy_ecs::{change_detection::Tick, world::unsafe_world_cell::UnsafeWorldCell};
 
 /// Which runs of the whole system its kernels have seen.
 #[derive(Default)]

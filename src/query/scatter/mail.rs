@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use bevy::prelude::Entity;
+use bevy_ecs::prelude::Entity;
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 

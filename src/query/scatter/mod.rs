@@ -11,7 +11,7 @@ pub use mail::Outbox;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use bevy::ecs::query::{IterQueryData, QueryFilter};
+use bevy_ecs::query::{IterQueryData, QueryFilter};
 use log::warn;
 
 use super::{

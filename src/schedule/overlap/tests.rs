@@ -1,6 +1,6 @@
-use bevy::{
-    ecs::schedule::InternedSystemSet,
+use bevy_ecs::{
     prelude::{IntoScheduleConfigs, ResMut, Resource, World},
+    schedule::InternedSystemSet,
 };
 use proptest::prelude::*;
 

@@ -53,10 +53,10 @@ impl Densities {
     }
 
     /// Four links in a word of the buffer, whose length must never change.
-    fn bytes(&self) -> Vec<u8> {
+    fn shader_buffer(&self) -> ShaderBuffer {
         let mut bytes: Vec<u8> = self.links.iter().map(|density| density.load(Ordering::Relaxed)).collect();
         bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
+        ShaderBuffer::new(bytes, RenderAssetUsages::RENDER_WORLD)
     }
 }
 
@@ -70,7 +70,7 @@ fn approach(density: u8, target: u8) -> u8 {
 pub(super) fn start(mut commands: Commands, scenery: Res<Scenery>, mut buffers: ResMut<Assets<ShaderBuffer>>) {
     let links = scenery.courses.iter().map(|_| AtomicU8::new(0)).collect();
     let mut densities = Densities { links, buffer: Handle::default() };
-    densities.buffer = buffers.add(ShaderBuffer::new(&densities.bytes(), RenderAssetUsages::RENDER_WORLD));
+    densities.buffer = buffers.add(densities.shader_buffer());
     commands.insert_resource(densities);
 }
 
@@ -98,7 +98,7 @@ fn close(roads: AffineQuery<(&Number, &Road)>, densities: Res<Densities>) {
 
 fn upload(densities: Res<Densities>, mut buffers: ResMut<Assets<ShaderBuffer>>) {
     if let Some(mut buffer) = buffers.get_mut(&densities.buffer) {
-        buffer.data = Some(densities.bytes());
+        *buffer = densities.shader_buffer();
     }
 }
 

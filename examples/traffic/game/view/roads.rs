@@ -64,7 +64,7 @@ fn spawn(
     mut materials: ResMut<Assets<RoadMaterial>>,
 ) {
     let bytes: Vec<u8> = scenery.ribbons.iter().flat_map(Ribbon::encode).collect();
-    let ribbons = buffers.add(ShaderBuffer::new(&bytes, RenderAssetUsages::RENDER_WORLD));
+    let ribbons = buffers.add(ShaderBuffer::new(bytes, RenderAssetUsages::RENDER_WORLD));
     let material = materials.add(RoadMaterial { ribbons, densities: densities.buffer.clone() });
     // One draw may hold the last minor roads and the first major ones: then it counts as major.
     for (batch, roads) in scenery.ribbons.chunks(BATCH).enumerate() {
@@ -74,7 +74,7 @@ fn spawn(
             District { bounds, roads: roads.len(), is_minor },
             Mesh2d(quads.0.clone()),
             MeshMaterial2d(material.clone()),
-            MeshTag((batch * BATCH) as u32),
+            MeshTag::new((batch * BATCH) as u32),
             Transform::from_xyz(0.0, 0.0, if is_minor { MINOR_ROADS } else { MAJOR_ROADS }),
             NoFrustumCulling,
             Visibility::Hidden,

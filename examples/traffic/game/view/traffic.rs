@@ -70,15 +70,15 @@ fn spawn(
     mut buffers: ResMut<Assets<ShaderBuffer>>,
     mut materials: ResMut<Assets<TrafficMaterial>>,
 ) {
-    let bytes = vec![0; sheet.capacity() * glyph::SIZE];
-    let glyphs = buffers.add(ShaderBuffer::new(&bytes, RenderAssetUsages::RENDER_WORLD));
+    let bytes = vec![0_u8; sheet.capacity() * glyph::SIZE];
+    let glyphs = buffers.add(ShaderBuffer::new(bytes, RenderAssetUsages::RENDER_WORLD));
     let material = materials.add(TrafficMaterial { glyphs: glyphs.clone(), scene: Vec4::ZERO });
     for first in (0..sheet.capacity()).step_by(BATCH) {
         commands.spawn((
             First(first),
             Mesh2d(quads.0.clone()),
             MeshMaterial2d(material.clone()),
-            MeshTag(first as u32),
+            MeshTag::new(first as u32),
             Transform::from_xyz(0.0, 0.0, TRAFFIC),
             NoFrustumCulling,
             Visibility::Hidden,
@@ -95,7 +95,7 @@ fn upload(
 ) {
     let Some(bytes) = sheet.bypass_change_detection().take_bytes() else { return };
     if let Some(mut buffer) = buffers.get_mut(&canvas.glyphs) {
-        buffer.data = Some(bytes);
+        *buffer = ShaderBuffer::new(bytes, RenderAssetUsages::RENDER_WORLD);
     }
     for (first, mut visibility) in &mut batches {
         let is_used = first.0 < sheet.count();

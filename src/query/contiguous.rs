@@ -1,0 +1,158 @@
+//! Contiguous runs of rows, as Bevy's `contiguous_par_iter` gives them, on the gang.
+
+use std::ops::Range;
+
+use bevy_ecs::{
+    batching::BatchingStrategy,
+    query::{ArchetypeFilter, ContiguousQueryData, QueryData, QueryFilter, QueryNotDenseError},
+    storage::TableId,
+};
+use bevy_tasks::ComputeTaskPool;
+
+use super::{
+    AffineQuery,
+    chunk::pieces,
+    par_iter::AffineParIter,
+    parts::for_each_part,
+    plan::{Plan, Route},
+    recorded::SweepSpan,
+    sweep::Sweep,
+};
+use crate::{context::BevysBatch, placement::Storage};
+
+/// Bevy 0.20.1 asserts, where assertions for debugging are on, that `&T` is asked for a whole table; its own parallel iteration does not
+/// keep to that either.
+const ONLY_WHOLE_TABLES: bool = cfg!(debug_assertions);
+
+const IS_CONTIGUOUS: &str = "it was asked whether rows are contiguous";
+
+impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
+    /// Parallel iteration over contiguous runs of read-only components.
+    ///
+    /// # Errors
+    /// If the rows are not contiguous: a component of the query, or of a filter that applies to all queries, is in a sparse set.
+    #[track_caller]
+    pub fn contiguous_par_iter(&self) -> Result<AffineContiguousParIter<'_, 's, D::ReadOnly, F>, QueryNotDenseError>
+    where
+        D::ReadOnly: ContiguousQueryData,
+        F: ArchetypeFilter,
+    {
+        // Bevy's own says whether it can be.
+        self.query.contiguous_par_iter()?;
+        Ok(AffineContiguousParIter { rows: self.par_iter() })
+    }
+
+    /// Parallel iteration over contiguous runs of components that can be written, and that are marked as changed when they are.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Position(f32);
+    /// # #[derive(Component)] struct Velocity(f32);
+    /// fn drive(mut cars: AffineQuery<(&mut Position, &Velocity)>) -> Result {
+    ///     cars.contiguous_par_iter_mut()?.for_each(|(mut positions, velocities)| {
+    ///         for (position, velocity) in positions.iter_mut().zip(velocities) {
+    ///             position.0 += velocity.0;
+    ///         }
+    ///     });
+    ///     Ok(())
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, drive.affine()).update();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`contiguous_par_iter`](Self::contiguous_par_iter).
+    #[track_caller]
+    pub fn contiguous_par_iter_mut(&mut self) -> Result<AffineContiguousParIter<'_, 's, D, F>, QueryNotDenseError>
+    where
+        D: ContiguousQueryData,
+        F: ArchetypeFilter,
+    {
+        self.query.contiguous_par_iter_mut()?;
+        Ok(AffineContiguousParIter { rows: self.par_iter_mut() })
+    }
+}
+
+/// A parallel iterator over contiguous runs of rows, each at most [`chunk_rows`](crate::AffinitySettings::chunk_rows) long.
+///
+/// In mode [`Bevy`](crate::SchedulerMode::Bevy) Bevy says how long they are. In builds with debug assertions each run is a whole table and all
+/// run on the calling thread, since Bevy 0.20.1 asserts that; [`for_each_chunk`](AffineParIter::for_each_chunk) has no such limit.
+///
+/// # Panics
+/// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
+#[must_use = "a parallel iterator does nothing until one of its methods is called"]
+pub struct AffineContiguousParIter<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> {
+    rows: AffineParIter<'w, 's, D, F>,
+}
+
+impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter<'w, 's, D, F> {
+    /// As [`AffineParIter::batching_strategy`].
+    pub fn batching_strategy(mut self, strategy: BatchingStrategy) -> Self {
+        self.rows = self.rows.batching_strategy(strategy);
+        self
+    }
+
+    /// Calls `f` with each run of rows, on all workers.
+    #[inline]
+    pub fn for_each(self, f: impl Fn(D::Contiguous<'w, 's>) + Send + Sync) {
+        let plan = Plan::new(&self.rows.sweep.rows, self.rows.site);
+        self.sweep_by(&plan, || (), |(), run| f(run));
+    }
+
+    /// Calls `f` with each run of rows and a value that `init` makes; see [`AffineParIter::for_each_init`].
+    pub fn for_each_init<T>(
+        self,
+        init: impl Fn() -> T + Send + Sync,
+        f: impl Fn(&mut T, D::Contiguous<'w, 's>) + Send + Sync,
+    ) {
+        let plan = Plan::one_at_a_time(&self.rows.sweep.rows, self.rows.site);
+        self.sweep_by(&plan, init, f);
+    }
+
+    #[inline]
+    fn sweep_by<T>(
+        self,
+        plan: &Plan<'s>,
+        init: impl Fn() -> T + Send + Sync,
+        f: impl Fn(&mut T, D::Contiguous<'w, 's>) + Send + Sync,
+    ) {
+        let AffineParIter { query, sweep, batching, longest_chunk, .. } = self.rows;
+        if ONLY_WHOLE_TABLES {
+            let mut local = init();
+            let runs = query.contiguous_iter_inner().expect(IS_CONTIGUOUS);
+            return runs.for_each(|run| f(&mut local, run));
+        }
+        if matches!(plan.route, Route::Bevy) && ComputeTaskPool::try_get().is_some() {
+            let _span = SweepSpan::begin(&sweep.rows);
+            let (init, f) = (&init, &f);
+            let init = || (BevysBatch::open(), init());
+            let runs = query.contiguous_par_iter_inner().expect(IS_CONTIGUOUS);
+            return runs.batching_strategy(batching).for_each_init(init, |(_, local), run| f(local, run));
+        }
+        for_each_part(plan, &sweep.rows, move |part| {
+            let mut local = init();
+            part.for_each_range(&sweep.rows, |_, storage, rows| {
+                for run in pieces(rows, longest_chunk) {
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator.
+                    if let Some(run) = unsafe { sweep.contiguous(storage, run) } {
+                        f(&mut local, run);
+                    }
+                }
+            });
+        });
+    }
+}
+
+impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> Sweep<'w, 's, D, F> {
+    /// The components of `rows`, which are not empty.
+    ///
+    /// # Safety
+    /// As for [`Sweep::visit`], for as long as what this returns lives.
+    unsafe fn contiguous(&self, storage: Storage, rows: Range<usize>) -> Option<D::Contiguous<'w, 's>> {
+        let table = self.rows.table(TableId::from_u32(storage.index() as u32))?;
+        let mut data = self.enter(storage)?.data;
+        let rows = rows.start as u32..rows.end as u32;
+        // SAFETY: the table was entered, the entities are its own and the rows in it; the access is the caller's promise.
+        Some(unsafe { D::fetch_contiguous(self.data, &mut data, table.entities(), rows) })
+    }
+}
