@@ -238,17 +238,6 @@ pub struct NoForeignValues;
 /// ```
 pub struct NoSparseSlices;
 
-/// Systems are tagged before they are configured.
-///
-/// ```compile_fail,E0599
-/// use bevy::prelude::*;
-/// use bevy_affinity::prelude::*;
-/// fn steer() {}
-/// fn drive() {}
-/// App::new().add_systems(Update, (steer, drive).chain().affine());
-/// ```
-pub struct NoLateTag;
-
 /// The second half of a join may run beside the first, so it joins on the scope that it is handed.
 ///
 /// ```compile_fail,E0499

@@ -63,7 +63,7 @@ pub use query::{
     Kernels, Outbox, ReborrowQuery, Row, ScatterReport, fused,
 };
 pub use record::{FrameSpan, Span, SpanKind};
-pub use schedule::{AffineSystems, IntoAffine};
+pub use schedule::{AffineSystems, IntoAffine, affine_system};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};
 pub use transforms::AffineTransformPlugin;
 pub use tree::{AffineTree, TreeFold, TreeReport};

@@ -1,8 +1,8 @@
 //! [`AffinityParallelPlugin`]: the one line to add.
 
-use bevy_app::{App, First, Plugin};
+use bevy_app::{App, First, Plugin, PreStartup};
 use bevy_ecs::{
-    prelude::{Commands, IntoScheduleConfigs, Res, SystemSet},
+    prelude::{Commands, IntoScheduleConfigs, Res, ResMut, Schedules, SystemSet},
     system::NonSendMarker,
 };
 
@@ -10,7 +10,7 @@ use crate::{
     context::WorldContext,
     diagnostics,
     pool::{AffinityPool, in_round},
-    schedule::choose_executors,
+    schedule::{choose_executors, tag_configured},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
 };
@@ -90,9 +90,16 @@ impl Plugin for AffinityParallelPlugin {
             // Some of Bevy's own systems there are exclusive.
             (choose_executors, follow_settings_and_cores).in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),
         );
+        // What is configured and tagged in `Startup` is wrapped before that is built; `First` comes behind it.
+        let tag_what_waits = |mut schedules: ResMut<Schedules>| tag_configured(&mut schedules);
+        app.add_systems(PreStartup, tag_what_waits.ambiguous_with_all());
         diagnostics::plugin(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);
+    }
+
+    fn finish(&self, app: &mut App) {
+        tag_configured(&mut app.world_mut().resource_mut::<Schedules>());
     }
 }
 

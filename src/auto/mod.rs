@@ -8,7 +8,7 @@ mod site;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use site::{CallSites, LazySite, Site, Sites};
+pub(crate) use site::{CallSites, LazySite, Owner, Site, Sites};
 
 use std::ops::Range;
 

@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use bevy_utils::prelude::DebugName;
+
 use super::{Explanation, Model};
 use crate::record::WeakList;
 
@@ -63,6 +65,16 @@ impl CallSites {
 #[derive(Debug, Default)]
 pub(crate) struct Sites<T> {
     first: OnceLock<Box<Link<T>>>,
+    /// Whose they are, once their system is initialised.
+    owner: OnceLock<Owner>,
+}
+
+/// What starts the calls of some sites.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    pub(crate) system: DebugName,
+    /// The type of the query's data, as the compiler calls it.
+    pub(crate) data: &'static str,
 }
 
 #[derive(Debug)]
@@ -73,6 +85,16 @@ struct Link<T> {
 }
 
 impl<T: Default> Sites<T> {
+    /// Says whose they are.
+    pub(crate) fn set_owner(&self, owner: Owner) {
+        // A state may be initialised again, in the same system.
+        _ = self.owner.set(owner);
+    }
+
+    pub(crate) fn owner(&self) -> Option<&Owner> {
+        self.owner.get()
+    }
+
     /// What is known of calls from `location`.
     #[inline]
     pub(crate) fn at(&self, location: &'static Location<'static>) -> &T {

@@ -18,6 +18,10 @@ use crate::{context::with_entered, placement::Storage, settings::AffinitySetting
 ///
 /// # Safety
 /// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data registers.
+#[diagnostic::on_unimplemented(
+    message = "`for_each_chunk` has no slices of `{Self}`",
+    note = "slices are of `&T`, `&mut T`, `Entity`, `Option` of these and tuples: use `for_each` for all other data"
+)]
 pub unsafe trait ChunkData: IterQueryData {
     /// What a closure gets: `&[T]`, `&mut [T]`, `&[Entity]`, an `Option` or a tuple of these.
     type Chunk<'w>;
@@ -151,7 +155,18 @@ macro_rules! impl_chunk_data {
 
 all_tuples!(impl_chunk_data, 0, 15, D, s);
 
-impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
+/// Filters that let all rows of a table pass or none. A trait of its own, for the message where one does not.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`for_each_chunk` visits whole slices, and `{Self}` filters rows",
+    note = "use `for_each`; or leave the filter out and look at `Ref<T>` or `has_changed` yourself"
+)]
+pub trait FiltersTables: ArchetypeFilter {}
+
+#[diagnostic::do_not_recommend]
+impl<F: ArchetypeFilter> FiltersTables for F {}
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Calls `f` with contiguous slices of the components, at most [`chunk_rows`](crate::AffinitySettings::chunk_rows) long: a plain loop
     /// over them is vectorised by the compiler, and `&mut` slices are marked as changed at once, not row by row.
     ///
@@ -174,7 +189,11 @@ impl<'w, 's, D: ChunkData, F: ArchetypeFilter> AffineParIter<'w, 's, D, F> {
     /// Also if a filter that applies to all queries (see `DefaultQueryFilters`) is in a sparse set: rows that match are not contiguous then. A component
     /// of the data in a sparse set is a compile error.
     #[track_caller]
-    pub fn for_each_chunk(self, f: impl Fn(D::Chunk<'w>) + Send + Sync) {
+    pub fn for_each_chunk(self, f: impl Fn(D::Chunk<'w>) + Send + Sync)
+    where
+        D: ChunkData,
+        F: FiltersTables,
+    {
         let (sweep, length) = (self.sweep, self.longest_chunk);
         assert!(
             sweep.rows.is_contiguous(),

@@ -28,17 +28,22 @@ pub use par_iter::AffineParIter;
 
 pub use scatter::{Outbox, ScatterReport};
 
-use std::{fmt, ops::Deref};
+use std::{any::type_name, fmt, ops::Deref};
 
 use bevy_ecs::{
     change_detection::Tick,
     component::StorageType,
     entity_disabling::DefaultQueryFilters,
     prelude::{Query, World},
-    query::{FilteredAccess, FilteredAccessSet, IterQueryData, QueryData, QueryFilter, QueryState, ReadOnlyQueryData},
+    query::{
+        AccessConflicts, FilteredAccess, FilteredAccessSet, IterQueryData, QueryData, QueryFilter, QueryState,
+        ReadOnlyQueryData,
+    },
     system::{ReadOnlySystemParam, SystemAccess, SystemMeta, SystemParam, SystemParamValidationError},
     world::unsafe_world_cell::UnsafeWorldCell,
 };
+
+use bevy_utils::prelude::ShortName;
 
 use chunk::longest_chunk;
 use matched::Matched;
@@ -46,7 +51,10 @@ use plan::{CallSite, Known};
 use scatter::MailStore;
 use sweep::{Rows, Sweep};
 
-use crate::auto::Sites;
+use crate::{
+    auto::{Owner, Sites},
+    schedule::known_name,
+};
 
 /// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by [`Deref`]), and parallel
 /// iteration on the pinned gang.
@@ -131,11 +139,35 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
 
     /// Registers the access of the query, which panics if `access` conflicts with it.
     fn register(&self, meta: &SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
+        self.sweeps.sites.set_owner(Owner { system: meta.name().clone(), data: type_name::<D>() });
+        let conflicts = access.get_conflicts_single(self.query.component_access());
+        assert!(conflicts.is_empty(), "{}", self.explain(&conflicts, meta, world));
         self.query.init_access(Some(meta.name()), access, world.into());
         // The own fetch states ask for the same access once more; nobody needs to hear of it twice.
         let mut scratch = FilteredAccessSet::new();
         D::init_nested_access(&self.sweeps.data, Some(meta.name()), &mut scratch, world.into());
         F::init_nested_access(&self.sweeps.filter, Some(meta.name()), &mut scratch, world.into());
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
+    /// Bevy's message about conflicting parameters, and what to do if the conflict is one of senders and receivers.
+    #[cold]
+    fn explain(&self, conflicts: &AccessConflicts, meta: &SystemMeta, world: &World) -> String {
+        let component = |id| world.components().get_name(id).and_then(|name| known_name(&name));
+        let components = match conflicts {
+            AccessConflicts::All => Vec::new(),
+            AccessConflicts::Individual(ids) => ids.iter().filter_map(component).collect(),
+        };
+        // Without its feature `debug` Bevy has no names; the compiler has that of the query.
+        let components = if components.is_empty() { "components".to_owned() } else { components.join(", ") };
+        let system = known_name(meta.name()).map_or_else(|| "a system".to_owned(), |name| format!("system {name}"));
+        format!(
+            "error[B0001]: Affine{} in {system} accesses {components} in a way that conflicts with a previous system parameter. To send messages \
+             from rows to others with the same components use one query and `scatter_within`. Otherwise make the queries disjoint with \
+             `Without<T>`, or put them in a `ParamSet`. See: https://bevy.org/learn/errors/b0001",
+            ShortName(type_name::<Query<'_, '_, D, F>>()),
+        )
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     context::{BevysBatch, Context, Entered, with_entered},
     pool::{Finished, in_round, now},
     record::running_index,
+    schedule::known_name,
     settings::SchedulerMode,
 };
 
@@ -39,6 +40,8 @@ pub(super) struct Known {
     auto: LazySite,
     /// The memory of sweeps on the gang. Never contended: a system that starts calls here is one.
     layouts: Mutex<[Layout; 2]>,
+    /// Whether it was said that the system is not tagged.
+    warned: AtomicBool,
 }
 
 /// A place in a program that starts a parallel call.
@@ -46,6 +49,7 @@ pub(super) struct Known {
 pub(super) struct CallSite<'s> {
     location: &'static Location<'static>,
     known: &'s Known,
+    sites: &'s Sites<Known>,
 }
 
 impl<'s> CallSite<'s> {
@@ -58,7 +62,25 @@ impl<'s> CallSite<'s> {
 
     #[inline]
     pub(super) fn at(location: &'static Location<'static>, sites: &'s Sites<Known>) -> Self {
-        Self { location, known: sites.at(location) }
+        Self { location, known: sites.at(location), sites }
+    }
+}
+
+impl CallSite<'_> {
+    /// Says once that the system is not tagged.
+    #[cold]
+    fn warn_untagged(&self) {
+        if !self.known.warned.swap(true, Ordering::Relaxed) {
+            let owner = self.sites.owner();
+            let data = owner.map_or_else(String::new, |owner| format!(" over `{}`", owner.data));
+            let system = owner.and_then(|owner| known_name(&owner.system));
+            let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
+            warn!(
+                "bevy_affinity: the parallel call{data}{system} at {} runs on Bevy's threads, because the system is not tagged: \
+                 add `.affine()` to it, and `AffinityParallelPlugin` to the app",
+                self.location
+            );
+        }
     }
 }
 
@@ -94,7 +116,7 @@ impl<'s> Plan<'s> {
         }
         let tagged = with_entered(|entered| Self::tagged(entered, rows, site, by_fork));
         tagged.unwrap_or_else(|| {
-            warn_untagged();
+            site.warn_untagged();
             Self::by(Route::Bevy, site)
         })
     }
@@ -172,15 +194,5 @@ impl<'s> Plan<'s> {
         if let Some((site, decision)) = self.auto {
             site.model().observe(decision.choice, rows, call, None);
         }
-    }
-}
-
-fn warn_untagged() {
-    static WARNED: AtomicBool = AtomicBool::new(false);
-    if !WARNED.swap(true, Ordering::Relaxed) {
-        warn!(
-            "bevy_affinity: an AffineQuery runs through Bevy's par_iter because its system is not tagged: \
-             add `.affine()` to the system and `AffinityParallelPlugin` to the app"
-        );
     }
 }

@@ -8,7 +8,7 @@ use bevy_ecs::{
 };
 use bevy_platform::collections::HashMap;
 
-use super::overlap::has_no_overlap;
+use super::{configured::tag_in, overlap::has_no_overlap};
 
 /// What was found in a schedule when it was last looked into.
 #[derive(Clone, Copy, Default)]
@@ -43,7 +43,7 @@ impl Shape {
     }
 }
 
-/// Looks into schedules that have changed, and gives each the executor that suits it.
+/// Looks into schedules that have changed: tags what waits for it, and gives each the executor that suits it.
 ///
 /// Bevy does not tell which executor a schedule has. So a schedule is left alone unless a system of it is tagged and none could run beside another,
 /// and gets Bevy's default executor back if that ends.
@@ -61,6 +61,7 @@ pub(crate) fn choose_executors(
         if seen.shape == shape {
             continue;
         }
+        tag_in(schedule);
         let alone = has_no_overlap(schedule);
         match (seen.alone, alone) {
             (false, true) => drop(schedule.set_executor(SingleThreadedExecutor::new())),

@@ -1,10 +1,12 @@
 //! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang.
 
 mod alone;
+mod configured;
 mod overlap;
 mod tagged;
 
 pub(crate) use alone::choose_executors;
+pub(crate) use configured::tag_configured;
 
 use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, System, SystemSet},
@@ -20,17 +22,33 @@ use tagged::{Tagged, enter};
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AffineSystems;
 
-/// Systems that can be tagged: a system, or a (nested) tuple of systems.
+/// What can be tagged: a system, a (nested) tuple of systems, or systems that were configured before.
 ///
-/// Tag first, configure after: `(a, b).affine().chain().run_if(condition)`. Systems that are configured already cannot be wrapped
-/// any more, which is a compile error.
+/// A system is a function of system parameters without input and output (`Result` is allowed), an exclusive one too. What can not be
+/// tagged, and what to do instead:
+///
+/// | | |
+/// |---|---|
+/// | a one-shot system | register [`affine_system(system)`](affine_system) |
+/// | a system with output | `system.pipe(next)`, tagged as a whole; as a one-shot system it may have output |
+/// | an observer | it runs where its event is triggered: leave the wide work to a tagged system, or do it on an [`AffinityPool`](crate::AffinityPool) |
+/// | a run condition | Bevy runs conditions on any thread: write what it looks at in a tagged system before |
+/// | more than 20 systems | tuples in a tuple: `((a, b, ..), (k, l, ..)).affine()` |
+///
+/// An [`AffineQuery`](crate::AffineQuery) in what is not tagged runs through Bevy's `par_iter`, with a warning.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be tagged with `.affine()`",
-    note = "tag systems before they are configured: `(a, b).affine().chain()`, not `(a, b).chain().affine()`"
+    label = "not a system without input and output, nor a tuple of such",
+    note = "a system takes system parameters only, and returns nothing or a `Result`: give output on by `.pipe(next)`",
+    note = "a tuple has at most 20 systems: put tuples in a tuple",
+    note = "an observer or a run condition cannot be tagged; a one-shot system can: `affine_system(system)`"
 )]
 pub trait IntoAffine<Marker>: Sized {
     /// Tags these systems: they run on the schedule's main thread, which leads the gang, and each [`AffineQuery`](crate::AffineQuery) in them
     /// iterates in parallel as [`SchedulerMode`](crate::SchedulerMode) says. They are in the set [`AffineSystems`] and timed by name.
+    ///
+    /// Before or behind `.chain()`, `.run_if(..)` and the like: both are the same, except for systems that are run before the app has started or in
+    /// the frame in which they are added. Those can be tagged only before they are configured; a warning says so.
     ///
     /// A schedule with tagged systems gets Bevy's single-threaded executor as long as no two of its systems could run at the same time anyway: each of
     /// its untagged systems is ordered before or after every other system (by `.chain()`, sets and the like), conflicts with it in access, or is
@@ -52,22 +70,66 @@ pub trait IntoAffine<Marker>: Sized {
     ///     .add_systems(Update, report.after(drive))
     ///     .update();
     /// ```
+    #[track_caller]
     fn affine(self) -> ScheduleConfigs<ScheduleSystem>;
 }
 
+/// A system that [`IntoAffine`] can wrap. A trait of its own, for the message where something is none.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be tagged with `.affine()`",
+    label = "not a system without input and output, nor a tuple of such",
+    note = "a system takes system parameters only, and returns nothing or a `Result`: give output on by `.pipe(next)`",
+    note = "a tuple has at most 20 systems: put tuples in a tuple",
+    note = "an observer or a run condition cannot be tagged; a one-shot system can: `affine_system(system)`"
+)]
+pub trait Taggable<Marker>: IntoSystem<(), (), Marker> {}
+
+#[diagnostic::do_not_recommend]
+impl<S: IntoSystem<(), (), Marker>, Marker> Taggable<Marker> for S {}
+
 impl<S, Marker> IntoAffine<Marker> for S
 where
-    S: IntoSystem<(), (), Marker>,
+    S: Taggable<Marker>,
 {
     fn affine(self) -> ScheduleConfigs<ScheduleSystem> {
-        let system = IntoSystem::into_system(self);
-        let shown = shown_name::<S>(&system.name());
-        tag(system, shown).in_set(AffineSystems)
+        named(self).in_set(AffineSystems)
     }
 }
 
+/// A tagged system for all that takes a system and no configuration: one-shot systems above all. It may have output.
+///
+/// ```
+/// use bevy::{ecs::system::RunSystemOnce, prelude::*};
+/// use bevy_affinity::{affine_system, prelude::*};
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn weakest(healths: AffineQuery<&Health>) -> u32 {
+///     healths.par_iter().map_reduce(|| u32::MAX, |health| health.0, u32::min)
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins(AffinityParallelPlugin);
+/// app.world_mut().spawn_batch([Health(7), Health(3)]);
+/// let weakest = app.register_system(affine_system(weakest));
+/// assert_eq!(app.world_mut().run_system(weakest).unwrap(), 3);
+/// ```
+pub fn affine_system<Out: 'static, Marker>(
+    system: impl IntoSystem<(), Out, Marker>,
+) -> impl System<In = (), Out = Out> {
+    named(system)
+}
+
+fn named<S: IntoSystem<(), Out, Marker>, Out: 'static, Marker>(system: S) -> impl System<In = (), Out = Out> {
+    let system = IntoSystem::into_system(system);
+    let shown = shown_name::<S>(&system.name());
+    tag(system, shown)
+}
+
 /// A system that leads the gang, with its name in diagnostics.
-pub(crate) fn tag<S: System<In = (), Out = ()>>(system: S, shown: String) -> impl System<In = (), Out = ()> {
+pub(crate) fn tag<S: System<In = ()>>(system: S, shown: String) -> impl System<In = (), Out = S::Out> {
     let name = system.name();
     // What `enter` declares (the leader's thread, reading the settings) becomes part of the access
     // of the pair.
@@ -75,11 +137,15 @@ pub(crate) fn tag<S: System<In = (), Out = ()>>(system: S, shown: String) -> imp
     AdapterSystem::new(Tagged::new(shown), entered, name)
 }
 
-/// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without its `debug` feature and has the same
-/// placeholder for all names.
+/// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without names.
 fn shown_name<S>(name: &DebugName) -> String {
+    known_name(name).unwrap_or_else(|| std::any::type_name::<S>().into())
+}
+
+/// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all names.
+pub(crate) fn known_name(name: &DebugName) -> Option<String> {
     let name = name.to_string();
-    if name == DebugName::type_name::<()>().to_string() { std::any::type_name::<S>().into() } else { name }
+    (name != DebugName::type_name::<()>().to_string()).then_some(name)
 }
 
 /// Tells tuples of systems from systems; a type of this crate, so that no other crate can make a tuple a system.

@@ -82,23 +82,23 @@ impl Tagged {
 
 /// Whether the system was called: it is not if a parameter is missing, be that an error or a reason
 /// to skip it.
-fn was_called(result: &Result<(), RunSystemError>) -> bool {
+fn was_called<Out>(result: &Result<Out, RunSystemError>) -> bool {
     match result {
-        Ok(()) => true,
+        Ok(_) => true,
         Err(RunSystemError::Skipped(_)) => false,
         Err(RunSystemError::Failed(error)) => !error.is::<SystemParamValidationError>(),
     }
 }
 
-impl<S: System<In = (), Out = ()>> Adapt<S> for Tagged {
+impl<S: System<In = ()>> Adapt<S> for Tagged {
     type In = ();
-    type Out = ();
+    type Out = S::Out;
 
     fn adapt(
         &mut self,
         input: (),
-        run_system: impl FnOnce(SystemIn<'_, S>) -> Result<(), RunSystemError>,
-    ) -> Result<(), RunSystemError> {
+        run_system: impl FnOnce(SystemIn<'_, S>) -> Result<S::Out, RunSystemError>,
+    ) -> Result<S::Out, RunSystemError> {
         #[cfg(feature = "trace")]
         let _span = tracing::info_span!("affine_system", name = &*self.timing.name).entered();
         let _scope = SystemScope::open(self.timing.clone());

@@ -13,7 +13,7 @@ use super::{
     kernels::Kernels,
     ticks::{Runs, ticks},
 };
-use crate::auto::Sites;
+use crate::auto::{Owner, Sites};
 
 /// The parameter of a fused system.
 pub struct FusedParam<'w, 's, K: Kernels<M>, M: 'static> {
@@ -49,6 +49,7 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
         // No two kernels touch a row at a time, so their rows are checked against what is there already and not against each other's.
+        state.sites.set_owner(Owner { system: meta.name().clone(), data: std::any::type_name::<K>() });
         let shared = access.require_shared_access::<Self>(meta);
         let mut rows = FilteredAccessSet::new();
         for kernel in K::each(&state.kernels) {

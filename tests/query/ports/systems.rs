@@ -60,7 +60,9 @@ pub fn wide(mut query: Query<(&mut Place, &mut Rotation, &mut Velocity, &mut Dat
     });
 }
 
-pub fn fragmented(mut query: Query<&mut Data, Or<(With<Fragment<0>>, With<Fragment<2>>)>>) {
+type InSomeTables = Or<(With<Fragment<0>>, With<Fragment<2>>)>;
+
+pub fn fragmented(mut query: Query<&mut Data, InSomeTables>) {
     query.iter_mut().for_each(|mut data| data.0 *= 2.0);
 }
 

@@ -1,0 +1,112 @@
+//! Systems that were configured before they were tagged: `(a, b).chain().affine()`.
+//!
+//! Bevy lets nobody look into configured systems, so the tag only notes them, as members of a set. Before their schedule is built
+//! each is exchanged, in its node of the graph, for one that wraps it; the node keeps its sets, its order and its conditions.
+
+use std::{
+    any::{Any, TypeId},
+    collections::BTreeSet,
+    panic::Location,
+    sync::{Mutex, PoisonError},
+};
+
+use bevy_ecs::{
+    prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, Schedules, System, SystemSet},
+    schedule::{ApplyDeferred, NodeId, ScheduleConfigs, SystemKey, SystemWithAccess, graph::Direction},
+    system::ScheduleSystem,
+};
+use bevy_utils::prelude::DebugName;
+use log::warn;
+
+use super::{AffineSystems, IntoAffine, known_name, tag, tagged::enter};
+
+/// Systems that are to be wrapped.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ToBeTagged;
+
+/// Those of them that one `.affine()` was for: a name for systems where Bevy has none.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct TaggedAt(&'static Location<'static>);
+
+/// Tells configured systems from others.
+#[doc(hidden)]
+pub struct Configured;
+
+impl IntoAffine<Configured> for ScheduleConfigs<ScheduleSystem> {
+    fn affine(self) -> ScheduleConfigs<ScheduleSystem> {
+        self.in_set(AffineSystems).in_set(ToBeTagged).in_set(TaggedAt(Location::caller()))
+    }
+}
+
+/// Wraps those systems of all schedules that wait for it, but for the schedules that run now.
+pub(crate) fn tag_configured(schedules: &mut Schedules) {
+    schedules.iter_mut().for_each(|(_, schedule)| tag_in(schedule));
+}
+
+/// The same for one schedule.
+pub(super) fn tag_in(schedule: &mut Schedule) {
+    let graph = schedule.graph();
+    let Some(set) = graph.system_sets.get_key(ToBeTagged.intern()) else { return };
+    let members = graph.hierarchy().neighbors_directed(NodeId::Set(set), Direction::Outgoing);
+    let members: Vec<_> = members.filter_map(|node| node.as_system()).collect();
+    for system in members {
+        tag_node(schedule, system);
+    }
+}
+
+fn tag_node(schedule: &mut Schedule, key: SystemKey) {
+    let initialized = schedule.graph().systems.is_initialized();
+    let Some(node) = schedule.graph_mut().systems.get_mut(key) else { return warn_if_late(schedule, key) };
+    if !waits(node) {
+        return;
+    }
+    if initialized {
+        let name = node.name();
+        return warn_late(schedule, key, &name);
+    }
+    // As it came: in the list of what is to be initialized when the schedule is built.
+    let system = std::mem::replace(node, SystemWithAccess::new(Box::new(ApplyDeferred)));
+    let name = shown_name(schedule, key, &system.name());
+    if let Some(node) = schedule.graph_mut().systems.get_mut(key) {
+        *node = SystemWithAccess::new(Box::new(tag(system, name)));
+    }
+}
+
+/// A system that the executor has already: it was tagged before, or is too late.
+fn warn_if_late(schedule: &Schedule, key: SystemKey) {
+    let mut built = schedule.systems_with_access().into_iter().flatten();
+    if let Some((_, system)) = built.find(|(built, system)| *built == key && waits(system)) {
+        warn_late(schedule, key, &system.name());
+    }
+}
+
+/// Says so once for each system: their schedules are looked through again whenever they change.
+fn warn_late(schedule: &Schedule, key: SystemKey, name: &DebugName) {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let system = format!("`{}` in {:?}", shown_name(schedule, key, name), schedule.label());
+    if WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(system.clone()) {
+        warn!(
+            "bevy_affinity: {system} is not tagged, since its schedule was built before the plugin saw it: \
+             put `.affine()` before `.chain()`, `.run_if(..)` and the like"
+        );
+    }
+}
+
+/// Bevy's name of the system; where Bevy was built without names, the place of its tag.
+fn shown_name(schedule: &Schedule, key: SystemKey, name: &DebugName) -> String {
+    let graph = schedule.graph();
+    let sets = graph.hierarchy().neighbors_directed(NodeId::System(key), Direction::Incoming);
+    let sets = sets.filter_map(|set| graph.system_sets.get(set.as_set()?));
+    let tagged_at = sets.filter_map(|set| (set as &dyn Any).downcast_ref::<TaggedAt>()).next();
+    match (known_name(name), tagged_at) {
+        (Some(name), _) => name,
+        (None, Some(TaggedAt(place))) => format!("tagged at {place}"),
+        (None, None) => name.to_string(),
+    }
+}
+
+/// Whether a system is still to be tagged: it was not, and is no sync point, which Bevy knows by its type.
+fn waits(system: &SystemWithAccess) -> bool {
+    let is_tagged = system.default_system_sets().contains(&enter.into_system_set().intern());
+    !is_tagged && system.system_type() != TypeId::of::<ApplyDeferred>()
+}

@@ -1,0 +1,115 @@
+//! What the crate says in the log, and in panics, where it is used in a way that does not do what was meant.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, PoisonError},
+};
+
+use bevy::prelude::*;
+use bevy_affinity::prelude::*;
+use log::{Level, LevelFilter, Log, Metadata, Record};
+
+#[path = "common/mod.rs"]
+#[allow(dead_code, reason = "each test crate uses a part of it")]
+mod common;
+
+use common::Scheduling;
+
+/// The warnings of this process, of all its tests.
+struct Warnings(Mutex<Vec<String>>);
+
+static WARNINGS: Warnings = Warnings(Mutex::new(Vec::new()));
+
+impl Log for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() <= Level::Warn
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record.args().to_string());
+    }
+
+    fn flush(&self) {}
+}
+
+fn listen() {
+    // Another test may have been first.
+    if log::set_logger(&WARNINGS).is_ok() {
+        log::set_max_level(LevelFilter::Warn);
+    }
+}
+
+fn warnings_with(words: &str) -> Vec<String> {
+    let warnings = WARNINGS.0.lock().unwrap_or_else(PoisonError::into_inner);
+    warnings.iter().filter(|warning| warning.contains(words)).cloned().collect()
+}
+
+#[derive(Component)]
+struct Health(u32);
+
+fn app() -> App {
+    listen();
+    let mut app = Scheduling::lock_step(2).app();
+    app.world_mut().spawn_batch((0..100).map(Health));
+    app
+}
+
+#[test]
+fn untagged_systems_are_named_with_the_place_once_each() {
+    const FIRST: u32 = line!() + 2;
+    fn untagged(mut healths: AffineQuery<&mut Health>) {
+        healths.par_iter_mut().for_each(|mut health| health.0 += 1);
+        healths.par_iter().for_each(|_| {});
+    }
+    fn other_untagged(healths: AffineQuery<&Health>) {
+        healths.par_iter().for_each(|_| {});
+    }
+
+    let mut app = app();
+    app.add_systems(Update, (untagged, other_untagged));
+    (0..3).for_each(|_| app.update());
+    for line in [FIRST, FIRST + 1, FIRST + 4] {
+        let warnings = warnings_with(&format!("tests/warnings.rs:{line}:"));
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].contains("because the system is not tagged"), "{warnings:?}");
+        // Bevy has names for systems only if it is built with its feature `debug`.
+        assert!(warnings[0].contains("warnings::Health`"), "{warnings:?}");
+    }
+}
+
+#[test]
+fn tags_that_come_too_late_are_named() {
+    fn too_late(mut healths: AffineQuery<&mut Health>) {
+        healths.par_iter_mut().for_each(|mut health| health.0 += 1);
+    }
+
+    let mut app = app();
+    app.add_systems(Update, too_late.run_if(|| true).affine());
+    // Built, and so initialised, before the plugin has seen it.
+    app.world_mut()
+        .schedule_scope(Update, |world, schedule| schedule.initialize(world).map(|_| ()).expect("it can be built"));
+    (0..3).for_each(|_| app.update());
+    let warnings = warnings_with("is not tagged, since its schedule was built");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("tests/warnings.rs:") && warnings[0].contains("Update"), "{warnings:?}");
+}
+
+/// Running `system` panics; the message.
+fn panic_of<M>(system: impl IntoAffine<M>) -> String {
+    let mut app = app();
+    app.add_systems(Update, system.affine());
+    let payload = catch_unwind(AssertUnwindSafe(|| app.update())).expect_err("it panics");
+    payload.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+#[test]
+fn senders_that_are_receivers_are_told_of_scatter_within() {
+    fn conduct(senders: AffineQuery<(Entity, &Health)>, mut receivers: AffineQuery<&mut Health>) {
+        let receive = |mut health: Mut<Health>, message: u32| health.0 += message;
+        senders.par_iter().scatter(&mut receivers, |outbox, (entity, _)| outbox.send(entity, 1_u32), receive);
+    }
+
+    let message = panic_of(conduct);
+    assert!(message.contains("error[B0001]: AffineQuery<&mut Health> in "), "{message}");
+    assert!(message.contains("`scatter_within`"), "{message}");
+}
