@@ -2,7 +2,8 @@
 //! Prints the tables of `BENCHMARKS.md`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [--quick] [--workers N] [--rounds N]
+//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [ports] [--quick] [--workers N] [--compute-threads N]
+//!     [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
@@ -11,6 +12,7 @@ mod fused;
 mod joins;
 mod ours;
 mod ping_pong;
+mod ports;
 mod report;
 mod rivals;
 mod round;
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn run(setup: &Setup) -> Result<(), String> {
-    bevys_pool::start(setup.workers);
+    bevys_pool::start(setup.compute_threads);
     println!("{}", setup.describe());
     if setup.runs(Group::Round) {
         round::run(setup)?;
@@ -69,6 +71,9 @@ fn run(setup: &Setup) -> Result<(), String> {
     }
     if setup.runs(Group::Transforms) {
         transforms::run(setup)?;
+    }
+    if setup.runs(Group::Ports) {
+        ports::run(setup)?;
     }
     Ok(())
 }

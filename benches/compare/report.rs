@@ -42,6 +42,15 @@ impl SizeTable {
         self.table.add_row([number(grouped(size))].into_iter().chain(cells));
     }
 
+    /// A line for a program, which has no size.
+    pub fn push_program(&mut self, name: &str, standings: &[Standing]) {
+        let names = standings.iter().map(|standing| &*standing.name);
+        self.table.set_header(["program"].into_iter().chain(names));
+        let cells =
+            standings.iter().map(|standing| number(format!("{} ({:.2}x)", duration(standing.median), standing.ratio)));
+        self.table.add_row([Cell::new(name)].into_iter().chain(cells));
+    }
+
     /// As [`push`](Self::push), with the median time of one item.
     pub fn push_per_item(&mut self, size: usize, standings: &[Standing]) {
         let names = standings.iter().map(|standing| &*standing.name);

@@ -35,6 +35,8 @@ pub enum Group {
     SameCore,
     /// Transform propagation, against Bevy's systems.
     Transforms,
+    /// Programs written for Bevy, with one type name and one word changed.
+    Ports,
 }
 
 /// Compares the pool and the queries of this crate with their rivals, taking turns in one process.
@@ -50,6 +52,9 @@ pub struct Arguments {
     /// Workers of every pool, the calling thread included [default: the available cores].
     #[arg(long)]
     workers: Option<NonZeroUsize>,
+    /// Threads of Bevy's compute pool [default: as many as workers]. With one its parallel calls are serial.
+    #[arg(long)]
+    compute_threads: Option<NonZeroUsize>,
     /// Rounds of each race.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
@@ -61,6 +66,8 @@ pub struct Arguments {
 pub struct Setup {
     pub groups: Vec<Group>,
     pub workers: usize,
+    /// Of Bevy's pool.
+    pub compute_threads: usize,
     pub rounds: u32,
     pub sizes: Vec<usize>,
     /// The cores this process may use, read before any thread was pinned.
@@ -73,9 +80,11 @@ impl Setup {
         let largest = if arguments.quick { QUICK_SIZE } else { usize::MAX };
         let rounds = if arguments.quick { QUICK_ROUNDS } else { ROUNDS };
         let groups = if arguments.groups.is_empty() { Group::value_variants().to_vec() } else { arguments.groups };
+        let workers = arguments.workers.unwrap_or(available);
         Self {
             groups,
-            workers: arguments.workers.unwrap_or(available).get(),
+            workers: workers.get(),
+            compute_threads: arguments.compute_threads.unwrap_or(workers).get(),
             rounds: arguments.rounds.unwrap_or(rounds),
             sizes: SIZES.into_iter().filter(|&size| size <= largest).collect(),
             cores: core_affinity::get_core_ids().unwrap_or_default(),
@@ -86,8 +95,8 @@ impl Setup {
     pub fn describe(&self) -> String {
         let mut lines = machine::describe("compare", self.cores.len());
         lines.push(format!(
-            "Workers: {0}, the caller counts; Bevy's and rayon's pools: {0} threads and, where they let it, the caller",
-            self.workers
+            "Workers: {0}, the caller counts; Bevy's pool: {1} threads, rayon's: {0}, and, where they let it, the caller",
+            self.workers, self.compute_threads
         ));
         lines.push(format!(
             "{} rounds; contenders take turns; results checked after each turn; a clock reading costs {} ns and is not subtracted",

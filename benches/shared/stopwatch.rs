@@ -9,9 +9,10 @@ use bevy::prelude::Resource;
 pub struct Stopwatch(pub Duration);
 
 impl Stopwatch {
-    pub fn time(&mut self, sweep: impl FnOnce()) {
+    pub fn time<T>(&mut self, sweep: impl FnOnce() -> T) -> T {
         let start = Instant::now();
-        sweep();
+        let result = sweep();
         self.0 = start.elapsed();
+        result
     }
 }

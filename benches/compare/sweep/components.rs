@@ -84,6 +84,8 @@ fn race<R: Row>(setup: &Setup, size: usize) -> Race<'static, App> {
     race.enter("Bevy `par_iter_mut`", Contest::ParIterMut.play());
     race.enter("affine `par_iter_mut`", Contest::AffineRows.play());
     race.enter_baseline("Bevy `contiguous_iter_mut`", Contest::ContiguousIterMut.play());
+    race.enter("Bevy `contiguous_par_iter_mut`", Contest::ContiguousParIterMut.play());
+    race.enter("affine `contiguous_par_iter_mut`", Contest::AffineContiguous.play());
     race.enter("affine `for_each_chunk`", Contest::AffineChunks.play());
     race
 }
@@ -95,8 +97,10 @@ fn app<R: Row>(workers: usize, size: usize) -> App {
     app.add_systems(Contest::ParIterMut, par_iter_mut::<R>);
     app.add_systems(Contest::AffineRows, affine_rows::<R>.affine());
     app.add_systems(Contest::ContiguousIterMut, contiguous_iter_mut::<R>);
+    app.add_systems(Contest::ContiguousParIterMut, contiguous_par_iter_mut::<R>);
+    app.add_systems(Contest::AffineContiguous, affine_contiguous::<R>.affine());
     app.add_systems(Contest::AffineChunks, affine_chunks::<R>.affine());
-    for contest in [Contest::IterMut, Contest::ParIterMut, Contest::ContiguousIterMut] {
+    for contest in [Contest::IterMut, Contest::ParIterMut, Contest::ContiguousIterMut, Contest::ContiguousParIterMut] {
         // Bevy's systems run on the calling thread too, as ours do.
         app.edit_schedule(contest, |schedule| {
             schedule.set_executor(SingleThreadedExecutor::new());
@@ -113,6 +117,8 @@ enum Contest {
     ParIterMut,
     AffineRows,
     ContiguousIterMut,
+    ContiguousParIterMut,
+    AffineContiguous,
     AffineChunks,
 }
 
@@ -145,6 +151,22 @@ fn contiguous_iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<St
             chunk.iter_mut().for_each(R::increment);
         }
     });
+}
+
+fn contiguous_par_iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) -> Result {
+    stopwatch.time(|| {
+        let chunks = rows.contiguous_par_iter_mut()?;
+        chunks.for_each(|mut chunk| chunk.iter_mut().for_each(R::increment));
+        Ok(())
+    })
+}
+
+fn affine_contiguous<R: Row>(mut rows: AffineQuery<&'static mut R>, mut stopwatch: ResMut<Stopwatch>) -> Result {
+    stopwatch.time(|| {
+        let chunks = rows.contiguous_par_iter_mut()?;
+        chunks.for_each(|mut chunk| chunk.iter_mut().for_each(R::increment));
+        Ok(())
+    })
 }
 
 fn affine_chunks<R: Row>(mut rows: AffineQuery<(&'static mut R,)>, mut stopwatch: ResMut<Stopwatch>) {
