@@ -24,6 +24,34 @@
 //!
 //! What holds, whatever the [`SchedulerMode`] and the number of workers: the same results, a panic on any worker reaches the caller after all have
 //! finished, and safe code cannot cause a data race.
+//!
+//! # What is where
+//!
+//! | to | use |
+//! |---|---|
+//! | add the plugin, choose workers and mode | [`AffinityParallelPlugin`], [`AffinitySettings`], [`SchedulerMode`] |
+//! | tag systems | [`.affine()`](IntoAffine::affine), [`affine_system`] |
+//! | sweep rows | [`AffineQuery`], then [`for_each`](AffineParIter::for_each), [`for_each_chunk`](AffineParIter::for_each_chunk), [`map_reduce`](AffineParIter::map_reduce), [`contiguous_par_iter_mut`](AffineQuery::contiguous_par_iter_mut) |
+//! | run several short systems in one sweep | [`fused`], [`Row`] |
+//! | write to other entities | [`scatter`](AffineParIter::scatter), [`scatter_within`](AffineParIter::scatter_within) |
+//! | spawn, despawn, insert, remove | [`AffineCommands`] |
+//! | walk trees, place transforms | [`AffineTree`], [`AffineTransformPlugin`] |
+//! | work without a query | [`AffinityPool`]: [`run`](AffinityPool::run), [`heartbeat`](AffinityPool::heartbeat), [`batched`](AffinityPool::batched); [`PerWorker`] |
+//! | see where the time goes | [`AffinityDiagnostics`], [`AffinityTimeline`], the overlay (feature `overlay`) |
+//! | know the cores | [`topology`] |
+//!
+//! # How a call runs
+//!
+//! 1. A tagged system enters a scope on the schedule's main thread: mode, settings and the gang are at hand, and nobody else leads it.
+//! 2. `par_iter_mut()` notes the place in the program; the verb behind it asks how to run. Modes say so; [`Auto`](SchedulerMode::Auto) asks what calls
+//!    from this place took by each way.
+//! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them.
+//! 4. On the gang, each storage is cut into one run of rows for each worker, at the same rows as in the frame before. The leader publishes the call,
+//!    workers that have rows begin at once (they spin for some microseconds after a round, then sleep), and so does the leader.
+//! 5. Who is done takes chunks from the far end of a share that is late. By fork/join, all rows are one range of which idle workers take the far half.
+//! 6. The leader waits for all, notes what the call took, moves cuts between shares if some rows cost more than others, and goes on.
+//!
+//! The protocol, its memory orderings and every `unsafe` are in `src/pool/README.md`.
 #![deny(unsafe_code)]
 
 mod auto;
