@@ -7,6 +7,16 @@ use bevy_reflect::Reflect;
 use bevy_reflect::std_traits::ReflectDefault;
 
 /// How many workers a gang has. The leader (the thread that runs the tagged systems) counts as one.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn use_two(mut settings: ResMut<AffinitySettings>) {
+///     settings.workers = WorkerCount::Exactly(2);
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Startup, use_two).update();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 pub enum WorkerCount {
     /// As many as can run at once, less the [spare cores](AffinitySettings::spare_cores): no more than the affinity mask has cores, nor
@@ -21,6 +31,15 @@ pub enum WorkerCount {
 }
 
 /// How many cores [`WorkerCount::Auto`] leaves to all that runs beside the gang: the render thread, audio, IO, other programs.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// // A server draws nothing: the gang may have every core.
+/// let settings = AffinitySettings { spare_cores: SpareCores::Exactly(0), ..default() };
+/// App::new().insert_resource(settings).add_plugins(AffinityParallelPlugin).update();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 pub enum SpareCores {
     /// One of every eight cores, and no more than two: none on 2 and 4 cores, one on 8, two on 16 and more.
@@ -45,6 +64,14 @@ impl SpareCores {
 }
 
 /// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would inherit that.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// let settings = AffinitySettings { pinning: Pinning::CacheDomain, ..default() };
+/// App::new().insert_resource(settings).add_plugins(AffinityParallelPlugin).update();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 pub enum Pinning {
     /// Each worker on one core of its own: rows stay in that core's caches.
@@ -123,6 +150,17 @@ impl Default for AffinitySettings {
 
 /// How the parallel calls of tagged systems run. A resource; live: each tagged system reads it when it starts. All modes
 /// give the same results.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// /// Every other frame as Bevy would run it; `AffinityDiagnostics::modes` compares them.
+/// fn compare(mut mode: ResMut<SchedulerMode>) {
+///     *mode = if *mode == SchedulerMode::Bevy { SchedulerMode::Auto } else { SchedulerMode::Bevy };
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, compare).update();
+/// ```
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 #[reflect(Resource, Default)]
 #[non_exhaustive]

@@ -106,6 +106,18 @@ impl Default for AffinityDiagnostics {
 }
 
 /// What one worker did.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for worker in &diagnostics.workers {
+///         println!("{}: busy for {:?}, waited {:?}, {} rows", worker.index, worker.busy, worker.wait, worker.swept_rows);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerDiagnostics {

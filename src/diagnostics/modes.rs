@@ -5,6 +5,18 @@ use std::time::Duration;
 use crate::{record::FrameSpan, settings::SchedulerMode};
 
 /// How long frames take in one mode. Averages over about a second of its last frames; a frame in which the mode changed is left out.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for mode in &diagnostics.modes {
+///         println!("{:?}: {:?} a frame, tagged systems {:?} of it", mode.mode, mode.frame_time, mode.tagged_time);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModeDiagnostics {

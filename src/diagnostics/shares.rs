@@ -5,6 +5,18 @@ use std::{collections::VecDeque, time::Duration};
 use super::WorkerDiagnostics;
 
 /// Which share of a second a worker spent how; together they are 1, or 0 before there are numbers.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for worker in &diagnostics.workers {
+///         println!("{}: busy {:.0}%, waiting {:.0}%", worker.index, worker.recent.busy * 100.0, worker.recent.wait * 100.0);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerShares {

@@ -9,6 +9,19 @@ use crate::{
 };
 
 /// A place in a program that starts parallel calls in mode [`Auto`](SchedulerMode::Auto), and how they run.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for site in &diagnostics.call_sites {
+///         let serial = site.expected(SchedulerMode::Serial);
+///         println!("{}: runs as {:?}; {} rows on one thread would take {serial:?}", site.location, site.choice, site.rows);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CallSiteDiagnostics {

@@ -8,6 +8,18 @@ use super::AffinityDiagnostics;
 use crate::record::{Recent, SystemTiming, SystemTimings};
 
 /// How long one tagged system takes.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for system in &diagnostics.systems {
+///         println!("{}: {} calls of {:?}, at most {:?}", system.name, system.calls, system.mean, system.max);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SystemDiagnostics {

@@ -23,6 +23,16 @@ use crate::plugin::AffinitySystems;
 /// [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) brings it, and it brings [`EguiPlugin`] unless the app has it; neither minds the
 /// order of plugins. F3 shows and hides it: see [`OverlaySettings`]. Hidden it costs nothing: nothing is recorded, nothing is drawn. In an app without
 /// windows or without rendering it stays away; a panel of your own can still embed it with [`affinity_overlay_ui`].
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// // `AffinityParallelPlugin` brings it: open from the start it is with a setting.
+/// App::new()
+///     .insert_resource(OverlaySettings { visible: true, ..default() })
+///     .add_plugins(AffinityParallelPlugin);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AffinityOverlayPlugin;
 

@@ -80,6 +80,16 @@ impl SweptRows {
 }
 
 /// What one worker did since its pool was made.
+///
+/// ```
+/// use bevy_affinity::prelude::*;
+///
+/// let pool = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
+/// pool.run(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
+/// for times in pool.worker_times() {
+///     println!("{} closures, {:?} inside them", times.rounds, times.busy);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerTimes {
     /// Time inside the closures of rounds. Without the time that a worker in [`heartbeat`](crate::AffinityPool::heartbeat) has no job.

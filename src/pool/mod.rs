@@ -64,6 +64,13 @@ impl WorkerIndex {
 }
 
 /// Who calls the closure of [`AffinityPool::run`].
+///
+/// ```
+/// use bevy_affinity::prelude::*;
+///
+/// let pool = AffinityPool::new(&AffinitySettings::default());
+/// pool.run(|worker| println!("{} of {} on {:?}", worker.index(), pool.workers(), worker.core()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worker {
     index: WorkerIndex,

@@ -18,6 +18,25 @@ use crate::{context::with_entered, placement::Storage, settings::AffinitySetting
 ///
 /// # Safety
 /// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data registers.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Heat(f32);
+/// #[derive(Component)]
+/// struct Source(f32);
+///
+/// /// Tables without sources have no slice of them.
+/// fn warm(mut query: AffineQuery<(&mut Heat, Option<&Source>)>) {
+///     query.par_iter_mut().for_each_chunk(|(heats, sources)| match sources {
+///         Some(sources) => heats.iter_mut().zip(sources).for_each(|(heat, source)| heat.0 += source.0),
+///         None => heats.iter_mut().for_each(|heat| heat.0 *= 0.9),
+///     });
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, warm.affine()).update();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`for_each_chunk` has no slices of `{Self}`",
     note = "slices are of `&T`, `&mut T`, `Entity`, `Option` of these and tuples: use `for_each` for all other data"

@@ -20,6 +20,24 @@ use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan};
 ///
 /// [`ParallelCommands`](bevy_ecs::system::ParallelCommands) is applied in the order of threads; this is applied in the order of rows, so the world comes out the same
 /// in every mode and with every number of workers.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Egg(u32);
+///
+/// fn hatch(mut eggs: AffineQuery<(Entity, &mut Egg)>, mut commands: AffineCommands) {
+///     eggs.par_iter_mut().for_each_with_commands(&mut commands, |commands, (entity, mut egg)| {
+///         egg.0 -= 1;
+///         if egg.0 == 0 {
+///             commands.entity(entity).remove::<Egg>();
+///         }
+///     });
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, hatch.affine()).update();
+/// ```
 #[derive(SystemParam)]
 pub struct AffineCommands<'w, 's> {
     commands: Commands<'w, 's>,

@@ -80,6 +80,20 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 ///
 /// # Panics
 /// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Heat(f32);
+///
+/// fn cool(mut heats: AffineQuery<&mut Heat>) -> Result {
+///     heats.contiguous_par_iter_mut()?.for_each(|mut heats| heats.iter_mut().for_each(|heat| heat.0 *= 0.9));
+///     Ok(())
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, cool.affine()).update();
+/// ```
 #[must_use = "a parallel iterator does nothing until one of its methods is called"]
 pub struct AffineContiguousParIter<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> {
     rows: AffineParIter<'w, 's, D, F>,

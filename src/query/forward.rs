@@ -332,6 +332,22 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 }
 
 /// Bevy's [`Query`] or an [`AffineQuery`]: what [`AffineQuery::join`] takes.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Armour(u32);
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn harden(mut healths: AffineQuery<&mut Health>, mut armours: AffineQuery<&Armour>) {
+///     let mut both = healths.join::<_, (&mut Health, &Armour)>(&mut armours);
+///     both.query().iter_mut().for_each(|(mut health, armour)| health.0 += armour.0);
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, harden.affine()).update();
+/// ```
 pub trait ReborrowQuery<D: QueryData, F: QueryFilter> {
     /// A shorter-lived [`Query`] over the same entities.
     fn reborrow_query(&mut self) -> Query<'_, '_, D, F>;

@@ -27,6 +27,21 @@ use crate::context::BevysBatch;
 ///
 /// # Panics
 /// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// fn look_after(mut healths: AffineQuery<&mut Health>) {
+///     healths.par_iter_mut().for_each(|mut health| health.0 += 1);
+///     let weakest = healths.par_iter().map_reduce(|| u32::MAX, |health| health.0, u32::min);
+///     assert!(weakest > 0);
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, look_after.affine()).update();
+/// ```
 #[must_use = "a parallel iterator does nothing until one of its methods is called"]
 pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(super) query: Query<'w, 's, D, F>,

@@ -8,6 +8,18 @@ use crate::{
 };
 
 /// What a worker was doing.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+/// use bevy_affinity::SpanKind;
+///
+/// fn rounds(timeline: Res<AffinityTimeline>) {
+///     let shares = timeline.spans().filter(|span| span.kind == SpanKind::Share).count();
+///     println!("{shares} shares of rounds");
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, rounds).update();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpanKind {
@@ -24,6 +36,18 @@ pub enum SpanKind {
 }
 
 /// A stretch of time in which one worker did one thing. All times are in nanoseconds of [`AffinityTimeline::now`](crate::AffinityTimeline::now).
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn latest(timeline: Res<AffinityTimeline>) {
+///     if let Some(span) = timeline.spans().next_back() {
+///         println!("worker {}: {} rows in {} ns", span.worker, span.rows, span.end - span.begin);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, latest).update();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
@@ -98,6 +122,18 @@ impl Span {
 }
 
 /// One frame. All times are in nanoseconds of [`AffinityTimeline::now`](crate::AffinityTimeline::now).
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn slowest(diagnostics: Res<AffinityDiagnostics>) {
+///     if let Some(frame) = diagnostics.history().max_by_key(|frame| frame.end - frame.begin) {
+///         println!("frame {} took {} ns, tagged systems {} of it", frame.number, frame.end - frame.begin, frame.tagged);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, slowest).update();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameSpan {

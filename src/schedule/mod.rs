@@ -19,6 +19,19 @@ use variadics_please::all_tuples;
 use tagged::{Tagged, enter};
 
 /// The set of all systems that were tagged with [`.affine()`](IntoAffine::affine), in every schedule.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn simulate() {}
+/// fn prepare() {}
+///
+/// App::new()
+///     .add_plugins(AffinityParallelPlugin)
+///     .add_systems(Update, (prepare.before(AffineSystems), simulate.affine()))
+///     .update();
+/// ```
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AffineSystems;
 
@@ -36,6 +49,20 @@ pub struct AffineSystems;
 /// | more than 20 systems | tuples in a tuple: `((a, b, ..), (k, l, ..)).affine()` |
 ///
 /// An [`AffineQuery`](crate::AffineQuery) in what is not tagged runs through Bevy's `par_iter`, with a warning.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// /// Adds systems of a library, tagged.
+/// fn add<M>(app: &mut App, systems: impl IntoAffine<M>) {
+///     app.add_systems(FixedUpdate, systems.affine());
+/// }
+///
+/// fn simulate() {}
+///
+/// add(App::new().add_plugins(AffinityParallelPlugin), (simulate, || {}));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be tagged with `.affine()`",
     label = "not a system without input and output, nor a tuple of such",

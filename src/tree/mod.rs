@@ -82,6 +82,23 @@ where
 }
 
 /// What became of the entities that one call met.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Depth(u32);
+///
+/// fn measure(mut nodes: AffineTree<&mut Depth>, roots: Query<Entity, Without<ChildOf>>) {
+///     let report: TreeReport = nodes.propagate(roots.iter().map(|root| (root, 0)), |above, _, mut depth| {
+///         depth.0 = above + 1;
+///         Some(depth.0)
+///     });
+///     assert_eq!(report.repeated, 0, "the hierarchy is a forest");
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, measure.affine()).update();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeReport {
     /// Nodes that were visited.
@@ -114,6 +131,22 @@ impl AddAssign for TreeReport {
 }
 
 /// What [`AffineTree::fold`] returns.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Mass(f32);
+///
+/// fn weigh(mut nodes: AffineTree<&Mass>, roots: Query<Entity, Without<ChildOf>>) {
+///     let weighed = nodes.fold(roots.iter(), |_, mass, below: &[f32]| mass.0 + below.iter().sum::<f32>());
+///     for (root, mass) in weighed.roots {
+///         println!("{root}: {mass}");
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, weigh.affine()).update();
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFold<T> {
     /// The roots that were visited, in the given order, and what became of them.

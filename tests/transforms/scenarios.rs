@@ -115,6 +115,31 @@ fn an_index_that_is_used_again_at_once() {
     }
 }
 
+/// Enough of them that Bevy, which had it wrong once, passes them between threads.
+#[test]
+fn many_indices_that_are_used_again_at_once() {
+    const ROOTS: usize = 256;
+    const CHILDREN: usize = 8;
+
+    fn spawn_children(app: &mut App, roots: &[Entity]) -> Vec<Entity> {
+        let nodes = roots.iter().flat_map(|&root| (0..CHILDREN).map(move |child| (root, child)));
+        nodes.map(|(root, child)| app.world_mut().spawn((offset(1.0 + child as f32), ChildOf(root))).id()).collect()
+    }
+
+    for mut app in apps() {
+        let roots: Vec<_> = (0..ROOTS).map(|root| app.world_mut().spawn(offset(10.0 + root as f32)).id()).collect();
+        let old = spawn_children(&mut app, &roots);
+        app.update();
+        old.into_iter().for_each(|child| _ = app.world_mut().despawn(child));
+        let new = spawn_children(&mut app, &roots);
+        app.update();
+        for (index, child) in new.into_iter().enumerate() {
+            let expected = GlobalTransform::from(offset(10.0 + (index / CHILDREN) as f32));
+            assert_eq!(global(&app, child), expected * offset(1.0 + (index % CHILDREN) as f32));
+        }
+    }
+}
+
 #[test]
 fn a_deep_chain() {
     for mut app in apps() {

@@ -33,6 +33,26 @@ const LONG_DESCENT: u32 = 16;
 /// deeper in the stack than the last published one, and the stride doubles whenever a few joins have finished undisturbed. (A join inside no
 /// published one is always published.) So one comparison of the stack's address with a limit decides, and others ask for jobs by raising
 /// the limit. Addresses are a measure of depth only: nothing but speed depends on them.
+///
+/// ```
+/// use bevy_affinity::prelude::*;
+///
+/// fn sum(scope: &mut Scope, numbers: &[u64]) -> u64 {
+///     match numbers {
+///         [] => 0,
+///         [number] => *number,
+///         _ => {
+///             let (left, right) = numbers.split_at(numbers.len() / 2);
+///             let (left, right) = scope.join(|scope| sum(scope, left), |scope| sum(scope, right));
+///             left + right
+///         }
+///     }
+/// }
+///
+/// let pool = AffinityPool::new(&AffinitySettings::default());
+/// let numbers: Vec<_> = (0..1000).collect();
+/// assert_eq!(pool.heartbeat(|scope| sum(scope, &numbers)), 499_500);
+/// ```
 pub struct Scope<'s> {
     limit: &'s AtomicUsize,
     seat: Option<Seat<'s>>,

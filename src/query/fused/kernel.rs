@@ -66,6 +66,19 @@ impl<D: RowData<F>, F: QueryFilter> std::fmt::Debug for Row<'_, '_, D, F> {
 /// # Sealed
 /// Its supertrait is private, so that it cannot be implemented outside of this crate: other
 /// parameters might bring effects that are applied after a system, which nobody would do here.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Age(f32);
+///
+/// fn grow_older(Row(mut age): Row<&mut Age>, time: &Time) {
+///     age.0 += time.delta_secs();
+/// }
+/// # App::new().init_resource::<Time>().add_plugins(AffinityParallelPlugin).add_systems(Update, fused((grow_older,)).affine()).update();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a kernel",
     note = "besides its `Row` a kernel can have `&T` of a resource, `Query` over read-only data, and `Option` of these"
@@ -120,6 +133,23 @@ impl<P: KernelParam> KernelParam for Option<P> {
 /// # Sealed
 /// Its supertrait is private, so that it cannot be implemented outside of this crate: only of
 /// functions it is known that they take the items of a row one at a time.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Age(u32);
+///
+/// fn kernel(Row(mut age): Row<&mut Age>) {
+///     age.0 += 1;
+/// }
+///
+/// App::new()
+///     .add_plugins(AffinityParallelPlugin)
+///     .add_systems(Update, fused((kernel, |Row(age): Row<&Age>| assert!(age.0 > 0))).affine())
+///     .update();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel",
     note = "the first parameter of a kernel is a `Row`, the others are only read: `&T` of a resource `T` (not `Res<T>`), `Query` over read-only data, and \

@@ -83,6 +83,17 @@ pub fn fused<M, K: Kernels<M>>(kernels: K) -> Fused<K> {
 }
 
 /// A system made by [`fused`], to be tagged with [`.affine()`](crate::IntoAffine::affine).
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Age(u32);
+///
+/// let older = fused((|Row(mut age): Row<&mut Age>| age.0 += 1,));
+/// App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, older.affine().run_if(|| true)).update();
+/// ```
 pub struct Fused<K> {
     kernels: K,
     /// Where it was made: what is known of its sweeps goes by that.

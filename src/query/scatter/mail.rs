@@ -121,6 +121,22 @@ impl<M> Mail<M> {
 }
 
 /// Takes messages from the senders of a [`scatter`](crate::AffineParIter::scatter).
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Follows(Entity);
+/// #[derive(Component)]
+/// struct Followers(u32);
+///
+/// /// Any number of messages, to any entities.
+/// fn count(fans: AffineQuery<&Follows>, mut stars: AffineQuery<&mut Followers>) {
+///     fans.par_iter().scatter(&mut stars, |outbox, fan| outbox.send(fan.0, ()), |mut star, ()| star.0 += 1);
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
+/// ```
 pub struct Outbox<'a, M> {
     lanes: Locked<'a, M>,
     address: Address<'a>,

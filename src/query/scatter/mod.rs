@@ -35,6 +35,25 @@ const PIECES_PER_WORKER: usize = 16;
 const STOLEN_LANES: u32 = 7;
 
 /// What became of the messages of one [`scatter`](AffineParIter::scatter).
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Follows(Entity);
+/// #[derive(Component)]
+/// struct Followers(u32);
+///
+/// fn count(fans: AffineQuery<&Follows>, mut stars: AffineQuery<&mut Followers>) {
+///     let report: ScatterReport =
+///         fans.par_iter().scatter(&mut stars, |outbox, fan| outbox.send(fan.0, ()), |mut star, ()| star.0 += 1);
+///     if report.despawned > 0 {
+///         println!("{} fans of stars that are gone", report.despawned);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScatterReport {
     /// Messages that were applied.
