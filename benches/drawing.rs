@@ -1,9 +1,11 @@
-//! What workers that spin take from those who draw: an app with a window, in which modes take turns of some frames. Three tagged systems move rows, an
-//! untagged one moves sprites, and Bevy's render thread draws them beside the next frame.
+//! What workers that spin take from those who draw: an app with a window, in which modes take turns
+//! of some frames. Three tagged systems move rows, an untagged one moves sprites, and Bevy's render
+//! thread draws them beside the next frame.
 //!
 //! `cargo bench --bench drawing --ignore-rust-version --features game -- [--rows N] [--sprites N] [--turns N]`
 //!
-//! Needs a display and something that draws on it; a software rasteriser keeps all cores busy itself.
+//! Needs a display and something that draws on it; a software rasteriser keeps all cores busy
+//! itself.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,8 @@ mod shared;
 
 use shared::{machine, report};
 
-/// Frames of a turn, and how many of them are not counted: what the mode before left is still on its way to the screen.
+/// Frames of a turn, and how many of them are not counted: what the mode before left is still on
+/// its way to the screen.
 const FRAMES: usize = 50;
 const UNCOUNTED: usize = 10;
 

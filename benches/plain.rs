@@ -1,8 +1,9 @@
-//! What an ECS and a gang of one worker cost: the traffic example's model as a plain program (arrays, one thread)
-//! against the same model in tagged Bevy systems, in turns of a few steps each. The table's speed-up is over the plain
-//! program.
+//! What an ECS and a gang of one worker cost: the traffic example's model as a plain program
+//! (arrays, one thread) against the same model in tagged Bevy systems, in turns of a few steps
+//! each. The table's speed-up is over the plain program.
 //!
-//! `cargo bench --bench plain`, or with a map: `cargo bench --bench plain -- --map city.gr.gz --cars 1000000`
+//! `cargo bench --bench plain`, or with a map:
+//! `cargo bench --bench plain -- --map city.gr.gz --cars 1000000`
 
 use std::env;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
-//! Criterion's view of the pool beside its rivals, for regressions and plots. Criterion measures one contender after
-//! another, so ratios come from the `compare` bench.
+//! Criterion's view of the pool beside its rivals, for regressions and plots. Criterion measures
+//! one contender after another, so ratios come from the `compare` bench.
 
 #[path = "compare/runs.rs"]
 mod runs;

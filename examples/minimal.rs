@@ -1,4 +1,5 @@
-//! The least that a game needs: the plugin, the tag and the query. Prints how and where the rows were swept.
+//! The least that a game needs: the plugin, the tag and the query. Prints how and where the rows
+//! were swept.
 //!
 //! `cargo run --release --example minimal`
 

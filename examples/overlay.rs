@@ -1,5 +1,6 @@
-//! Dust around three suns: four tagged systems, one of them uneven, with the overlay open. It begins in mode Auto, and the panel tells what that
-//! chose for each system, and why. Switch modes, click on bars, let A/B compare.
+//! Dust around three suns: four tagged systems, one of them uneven, with the overlay open. It
+//! begins in mode Auto, and the panel tells what that chose for each system, and why. Switch modes,
+//! click on bars, let A/B compare.
 //!
 //! `cargo overlay`
 //!

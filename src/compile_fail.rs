@@ -82,7 +82,8 @@ pub struct NoCells;
 /// ```
 pub struct NoTwice;
 
-/// A slice of a column lives no longer than the borrow of its query, or another call could write to its rows.
+/// A slice of a column lives no longer than the borrow of its query, or another call could write to
+/// its rows.
 ///
 /// ```compile_fail,E0499
 /// use std::sync::Mutex;
@@ -166,7 +167,8 @@ pub struct NoKeptSlices;
 /// ```
 pub struct NoKeptLoans;
 
-/// An item of a tree's node cannot be kept either: the node is visited again when its children have been.
+/// An item of a tree's node cannot be kept either: the node is visited again when its children have
+/// been.
 ///
 /// ```compile_fail
 /// use std::sync::Mutex;
@@ -182,7 +184,8 @@ pub struct NoKeptLoans;
 /// ```
 pub struct NoKeptNodes;
 
-/// What goes from worker to worker has to be `Send`: messages, what is reduced, what is passed down a tree or folded.
+/// What goes from worker to worker has to be `Send`: messages, what is reduced, what is passed down
+/// a tree or folded.
 ///
 /// ```compile_fail,E0277
 /// use std::rc::Rc;

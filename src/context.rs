@@ -19,11 +19,13 @@ use crate::{
     topology::Topology,
 };
 
-/// All that the tagged systems of one world share, for as long as the settings and the cores stay as they are.
+/// All that the tagged systems of one world share, for as long as the settings and the cores stay
+/// as they are.
 pub(crate) struct Context {
     settings: AffinitySettings,
     pub(crate) pool: AffinityPool,
-    /// Workers read it while the leader holds the lock: on cache lines of its own, and the lock on another.
+    /// Workers read it while the leader holds the lock: on cache lines of its own, and the lock on
+    /// another.
     placement: CachePadded<Mutex<CachePadded<Placement>>>,
     /// The tagged systems that have run, of all contexts of the world.
     pub(crate) systems: Arc<SystemTimings>,
@@ -73,7 +75,8 @@ impl Context {
     }
 }
 
-/// The context of one world, made anew whenever the settings or the cores differ from those it was made with.
+/// The context of one world, made anew whenever the settings or the cores differ from those it was
+/// made with.
 #[derive(Resource)]
 pub(crate) struct WorldContext(Mutex<Arc<Context>>);
 
@@ -127,7 +130,8 @@ thread_local! {
     static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Held while a thread visits rows for Bevy's `par_iter`: parallel calls inside run on the spot, as they do inside a round.
+/// Held while a thread visits rows for Bevy's `par_iter`: parallel calls inside run on the spot, as
+/// they do inside a round.
 pub(crate) struct BevysBatch {
     outer: bool,
 }
@@ -150,7 +154,8 @@ impl Drop for BevysBatch {
     }
 }
 
-/// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no code of users.
+/// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no
+/// code of users.
 #[inline]
 pub(crate) fn with_entered<R>(read: impl FnOnce(&Entered) -> R) -> Option<R> {
     ENTERED.with_borrow(|entered| entered.as_ref().map(read))
@@ -166,7 +171,8 @@ pub(crate) fn enter(entered: Entered) {
     drop(replace_entered(Some(entered)));
 }
 
-/// Restores the context that this thread had when the scope was opened, also when the system panics.
+/// Restores the context that this thread had when the scope was opened, also when the system
+/// panics.
 pub(crate) struct SystemScope {
     before: Option<Entered>,
     _running: Running,

@@ -1,7 +1,8 @@
 //! Cache-affine parallel systems for Bevy.
 //!
-//! Tagged systems run on a gang of pinned threads that are already awake, and each core sweeps the same rows every frame. Moving from Bevy costs
-//! one type name ([`AffineQuery`] for `Query`) and one word ([`.affine()`](IntoAffine::affine)):
+//! Tagged systems run on a gang of pinned threads that are already awake, and each core sweeps the
+//! same rows every frame. Moving from Bevy costs one type name ([`AffineQuery`] for `Query`) and
+//! one word ([`.affine()`](IntoAffine::affine)):
 //!
 //! ```
 //! use bevy::prelude::*;
@@ -22,8 +23,9 @@
 //!     .update();
 //! ```
 //!
-//! What holds, whatever the [`SchedulerMode`] and the number of workers: the same results, a panic on any worker reaches the caller after all have
-//! finished, and safe code cannot cause a data race.
+//! What holds, whatever the [`SchedulerMode`] and the number of workers: the same results, a panic
+//! on any worker reaches the caller after all have finished, and safe code cannot cause a data
+//! race.
 //!
 //! # What is where
 //!
@@ -42,14 +44,18 @@
 //!
 //! # How a call runs
 //!
-//! 1. A tagged system enters a scope on the schedule's main thread: mode, settings and the gang are at hand, and nobody else leads it.
-//! 2. `par_iter_mut()` notes the place in the program; the verb behind it asks how to run. Modes say so; [`Auto`](SchedulerMode::Auto) asks what calls
-//!    from this place took by each way.
+//! 1. A tagged system enters a scope on the schedule's main thread: mode, settings and the gang are
+//!    at hand, and nobody else leads it.
+//! 2. `par_iter_mut()` notes the place in the program; the verb behind it asks how to run. Modes
+//!    say so; [`Auto`](SchedulerMode::Auto) asks what calls from this place took by each way.
 //! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them.
-//! 4. On the gang, each storage is cut into one run of rows for each worker, at the same rows as in the frame before. The leader publishes the call,
-//!    workers that have rows begin at once (they spin for some microseconds after a round, then sleep), and so does the leader.
-//! 5. Who is done takes chunks from the far end of a share that is late. By fork/join, all rows are one range of which idle workers take the far half.
-//! 6. The leader waits for all, notes what the call took, moves cuts between shares if some rows cost more than others, and goes on.
+//! 4. On the gang, each storage is cut into one run of rows for each worker, at the same rows as in
+//!    the frame before. The leader publishes the call, workers that have rows begin at once (they
+//!    spin for some microseconds after a round, then sleep), and so does the leader.
+//! 5. Who is done takes chunks from the far end of a share that is late. By fork/join, all rows are
+//!    one range of which idle workers take the far half.
+//! 6. The leader waits for all, notes what the call took, moves cuts between shares if some rows
+//!    cost more than others, and goes on.
 //!
 //! The protocol, its memory orderings and every `unsafe` are in `src/pool/README.md`.
 #![deny(unsafe_code)]

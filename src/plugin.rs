@@ -15,7 +15,8 @@ use crate::{
     topology::Topology,
 };
 
-/// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step gang.
+/// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step
+/// gang.
 ///
 /// Brings the resources [`AffinitySettings`], [`SchedulerMode`] (both kept if they are there
 /// already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics) and
@@ -79,7 +80,8 @@ impl Plugin for AffinityParallelPlugin {
             .init_resource::<SchedulerMode>()
             .register_type::<AffinitySettings>()
             .register_type::<SchedulerMode>()
-            // Every tagged system reads these; whoever writes them is not in conflict with the simulation.
+            // Every tagged system reads these; whoever writes them is not in conflict with the
+            // simulation.
             .allow_ambiguous_resource::<AffinitySettings>()
             .allow_ambiguous_resource::<SchedulerMode>()
             .allow_ambiguous_resource::<WorldContext>();
@@ -90,7 +92,8 @@ impl Plugin for AffinityParallelPlugin {
             // Some of Bevy's own systems there are exclusive.
             (choose_executors, follow_settings_and_cores).in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),
         );
-        // What is configured and tagged in `Startup` is wrapped before that is built; `First` comes behind it.
+        // What is configured and tagged in `Startup` is wrapped before that is built; `First` comes
+        // behind it.
         let tag_what_waits = |mut schedules: ResMut<Schedules>| tag_configured(&mut schedules);
         app.add_systems(PreStartup, tag_what_waits.ambiguous_with_all());
         diagnostics::plugin(app);

@@ -1,4 +1,5 @@
-//! What a user sets: how many workers, where they stay, how long they stay awake, and how systems are scheduled.
+//! What a user sets: how many workers, where they stay, how long they stay awake, and how systems
+//! are scheduled.
 
 use std::time::Duration;
 
@@ -19,9 +20,11 @@ use bevy_reflect::std_traits::ReflectDefault;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 pub enum WorkerCount {
-    /// As many as can run at once, less the [spare cores](AffinitySettings::spare_cores): no more than the affinity mask has cores, nor
-    /// than a CPU quota keeps busy ([`Topology::available`](crate::topology::Topology::available)). Both are followed while an app runs: they are read again about
-    /// once a second, for the thread that runs the app. So an app that pins that thread to one core is left with one worker.
+    /// As many as can run at once, less the [spare cores](AffinitySettings::spare_cores): no more
+    /// than the affinity mask has cores, nor than a CPU quota keeps busy
+    /// ([`Topology::available`](crate::topology::Topology::available)). Both are followed while an
+    /// app runs: they are read again about once a second, for the thread that runs the app. So an
+    /// app that pins that thread to one core is left with one worker.
     #[default]
     Auto,
     /// This many, with a warning if there are fewer cores. `Exactly(1)` sweeps on the leader alone;
@@ -30,7 +33,8 @@ pub enum WorkerCount {
     Exactly(usize),
 }
 
-/// How many cores [`WorkerCount::Auto`] leaves to all that runs beside the gang: the render thread, audio, IO, other programs.
+/// How many cores [`WorkerCount::Auto`] leaves to all that runs beside the gang: the render thread,
+/// audio, IO, other programs.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -42,13 +46,16 @@ pub enum WorkerCount {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 pub enum SpareCores {
-    /// One of every eight cores, and no more than two: none on 2 and 4 cores, one on 8, two on 16 and more.
+    /// One of every eight cores, and no more than two: none on 2 and 4 cores, one on 8, two on 16
+    /// and more.
     ///
-    /// Pipelined rendering keeps one thread busy; audio, IO and drivers want a second core now and then, and nothing else of Bevy's runs for long
-    /// beside tagged systems. On a few cores the gang needs each of them more: of 2 a spare one is half of the work, of 4 a quarter.
+    /// Pipelined rendering keeps one thread busy; audio, IO and drivers want a second core now and
+    /// then, and nothing else of Bevy's runs for long beside tagged systems. On a few cores the
+    /// gang needs each of them more: of 2 a spare one is half of the work, of 4 a quarter.
     #[default]
     Auto,
-    /// This many; one worker, the leader, is left in any case. `Exactly(0)` suits simulations that draw nothing.
+    /// This many; one worker, the leader, is left in any case. `Exactly(0)` suits simulations that
+    /// draw nothing.
     Exactly(usize),
 }
 
@@ -63,7 +70,8 @@ impl SpareCores {
     }
 }
 
-/// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would inherit that.
+/// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would
+/// inherit that.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -77,15 +85,16 @@ pub enum Pinning {
     /// Each worker on one core of its own: rows stay in that core's caches.
     #[default]
     Core,
-    /// Each worker on the cores that share a last-level cache with its core: the system may move it, but not far. Linux and
-    /// Android only; elsewhere it counts as [`Pinning::Off`], with one warning.
+    /// Each worker on the cores that share a last-level cache with its core: the system may move
+    /// it, but not far. Linux and Android only; elsewhere it counts as [`Pinning::Off`], with one
+    /// warning.
     CacheDomain,
     /// Wherever the system puts them.
     Off,
 }
 
-/// Settings of the plugin, and of a pool without an app. Insert the resource before the plugin or change it while the app runs:
-/// changes apply between rounds, before the next tagged system.
+/// Settings of the plugin, and of a pool without an app. Insert the resource before the plugin or
+/// change it while the app runs: changes apply between rounds, before the next tagged system.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -100,26 +109,29 @@ pub enum Pinning {
 pub struct AffinitySettings {
     /// How many workers take part. Default: [`WorkerCount::Auto`].
     pub workers: WorkerCount,
-    /// How many cores [`WorkerCount::Auto`] leaves to others. Default: [`SpareCores::Auto`]. What Bevy's own threads take is another matter:
-    /// see [`task_pool_plugin`](Self::task_pool_plugin).
+    /// How many cores [`WorkerCount::Auto`] leaves to others. Default: [`SpareCores::Auto`]. What
+    /// Bevy's own threads take is another matter: see [`task_pool_plugin`](Self::task_pool_plugin).
     pub spare_cores: SpareCores,
     /// Where the worker threads may run. Default: [`Pinning::Core`].
     pub pinning: Pinning,
-    /// The most rows in the longest slice that [`for_each_chunk`](crate::AffineParIter::for_each_chunk) passes on, in a block of [`fused`](crate::fused), and in
-    /// the pieces of a sweep by fork/join. Default: 4,096 rows, 16 KiB of an `f32` column: two such
-    /// columns fit a first-level cache. 0 counts as 1.
+    /// The most rows in the longest slice that
+    /// [`for_each_chunk`](crate::AffineParIter::for_each_chunk) passes on, in a block of
+    /// [`fused`](crate::fused), and in the pieces of a sweep by fork/join. Default: 4,096 rows, 16
+    /// KiB of an `f32` column: two such columns fit a first-level cache. 0 counts as 1.
     pub chunk_rows: usize,
-    /// How long a worker stays awake after its last round before it blocks. Longer keeps the first round of the next system
-    /// fast, shorter leaves the core to others; `Duration::MAX` is for ever. Default: 50 us, about
-    /// two wake-ups of a blocked thread.
+    /// How long a worker stays awake after its last round before it blocks. Longer keeps the first
+    /// round of the next system fast, shorter leaves the core to others; `Duration::MAX` is for
+    /// ever. Default: 50 us, about two wake-ups of a blocked thread.
     pub spin: Duration,
-    /// How often a worker inside [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat) gives work away at most. Shorter spreads work
-    /// sooner, longer costs less. Default: 100 us; giving a job away costs about 1 us.
+    /// How often a worker inside [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat) gives
+    /// work away at most. Shorter spreads work sooner, longer costs less. Default: 100 us; giving a
+    /// job away costs about 1 us.
     pub heartbeat: Duration,
-    /// Whether a worker whose core is busy with another process is left out of rounds for some time, and its rows swept by the others: a round would wait for
-    /// it. Tried again after 20 ms, then more and more seldom, down to three times a second. Nobody
-    /// is left out where workers share cores. A pool for which this is off calls everybody,
-    /// whomever the other pools of the process leave out. Default: on.
+    /// Whether a worker whose core is busy with another process is left out of rounds for some
+    /// time, and its rows swept by the others: a round would wait for it. Tried again after 20 ms,
+    /// then more and more seldom, down to three times a second. Nobody is left out where workers
+    /// share cores. A pool for which this is off calls everybody, whomever the other pools of the
+    /// process leave out. Default: on.
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system from running beside them, so that the gang
     /// has the cores to itself. Read when a system is initialised (before its first run), so set it
@@ -148,8 +160,8 @@ impl Default for AffinitySettings {
     }
 }
 
-/// How the parallel calls of tagged systems run. A resource; live: each tagged system reads it when it starts. All modes
-/// give the same results.
+/// How the parallel calls of tagged systems run. A resource; live: each tagged system reads it when
+/// it starts. All modes give the same results.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -165,15 +177,17 @@ impl Default for AffinitySettings {
 #[reflect(Resource, Default)]
 #[non_exhaustive]
 pub enum SchedulerMode {
-    /// Whichever of the others is fastest, measured at each place that starts parallel calls: on the leader alone, in lock step, or by fork/join. Others
-    /// are tried seldom: that takes less than a hundredth of the time. [`AffinityDiagnostics`](crate::AffinityDiagnostics) tells what was chosen and why.
+    /// Whichever of the others is fastest, measured at each place that starts parallel calls: on
+    /// the leader alone, in lock step, or by fork/join. Others are tried seldom: that takes less
+    /// than a hundredth of the time. [`AffinityDiagnostics`](crate::AffinityDiagnostics) tells what
+    /// was chosen and why.
     #[default]
     Auto,
-    /// On the pinned gang: each worker sweeps the same rows every time, and chunks of another only if that one is late. Sweeps that cost less than a
-    /// round stay on the leader.
+    /// On the pinned gang: each worker sweeps the same rows every time, and chunks of another only
+    /// if that one is late. Sweeps that cost less than a round stay on the leader.
     LockStep,
-    /// On the same workers, by fork/join: rows go to whoever has nothing to do, in ever smaller halves. For rows of very uneven cost. Small
-    /// sweeps stay on the leader here too.
+    /// On the same workers, by fork/join: rows go to whoever has nothing to do, in ever smaller
+    /// halves. For rows of very uneven cost. Small sweeps stay on the leader here too.
     Heartbeat,
     /// Through Bevy's own `par_iter`, on its compute threads.
     Bevy,

@@ -1,5 +1,6 @@
-//! The one switch between `std` and [loom](https://docs.rs/loom): everything a protocol of this crate synchronises with
-//! comes from here, so that the code that ships is the code that is model-checked.
+//! The one switch between `std` and [loom](https://docs.rs/loom): everything a protocol of this
+//! crate synchronises with comes from here, so that the code that ships is the code that is
+//! model-checked.
 //!
 //! The package in `tests/loom` builds the second meaning, with `--cfg=affinity_loom`. The flag has
 //! a name of its own because a bare `loom` would switch Bevy's dependencies too.
@@ -33,7 +34,8 @@ pub(crate) use crossbeam_deque as deque;
 #[path = "sync/deque.rs"]
 pub(crate) mod deque;
 
-/// Loom's cell, with the accessors of the standard one, checks that no two threads touch it at a time.
+/// Loom's cell, with the accessors of the standard one, checks that no two threads touch it at a
+/// time.
 #[cfg(affinity_loom)]
 #[derive(Debug, Default)]
 pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
@@ -69,7 +71,8 @@ impl<T> CellAccess<T> for UnsafeCell<T> {
     }
 }
 
-/// Locks, whether or not a thread panicked while it held the lock: what this crate guards stays consistent at every step.
+/// Locks, whether or not a thread panicked while it held the lock: what this crate guards stays
+/// consistent at every step.
 #[inline]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())

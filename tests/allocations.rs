@@ -139,8 +139,9 @@ fn warm_calls_allocate_nothing() {
                 app.world().resource::<Counted>().0
             };
             let counts: Vec<_> = (0..FRAMES).map(allocations).collect();
-            // Queues of messages may still grow when rows change hands: now and then, not in every call. `Auto` may try a route for the first time, which makes room for
-            // its memory in a dozen steps: in few frames.
+            // Queues of messages may still grow when rows change hands: now and then, not in every
+            // call. `Auto` may try a route for the first time, which makes room for its memory in a
+            // dozen steps: in few frames.
             let all: u64 = counts.iter().sum();
             let frames = counts.iter().filter(|&&count| count > 0).count();
             assert!(

@@ -1,4 +1,5 @@
-//! Batched calls through the public interface: answers, order by key, panics, drops, nesting, and that workers do take part.
+//! Batched calls through the public interface: answers, order by key, panics, drops, nesting, and
+//! that workers do take part.
 
 use std::{
     collections::HashMap,
@@ -23,7 +24,8 @@ fn pool(workers: usize) -> AffinityPool {
     })
 }
 
-/// All pools of a process share one gang, and who does not get it runs on the spot: so tests take turns.
+/// All pools of a process share one gang, and who does not get it runs on the spot: so tests take
+/// turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

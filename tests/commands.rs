@@ -1,4 +1,5 @@
-//! Commands from a parallel sweep are applied in the order of rows, in every mode and with every number of workers.
+//! Commands from a parallel sweep are applied in the order of rows, in every mode and with every
+//! number of workers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -57,7 +58,8 @@ fn change(mut numbers: AffineQuery<(Entity, &mut Number)>, mut commands: AffineC
     commands.queue(|world: &mut World| world.resource_mut::<Applied>().0.push(u32::MAX));
 }
 
-/// Everything that can differ: which commands were applied in which order, and all entities, row by row.
+/// Everything that can differ: which commands were applied in which order, and all entities, row by
+/// row.
 fn outcome(scheduling: Scheduling) -> (Applied, Vec<(Entity, Number, bool, bool)>) {
     let mut app = scheduling.app();
     app.init_resource::<Applied>().add_systems(Update, change.affine());

@@ -1,4 +1,5 @@
-//! Fork/join through the public interface: results, panics, drops, nesting, and that others do take part.
+//! Fork/join through the public interface: results, panics, drops, nesting, and that others do take
+//! part.
 
 use std::{
     collections::HashSet,
@@ -13,7 +14,8 @@ use std::{
 
 use bevy_affinity::prelude::*;
 
-/// How long closures wait for each other before a test fails: other tests may have the cores for a while.
+/// How long closures wait for each other before a test fails: other tests may have the cores for a
+/// while.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn pool(workers: usize) -> AffinityPool {
@@ -35,7 +37,8 @@ fn eager(workers: usize) -> AffinityPool {
     AffinityPool::new(&settings)
 }
 
-/// All pools of a process share one gang, and who does not get it runs on the spot: so tests take turns.
+/// All pools of a process share one gang, and who does not get it runs on the spot: so tests take
+/// turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,7 +50,8 @@ fn scramble(seed: u64) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ (mixed >> 32)
 }
 
-/// Splits `size` nodes at random between two subtrees; the result depends on every split and its order.
+/// Splits `size` nodes at random between two subtrees; the result depends on every split and its
+/// order.
 fn random_tree(scope: &mut Scope, seed: u64, size: u64) -> u64 {
     if size == 0 {
         return 0;
@@ -156,7 +160,8 @@ fn alone_a_loop_goes_in_order() {
     assert!(seen.into_inner().unwrap().into_iter().eq(3..50));
 }
 
-/// Panics in the halves that are named while the other works on borrowed data; the payload is the one serial execution would give.
+/// Panics in the halves that are named while the other works on borrowed data; the payload is the
+/// one serial execution would give.
 fn assert_panic(pool: &AffinityPool, first: bool, second: bool) {
     let data = vec![1_u64; 1_000];
     let unfinished = AtomicUsize::new(0);
@@ -192,7 +197,8 @@ fn panics_of_either_half_arrive_when_both_are_over() {
     }
 }
 
-/// The second half is certainly on another thread when it panics, and the first goes on using what both borrow.
+/// The second half is certainly on another thread when it panics, and the first goes on using what
+/// both borrow.
 #[test]
 fn a_taken_half_that_panics_leaves_nothing_dangling() {
     let _turn = turn();
@@ -386,7 +392,8 @@ fn a_worker_without_a_job_is_not_busy() {
     let pool = pool(2);
     let session = Duration::from_millis(10);
     let busy = || pool.worker_times().map(|times| times.busy).collect::<Vec<_>>();
-    // One session suffices: in another the worker may have waited for its core, which nobody can tell from being busy.
+    // One session suffices: in another the worker may have waited for its core, which nobody can
+    // tell from being busy.
     let was_idle = (0..100).any(|_| {
         let before = busy();
         pool.heartbeat(|_| thread::sleep(session));

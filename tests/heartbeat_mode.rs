@@ -1,4 +1,5 @@
-//! Sweeps in heartbeat mode: rows go to whoever has nothing to do, however they are spread over tables and however much they cost.
+//! Sweeps in heartbeat mode: rows go to whoever has nothing to do, however they are spread over
+//! tables and however much they cost.
 
 #[path = "common/tables.rs"]
 mod tables;
@@ -19,7 +20,8 @@ use bevy_affinity::prelude::*;
 
 use tables::move_to_table;
 
-/// How long closures wait for each other before a test fails: other tests may have the cores for a while.
+/// How long closures wait for each other before a test fails: other tests may have the cores for a
+/// while.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Enough rows for a first sweep, whose cost is not known yet, to go parallel.
@@ -28,8 +30,8 @@ const MANY: usize = 5000;
 #[derive(Component)]
 struct Number(usize);
 
-/// An app in which rows change hands one by one, as often as asked. (All apps share one gang, and who does not get it sweeps alone: so tests
-/// take turns.)
+/// An app in which rows change hands one by one, as often as asked. (All apps share one gang, and
+/// who does not get it sweeps alone: so tests take turns.)
 fn eager(workers: usize) -> (App, MutexGuard<'static, ()>) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,7 +187,8 @@ fn few_rows_stay_on_the_leader_at_first() {
     assert_eq!(rounds, 0);
 }
 
-/// What Bevy's documentation shows for `for_each_init`: each thread lends its value to one sweep at a time.
+/// What Bevy's documentation shows for `for_each_init`: each thread lends its value to one sweep at
+/// a time.
 #[test]
 fn threads_lend_their_own_values() {
     for mode in [SchedulerMode::Heartbeat, SchedulerMode::Auto, SchedulerMode::LockStep] {

@@ -1,4 +1,5 @@
-//! The leader is on no worker's core when a round begins. A process of its own, since the gangs of all pools of a process are one.
+//! The leader is on no worker's core when a round begins. A process of its own, since the gangs of
+//! all pools of a process are one.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -42,7 +43,8 @@ fn leaves_the_core_of_a_worker(workers_core: &Core) {
         there.into_inner()
     };
     let there = (0..ROUNDS).filter(led_there).count();
-    // The system may bring it back at any time: on a crowded machine it does so in half of the rounds.
+    // The system may bring it back at any time: on a crowded machine it does so in half of the
+    // rounds.
     assert!(there < ROUNDS, "all rounds were led from the worker's core");
 }
 

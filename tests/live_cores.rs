@@ -1,5 +1,5 @@
-//! The cores of a process change while an app runs: `WorkerCount::Auto` follows. A process of its own, since all gangs of one share what is known
-//! of the cores.
+//! The cores of a process change while an app runs: `WorkerCount::Auto` follows. A process of its
+//! own, since all gangs of one share what is known of the cores.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -49,7 +49,8 @@ fn workers_and_cores() -> Vec<(OsString, String)> {
     tasks.filter_map(with_status).filter(is_worker).map(with_cores).collect()
 }
 
-/// As [`workers_and_cores`], once each worker is on a core of its own: the first round after a change pins it.
+/// As [`workers_and_cores`], once each worker is on a core of its own: the first round after a
+/// change pins it.
 fn pinned_workers(app: &mut App, frames: &mut u64) -> Vec<(OsString, String)> {
     for _ in 0..1000 {
         app.update();
@@ -75,7 +76,8 @@ fn a_mask_is_followed_there_and_back() {
     let all = app.world().resource::<AffinityPool>().workers();
     let mut frames = frames_until(&mut app, all);
     let before = pinned_workers(&mut app, &mut frames);
-    // On one core there is nothing to take away; under a quota or in a container that forbids it nothing changes.
+    // On one core there is nothing to take away; under a quota or in a container that forbids it
+    // nothing changes.
     let mut one = CpuSet::new();
     one.set(cores[0]);
     if all < 2 || sched_setaffinity(None, &one).is_err() {

@@ -1,4 +1,5 @@
-//! The lock-step protocol under loom: every schedule (within the stated number of preemptions) of small gangs.
+//! The lock-step protocol under loom: every schedule (within the stated number of preemptions) of
+//! small gangs.
 //!
 //! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom`
 #![cfg(affinity_loom)]
@@ -57,8 +58,8 @@ impl Row {
     }
 }
 
-/// A gang of `workers - 1` threads plays a round for each of `crews`; each must call the indices of its crew once, no others, and show their writes to the
-/// leader.
+/// A gang of `workers - 1` threads plays a round for each of `crews`; each must call the indices of
+/// its crew once, no others, and show their writes to the leader.
 fn play(workers: usize, crews: &[Crew]) {
     let board = Arc::new(Board::new());
     let seats: Vec<_> = (1..workers).map(|_| Arc::new(Seat::new())).collect();

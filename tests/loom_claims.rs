@@ -1,5 +1,5 @@
-//! Claiming chunks under loom: every schedule of an owner and a thief on one share; of two thieves, and of workers who help each other, those within a stated
-//! number of preemptions.
+//! Claiming chunks under loom: every schedule of an owner and a thief on one share; of two thieves,
+//! and of workers who help each other, those within a stated number of preemptions.
 //!
 //! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_claims`
 #![cfg(affinity_loom)]
@@ -63,7 +63,8 @@ fn steal(board: &ClaimBoard, tag: Tag, rows: &Rows, fewest: u32) {
     }
 }
 
-/// Takes chunks from whoever has most left, as long as somebody has one left and `most` were not taken from it. Each theft from a share has a lane of its own.
+/// Takes chunks from whoever has most left, as long as somebody has one left and `most` were not
+/// taken from it. Each theft from a share has a lane of its own.
 fn help(board: &ClaimBoard, tag: Tag, shares: &[Rows], lanes: &[Rows], most: u32) {
     let left = |worker: usize| board.share(worker).left(tag, shares[worker].0.len() as u32, most);
     while let Some(worker) = (0..shares.len()).filter(|&worker| left(worker) > 0).max_by_key(|&worker| left(worker)) {
@@ -76,7 +77,8 @@ fn help(board: &ClaimBoard, tag: Tag, shares: &[Rows], lanes: &[Rows], most: u32
     }
 }
 
-/// One round of workers with so many chunks each, who help each other when they are done with their own, but take at most `most` chunks of a share.
+/// One round of workers with so many chunks each, who help each other when they are done with their
+/// own, but take at most `most` chunks of a share.
 fn round_of_helpers(chunks: &[u32], most: u32) {
     let mut board = ClaimBoard::new(chunks.len());
     let tag = board.begin();

@@ -1,4 +1,5 @@
-//! The fork/join protocol under loom: every schedule (within the stated number of preemptions) of a leader and its helpers.
+//! The fork/join protocol under loom: every schedule (within the stated number of preemptions) of a
+//! leader and its helpers.
 //!
 //! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_heartbeat`
 #![cfg(affinity_loom)]
@@ -116,7 +117,8 @@ fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
 fn session_with<R>(gates: &[Arc<Gate>], root: impl FnOnce(&mut Scope) -> R) -> R {
     let workers = gates.len();
     let desks: Box<[_]> = (0..workers).map(|_| CachePadded::new(Desk::new())).collect();
-    // Loom's threads cannot borrow, and the session cannot own: what is leaked is freed after all threads have ended.
+    // Loom's threads cannot borrow, and the session cannot own: what is leaked is freed after all
+    // threads have ended.
     let desks = Box::into_raw(desks);
     // SAFETY: freed below, when no thread uses it any more.
     let session = Arc::new(Session::new(unsafe { &*desks }, Duration::ZERO, Duration::ZERO));
@@ -182,7 +184,8 @@ fn two_joins_one_after_the_other() {
     });
 }
 
-/// The half that did not panic has finished or was never started when the panic arrives, and what it borrows is whole.
+/// The half that did not panic has finished or was never started when the panic arrives, and what
+/// it borrows is whole.
 fn a_half_panics(first: bool, second: bool) {
     let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let half = |panics: bool, name: &'static str| {

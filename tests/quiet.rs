@@ -1,4 +1,5 @@
-//! The gang takes no CPU time while nobody needs it. A process of its own, since the gangs of all apps of a process are one.
+//! The gang takes no CPU time while nobody needs it. A process of its own, since the gangs of all
+//! apps of a process are one.
 #![cfg(target_os = "linux")]
 
 use std::{fs, thread, time::Duration};
@@ -19,8 +20,8 @@ const ROWS: usize = 5000;
 const FRAMES: u32 = 40;
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// What the workers may take together in the time of all frames. A single one that stayed awake would take most of it, and on a machine that is
-/// shared with ten busy processes a tenth.
+/// What the workers may take together in the time of all frames. A single one that stayed awake
+/// would take most of it, and on a machine that is shared with ten busy processes a tenth.
 const NOTHING: Duration = Duration::from_millis(5);
 
 fn count_up(mut counts: AffineQuery<&mut Count>) {
@@ -49,7 +50,8 @@ fn app_that_swept() -> App {
 #[derive(Resource)]
 struct Swept;
 
-/// The CPU time that the threads of the gang have taken so far; `None` where the system does not tell.
+/// The CPU time that the threads of the gang have taken so far; `None` where the system does not
+/// tell.
 fn workers_time() -> Option<Duration> {
     let tasks = fs::read_dir("/proc/self/task").ok()?.flatten().map(|task| task.path());
     let is_worker = |task: &std::path::PathBuf| {
@@ -63,7 +65,8 @@ fn workers_time() -> Option<Duration> {
     Some(Duration::from_nanos(times.iter().sum()))
 }
 
-/// What the workers take while `frame` is called again and again; zero where the system does not tell.
+/// What the workers take while `frame` is called again and again; zero where the system does not
+/// tell.
 fn taken_during(mut frame: impl FnMut()) -> Duration {
     // Whoever was awake blocks first.
     thread::sleep(PERIOD);

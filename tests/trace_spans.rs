@@ -1,4 +1,5 @@
-//! With the feature `trace`: a span for each run of a tagged system, and inside it one for each worker's share of a round.
+//! With the feature `trace`: a span for each run of a tagged system, and inside it one for each
+//! worker's share of a round.
 #![cfg(feature = "trace")]
 
 use std::{

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-/// The example, built once for all tests of this file: `cargo test` itself builds only its unit tests.
+/// The example, built once for all tests of this file: `cargo test` itself builds only its unit
+/// tests.
 fn example() -> &'static Path {
     static EXAMPLE: LazyLock<PathBuf> = LazyLock::new(build_example);
     &EXAMPLE
@@ -49,7 +50,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Expects one line on standard error that has all of `parts`, nothing on standard output, and exit code 2.
+/// Expects one line on standard error that has all of `parts`, nothing on standard output, and exit
+/// code 2.
 fn refused(arguments: &str, parts: &[&str]) {
     let output = run(arguments);
     let told = text(&output.stderr);

@@ -1,4 +1,5 @@
-//! What the crate says in the log, and in panics, where it is used in a way that does not do what was meant.
+//! What the crate says in the log, and in panics, where it is used in a way that does not do what
+//! was meant.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -1,5 +1,5 @@
-//! Group `fused`: three systems that sweep the same rows, chained and as one fused system. Whole schedules are timed, so that what lies between
-//! systems counts.
+//! Group `fused`: three systems that sweep the same rows, chained and as one fused system. Whole
+//! schedules are timed, so that what lies between systems counts.
 
 use std::time::Instant;
 

@@ -1,5 +1,6 @@
-//! Group `joins`: what the parts of fork/join cost. `AffinityPool::heartbeat` looks at no clock in a join, since idle workers do that; what it
-//! would cost instead is measured here, beside the wake-up of workers and the price of doing nothing.
+//! Group `joins`: what the parts of fork/join cost. `AffinityPool::heartbeat` looks at no clock in
+//! a join, since idle workers do that; what it would cost instead is measured here, beside the
+//! wake-up of workers and the price of doing nothing.
 
 use std::fs;
 use std::hint::black_box;
@@ -102,7 +103,8 @@ fn time_stamp() -> Instant {
     Instant::now()
 }
 
-/// From the start of a session until another worker, which was asleep, runs the second half of its first join.
+/// From the start of a session until another worker, which was asleep, runs the second half of its
+/// first join.
 fn wake_ups(setup: &Setup) {
     if setup.workers < 2 {
         println!("Wake-up from parked: not measured, it takes two workers.\n");
@@ -131,7 +133,8 @@ fn time_wake_up(pool: &AffinityPool) -> u64 {
     pool.heartbeat(|scope| scope.join(wait, note)).1
 }
 
-/// CPU time of all threads of this process while every pool has nothing to do, and while one is in a session in which only the leader has.
+/// CPU time of all threads of this process while every pool has nothing to do, and while one is in
+/// a session in which only the leader has.
 fn idle(setup: &Setup) {
     let pool = ours::pool(setup.workers);
     let share = |busy: Duration| format!("{:.2}%", busy.as_secs_f64() / IDLE.as_secs_f64() * 100.0);
@@ -157,12 +160,14 @@ fn cpu_time_of(wait: impl FnOnce()) -> Duration {
     cpu_time() - before
 }
 
-/// User and system time of all threads of this process, to a hundredth of a second; zero where there is no `/proc`.
+/// User and system time of all threads of this process, to a hundredth of a second; zero where
+/// there is no `/proc`.
 fn cpu_time() -> Duration {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let ticks = threads.filter_map(|thread| {
         let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
-        // After the name, which may hold anything: state, ten more, then the ticks in user and in system mode.
+        // After the name, which may hold anything: state, ten more, then the ticks in user and in
+        // system mode.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
         Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
     });

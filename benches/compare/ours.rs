@@ -6,7 +6,8 @@ use bevy_affinity::prelude::*;
 use crate::shared;
 pub use crate::shared::ours::{pool, settings};
 
-/// An app in which tagged systems run on a gang of so many workers, in lock step: what a mode that chooses makes of it is not compared here.
+/// An app in which tagged systems run on a gang of so many workers, in lock step: what a mode that
+/// chooses makes of it is not compared here.
 pub fn app(workers: usize) -> App {
     let mut app = shared::ours::app(workers);
     app.insert_resource(SchedulerMode::LockStep);

@@ -1,5 +1,5 @@
-//! Group `ports`: programs written for Bevy, with one type name and one word changed, in every mode. They are those of `tests/query/ports`,
-//! which compares their results to the bit.
+//! Group `ports`: programs written for Bevy, with one type name and one word changed, in every
+//! mode. They are those of `tests/query/ports`, which compares their results to the bit.
 
 use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy::prelude::*;

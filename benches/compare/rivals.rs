@@ -14,8 +14,8 @@ pub fn chili(workers: usize) -> chili::ThreadPool {
     chili::ThreadPool::with_config(chili::Config { thread_count, ..chili::Config::default() })
 }
 
-/// Lends a fork_union pool for one turn. Its threads spin until it is dropped, and would take the cores from whoever
-/// has the next turn.
+/// Lends a fork_union pool for one turn. Its threads spin until it is dropped, and would take the
+/// cores from whoever has the next turn.
 #[cfg(feature = "rivals")]
 pub fn with_fork_union(workers: usize, body: impl FnOnce(&mut fork_union::ThreadPool)) {
     match fork_union::ThreadPool::try_spawn(workers) {

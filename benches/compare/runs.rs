@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
-/// One exclusive run per worker. The lock of a run is only ever taken by its own worker, so it costs two uncontended
-/// atomic operations a round; every pool that needs it pays the same.
+/// One exclusive run per worker. The lock of a run is only ever taken by its own worker, so it
+/// costs two uncontended atomic operations a round; every pool that needs it pays the same.
 pub struct Runs<'a, T> {
     runs: Vec<CachePadded<Mutex<&'a mut [T]>>>,
 }

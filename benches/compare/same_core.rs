@@ -14,7 +14,8 @@ use crate::{ours, report};
 const ROWS: usize = 200_000;
 const FRAMES: u32 = 300;
 
-/// Frames from one count of the cores to the next: counting is slow, and the workers fall asleep meanwhile.
+/// Frames from one count of the cores to the next: counting is slow, and the workers fall asleep
+/// meanwhile.
 const FRAMES_PER_COUNT: u32 = 10;
 
 pub fn run(setup: &Setup) -> Result<(), String> {
@@ -110,7 +111,8 @@ fn sweep(row: &mut Swept, frame: u32) {
     row.core = core;
 }
 
-/// The core of this thread, asked for once a frame: asking takes microseconds, a row takes nanoseconds.
+/// The core of this thread, asked for once a frame: asking takes microseconds, a row takes
+/// nanoseconds.
 fn core_in_frame(frame: u32) -> u32 {
     thread_local! {
         /// The frame last asked in, and the answer.
@@ -125,7 +127,8 @@ fn core_in_frame(frame: u32) -> u32 {
     core
 }
 
-/// The field `processor` of proc_pid_stat(5): the 39th, and the 37th after the command, which may hold spaces.
+/// The field `processor` of proc_pid_stat(5): the 39th, and the 37th after the command, which may
+/// hold spaces.
 fn core_of_this_thread() -> Option<u32> {
     let stat = fs::read_to_string("/proc/thread-self/stat").ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;

@@ -52,7 +52,8 @@ pub struct Arguments {
     /// Workers of every pool, the calling thread included [default: the available cores].
     #[arg(long)]
     workers: Option<NonZeroUsize>,
-    /// Threads of Bevy's compute pool [default: as many as workers]. With one its parallel calls are serial.
+    /// Threads of Bevy's compute pool [default: as many as workers]. With one its parallel calls
+    /// are serial.
     #[arg(long)]
     compute_threads: Option<NonZeroUsize>,
     /// Rounds of each race.

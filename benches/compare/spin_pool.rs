@@ -1,6 +1,8 @@
-//! The floor: a pool that does nothing but spin, against which the cost of everything else a pool must do is seen.
+//! The floor: a pool that does nothing but spin, against which the cost of everything else a pool
+//! must do is seen.
 //!
-//! It runs one job, fixed when the pool starts; it never parks, never balances, and a panic in the job hangs it.
+//! It runs one job, fixed when the pool starts; it never parks, never balances, and a panic in the
+//! job hangs it.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};

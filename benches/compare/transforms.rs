@@ -1,6 +1,8 @@
-//! Placing a hierarchy, on the shapes of Bevy's own stress test `transform_hierarchy`: Bevy's systems against `AffineTransformPlugin`.
+//! Placing a hierarchy, on the shapes of Bevy's own stress test `transform_hierarchy`: Bevy's
+//! systems against `AffineTransformPlugin`.
 //!
-//! Both have a world of the same entities and the same edits. What is timed is a run of `PostUpdate`, which holds nothing else.
+//! Both have a world of the same entities and the same edits. What is timed is a run of
+//! `PostUpdate`, which holds nothing else.
 
 use std::time::Instant;
 
@@ -72,7 +74,8 @@ fn wide(node: usize) -> Option<usize> {
     }
 }
 
-/// A spine of 7, a head, two legs of 4, two arms of 4 with five fingers each: much like the rig of Bevy's test.
+/// A spine of 7, a head, two legs of 4, two arms of 4 with five fingers each: much like the rig of
+/// Bevy's test.
 fn humanoid(node: usize) -> Option<usize> {
     let (body, joint) = (node / 67 * 67, node % 67);
     let above = match joint {

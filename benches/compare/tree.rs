@@ -1,8 +1,9 @@
-//! Group `tree`: the sum of a binary tree by recursion, the measure of fork/join libraries: nothing is done at a node but to add it,
-//! so what a join costs is seen undiluted.
+//! Group `tree`: the sum of a binary tree by recursion, the measure of fork/join libraries: nothing
+//! is done at a node but to add it, so what a join costs is seen undiluted.
 //!
-//! Large trees are a matter of memory, and there it counts in which order a library runs the two halves: in the order of
-//! the nodes in memory the processor fetches ahead. So each tree is laid out both ways.
+//! Large trees are a matter of memory, and there it counts in which order a library runs the two
+//! halves: in the order of the nodes in memory the processor fetches ahead. So each tree is laid
+//! out both ways.
 
 use rayon::ThreadPool;
 
@@ -59,7 +60,8 @@ struct Node {
 }
 
 impl Node {
-    /// A balanced tree of `size` nodes, each allocated before its children, of which those on the side `first` come first.
+    /// A balanced tree of `size` nodes, each allocated before its children, of which those on the
+    /// side `first` come first.
     fn tree(size: usize, first: Side) -> Option<Box<Self>> {
         let below = size.checked_sub(1)?;
         let mut node = Box::new(Self { value: 1, left: None, right: None });
@@ -88,7 +90,8 @@ impl Sums {
     }
 }
 
-/// Each library keeps its scope open for a turn, as chili's own benchmark does, but for one line of ours.
+/// Each library keeps its scope open for a turn, as chili's own benchmark does, but for one line of
+/// ours.
 fn race(pools: &Pools, size: usize, first: Side) -> Race<'_, Sums> {
     let mut race = Race::new(Sums { tree: Node::tree(size, first), size, total: 0 }, fault);
     race.enter_baseline("serial", |sums, turn| turn.repeat(|| sums.add(serial)));

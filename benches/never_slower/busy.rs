@@ -25,7 +25,8 @@ const PACE: Pace = Pace {
 const START: Duration = Duration::from_millis(200);
 
 pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
-    // On the last core there is a worker, and not the leader if there are two: it moves where it likes.
+    // On the last core there is a worker, and not the leader if there are two: it moves where it
+    // likes.
     let all = setup.cores.len();
     let levels = if all > 1 { vec![1, all] } else { vec![1] };
     let cells: Vec<Cell> = cells(setup).collect();

@@ -1,4 +1,5 @@
-//! Group `calls`: one parallel call, from a single row to a million, of every cost, in one table and in a thousand.
+//! Group `calls`: one parallel call, from a single row to a million, of every cost, in one table
+//! and in a thousand.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use crate::shared::statistics::Standing;
 /// Calls in which the judged contender learns.
 const FIRST_CALLS: u32 = 50;
 
-/// For how long it goes on learning before the race: so many calls are some seconds to half a minute of frames.
+/// For how long it goes on learning before the race: so many calls are some seconds to half a
+/// minute of frames.
 const WARM_UP: Duration = Duration::from_millis(300);
 const MOST_WARM_UP_CALLS: u128 = 2_000;
 

@@ -1,4 +1,5 @@
-//! One cell of the matrix: so many rows of such a cost in so many tables, as a world in which every contender has a system.
+//! One cell of the matrix: so many rows of such a cost in so many tables, as a world in which every
+//! contender has a system.
 
 use std::fmt;
 use std::thread;

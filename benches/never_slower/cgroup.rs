@@ -1,4 +1,5 @@
-//! A control group of this process alone, whose share of the processors can be limited while it runs.
+//! A control group of this process alone, whose share of the processors can be limited while it
+//! runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,8 @@ use std::process;
 /// How long a quota lasts before it is given out anew; the kernel's default.
 const PERIOD_US: u64 = 100_000;
 
-/// Its directory's name begins with this, and what was left over of a run that was killed is found by it.
+/// Its directory's name begins with this, and what was left over of a run that was killed is found
+/// by it.
 const NAME: &str = "never_slower_";
 
 #[derive(Clone, Copy)]

@@ -33,7 +33,8 @@ impl Contest {
         Self::Affine(SchedulerMode::default())
     }
 
-    /// Whether this is one of those that the judged one is compared with. The modes `Bevy` and `Serial` are not: they are plain Bevy once more.
+    /// Whether this is one of those that the judged one is compared with. The modes `Bevy` and
+    /// `Serial` are not: they are plain Bevy once more.
     fn is_measure(self) -> bool {
         match self {
             Self::Serial | Self::ParIter => true,
@@ -56,7 +57,8 @@ impl Contest {
     }
 }
 
-/// How many times the best's median the judged one may take, and how many nanoseconds more than that.
+/// How many times the best's median the judged one may take, and how many nanoseconds more than
+/// that.
 const ALLOWED: f64 = 1.05;
 const ALLOWED_NS: f64 = 100.0;
 
@@ -72,7 +74,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// `standings` are those of `contests`, in their order. `None` if nobody is judged, or nobody is there to judge by.
+    /// `standings` are those of `contests`, in their order. `None` if nobody is judged, or nobody
+    /// is there to judge by.
     pub fn of(contests: &[Contest], standings: &[Standing]) -> Option<Self> {
         let entered = || contests.iter().zip(standings);
         let (_, judged) = entered().find(|(contest, _)| **contest == Contest::judged())?;

@@ -1,4 +1,5 @@
-//! Group `idle`: calls with 2 ms of sleep before each, so that every thread that helps must be woken.
+//! Group `idle`: calls with 2 ms of sleep before each, so that every thread that helps must be
+//! woken.
 
 use std::time::Duration;
 

@@ -1,12 +1,14 @@
-//! Is the default mode ever slower than what one would have had without it? Contenders are plain Bevy (`iter_mut`,
-//! `par_iter_mut`) and every [`SchedulerMode`](bevy_affinity::SchedulerMode): they take turns in one process, on the same rows, with checked results.
+//! Is the default mode ever slower than what one would have had without it? Contenders are plain
+//! Bevy (`iter_mut`, `par_iter_mut`) and every [`SchedulerMode`](bevy_affinity::SchedulerMode):
+//! they take turns in one process, on the same rows, with checked results.
 //!
 //! ```text
 //! cargo bench --bench never_slower -- [calls] [schedules] [busy] [quota] [idle] [skew]
 //!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
-//! Everything takes many minutes, most of them `calls`, the matrix of all sizes and costs; `--quick` some.
+//! Everything takes many minutes, most of them `calls`, the matrix of all sizes and costs;
+//! `--quick` some.
 
 mod busy;
 mod calls;

@@ -1,5 +1,6 @@
-//! Group `quota`: calls of a process that may use less than its cores, as in a container. Bevy's pool and our gang were made before the
-//! quota came; a gang whose size was not given may follow it.
+//! Group `quota`: calls of a process that may use less than its cores, as in a container. Bevy's
+//! pool and our gang were made before the quota came; a gang whose size was not given may follow
+//! it.
 
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ const QUOTAS: [u64; 2] = [150, 100];
 
 const ROWS: [usize; 3] = [10_000, 100_000, 1_000_000];
 
-/// A turn is longer than the quota's period of 100 ms, and the pause before it for more than one: who has the turn pays for what it
-/// uses itself. The mean counts here: a process that used up its quota stands still until the period ends.
+/// A turn is longer than the quota's period of 100 ms, and the pause before it for more than one:
+/// who has the turn pays for what it uses itself. The mean counts here: a process that used up its
+/// quota stands still until the period ends.
 const PACE: Pace = Pace {
     settle: Duration::from_millis(120),
     turn: Duration::from_millis(150),

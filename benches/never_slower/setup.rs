@@ -20,7 +20,8 @@ const QUICK_ROUNDS: u32 = 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Group {
-    /// One parallel call: 1 to 1,000,000 rows of 1 ns to 1 us, even and uneven, in one table and in 1,000.
+    /// One parallel call: 1 to 1,000,000 rows of 1 ns to 1 us, even and uneven, in one table and in
+    /// 1,000.
     Calls,
     /// Whole schedules of 1 to 100 systems, tagged and not.
     Schedules,
@@ -30,13 +31,16 @@ pub enum Group {
     Quota,
     /// Calls with 2 ms of sleep before each.
     Idle,
-    /// A table whose last tenth costs 20 times as much: how soon the shares are even, and what moves afterwards.
+    /// A table whose last tenth costs 20 times as much: how soon the shares are even, and what
+    /// moves afterwards.
     Skew,
 }
 
-/// Compares every scheduler mode with plain Bevy and with each other: is the default mode ever slower than the best?
+/// Compares every scheduler mode with plain Bevy and with each other: is the default mode ever
+/// slower than the best?
 ///
-/// Tables go to the standard output, progress to the terminal. A cell counts as 'never slower' within 1.05 x the best and 100 ns.
+/// Tables go to the standard output, progress to the terminal. A cell counts as 'never slower'
+/// within 1.05 x the best and 100 ns.
 #[derive(Parser)]
 #[command(name = "never_slower")]
 pub struct Arguments {
@@ -46,7 +50,8 @@ pub struct Arguments {
     /// Fewer rounds and shorter races: for a look, not for figures.
     #[arg(long)]
     quick: bool,
-    /// Workers of the gang, the calling thread included, and threads of Bevy's pool [default: the available cores].
+    /// Workers of the gang, the calling thread included, and threads of Bevy's pool
+    /// [default: the available cores].
     #[arg(long)]
     workers: Option<NonZeroUsize>,
     /// Rounds of each race; groups whose turns are long run fewer [default: 60, with --quick 10].
@@ -124,7 +129,8 @@ impl Setup {
         self.rounds.div_ceil(divisor)
     }
 
-    /// A bar that counts a group's cells, on the terminal if there is one. It does not tick by itself: that would disturb what is timed.
+    /// A bar that counts a group's cells, on the terminal if there is one. It does not tick by
+    /// itself: that would disturb what is timed.
     pub fn progress(&self, group: &'static str, cells: usize) -> ProgressBar {
         let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {elapsed} {msg}");
         let bar = ProgressBar::new(cells as u64).with_prefix(group);

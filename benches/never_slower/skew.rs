@@ -1,5 +1,5 @@
-//! Group `skew`: the last tenth of a table costs 20 times as much as the rest. How soon do the workers have even shares, and do the rows stay
-//! where they are afterwards?
+//! Group `skew`: the last tenth of a table costs 20 times as much as the rest. How soon do the
+//! workers have even shares, and do the rows stay where they are afterwards?
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ const LATER_FRAMES: usize = 400;
 /// Shares are even when the busiest worker is busy for no longer than so many times the mean.
 const EVEN: f64 = 1.10;
 
-/// Frames of which the median tells whether shares are even: a single one may have been interrupted.
+/// Frames of which the median tells whether shares are even: a single one may have been
+/// interrupted.
 const WINDOW: usize = 10;
 
 /// The frames that are printed, counted from 1.
@@ -57,7 +58,8 @@ pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
 
 /// What was seen of one mode.
 struct Seen {
-    /// By frame: how long the busiest worker was busy over the mean. `None` where nothing was shared: that is not even, but serial.
+    /// By frame: how long the busiest worker was busy over the mean. `None` where nothing was
+    /// shared: that is not even, but serial.
     imbalances: Vec<Option<f64>>,
     moved_first: u64,
     moved_later: u64,
@@ -111,7 +113,8 @@ fn sweep(mut rows: AffineQuery<&'static mut Row>) {
     rows.par_iter_mut().for_each(|mut row| row.visit());
 }
 
-/// How long the busiest worker was busy in the next frame over how long they were on average; `None` if nothing was shared.
+/// How long the busiest worker was busy in the next frame over how long they were on average;
+/// `None` if nothing was shared.
 fn imbalance_of_frame(app: &mut App) -> Option<f64> {
     let before = busy(app);
     app.update();

@@ -1,4 +1,5 @@
-//! Processes that keep a core busy, as other programs do: this program once more, with a hidden argument.
+//! Processes that keep a core busy, as other programs do: this program once more, with a hidden
+//! argument.
 
 use std::env;
 use std::hint::black_box;
@@ -8,7 +9,8 @@ use std::thread;
 
 use core_affinity::CoreId;
 
-/// A busy process. It ends when this is dropped, and when this program ends in whatever way: it reads from a pipe that closes then.
+/// A busy process. It ends when this is dropped, and when this program ends in whatever way: it
+/// reads from a pipe that closes then.
 pub struct Spinner(Child);
 
 impl Spinner {

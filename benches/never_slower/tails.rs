@@ -1,4 +1,5 @@
-//! Tables for conditions under which the slow calls count: median, 99th percentile and mean of every contender.
+//! Tables for conditions under which the slow calls count: median, 99th percentile and mean of
+//! every contender.
 
 use std::fmt;
 

@@ -25,7 +25,8 @@ impl Row {
     }
 }
 
-/// How many steps a row takes that costs so much in a long row of its like: processors begin the next rows before one is done.
+/// How many steps a row takes that costs so much in a long row of its like: processors begin the
+/// next rows before one is done.
 #[derive(Clone, Copy)]
 pub struct Steps {
     pub one_ns: u32,

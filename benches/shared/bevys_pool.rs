@@ -2,7 +2,8 @@
 
 use bevy::tasks::{ComputeTaskPool, TaskPoolBuilder};
 
-/// Bevy's compute pool is one per process, so it is made once, before anything can start it with another size.
+/// Bevy's compute pool is one per process, so it is made once, before anything can start it with
+/// another size.
 pub fn start(workers: usize) {
     ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(workers).build());
 }

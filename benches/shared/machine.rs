@@ -6,7 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Readings for [`clock_cost`]: about a millisecond.
 const CLOCK_READINGS: u32 = 20_000;
 
-/// The first lines of a report: the machine, when and how `bench` was called. `cores` are those that this process may use.
+/// The first lines of a report: the machine, when and how `bench` was called. `cores` are those
+/// that this process may use.
 pub fn describe(bench: &str, cores: usize) -> Vec<String> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let features = if cfg!(feature = "rivals") { " --features rivals" } else { "" };

@@ -1,4 +1,5 @@
-//! What the benches that compare contenders share: races, statistics, tables, the header of a report, our and Bevy's pools.
+//! What the benches that compare contenders share: races, statistics, tables, the header of a
+//! report, our and Bevy's pools.
 
 pub mod bevys_pool;
 pub mod machine;

@@ -1,7 +1,9 @@
-//! The race: contenders take turns on the same data, round by round, and every turn's result is checked.
+//! The race: contenders take turns on the same data, round by round, and every turn's result is
+//! checked.
 //!
-//! A turn is a short run of calls by one contender. Taking turns spreads whatever else the machine does evenly over
-//! all contenders; sharing the data gives all of them the same pages and the same alignment.
+//! A turn is a short run of calls by one contender. Taking turns spreads whatever else the machine
+//! does evenly over all contenders; sharing the data gives all of them the same pages and the same
+//! alignment.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +13,8 @@ use super::statistics::{Samples, Standing};
 /// How long the turns of a race are.
 #[derive(Clone, Copy)]
 pub struct Pace {
-    /// Pause before each turn, in which the threads of the contender before fall asleep. Longer than any pool here spins.
+    /// Pause before each turn, in which the threads of the contender before fall asleep. Longer
+    /// than any pool here spins.
     pub settle: Duration,
     /// Aimed at for the timed calls of the baseline's turn.
     pub turn: Duration,
@@ -131,14 +134,15 @@ impl<'a, Data> Race<'a, Data> {
         });
     }
 
-    /// The first calls of the contender that entered `index`th, in nanoseconds each, after some of the first one that fetch the data.
-    /// To be called before the race.
+    /// The first calls of the contender that entered `index`th, in nanoseconds each, after some of
+    /// the first one that fetch the data. To be called before the race.
     pub fn first_calls(&mut self, index: usize, calls: u32) -> Result<Vec<u64>, String> {
         self.take_turn(0, Turn::new(TRIAL_CALLS))?;
         self.take_turn(index, Turn::cold(calls))
     }
 
-    /// Runs all rounds, or as many as the pace's budget allows; an error names the contender whose result was wrong.
+    /// Runs all rounds, or as many as the pace's budget allows; an error names the contender whose
+    /// result was wrong.
     pub fn run(&mut self, rounds: u32) -> Result<Vec<Standing>, String> {
         let began = Instant::now();
         let timed = self.calls_per_turn()?;
@@ -147,7 +151,8 @@ impl<'a, Data> Race<'a, Data> {
                 break;
             }
             for turn in 0..self.contenders.len() {
-                // Each round starts with another contender, so that none always follows the same one.
+                // Each round starts with another contender, so that none always follows the same
+                // one.
                 let index = (round + turn) % self.contenders.len();
                 let samples = self.take_turn(index, Turn::new(timed))?;
                 self.contenders[index].samples.push_round(samples);

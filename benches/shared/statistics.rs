@@ -45,13 +45,14 @@ impl Samples {
 }
 
 impl Standing {
-    /// Median over the rounds of this contender's time divided by the other's time in the same round, so that a clock or a
-    /// neighbour that drifts during the run cancels out.
+    /// Median over the rounds of this contender's time divided by the other's time in the same
+    /// round, so that a clock or a neighbour that drifts during the run cancels out.
     pub fn ratio_to(&self, other: &Standing) -> f64 {
         median_ratio(&self.medians, &other.medians)
     }
 
-    /// By how many nanoseconds this contender takes longer than `factor` times the other: median over the rounds, as above.
+    /// By how many nanoseconds this contender takes longer than `factor` times the other: median
+    /// over the rounds, as above.
     pub fn excess_over(&self, factor: f64, other: &Standing) -> f64 {
         let excess = |(&own, &other): (&u64, &u64)| own as f64 - factor * other as f64;
         median(self.medians.iter().zip(&other.medians).map(excess).collect())

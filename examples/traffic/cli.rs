@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{Parser, ValueEnum};
 
-/// A city's traffic in steps of one second: queues on roads, fixed-time signals, cars with trips of their own.
+/// A city's traffic in steps of one second: queues on roads, fixed-time signals, cars with trips of
+/// their own.
 ///
-/// Every mode runs the same model from the same start and must end in the same state, to the bit; only the time it takes
-/// differs.
+/// Every mode runs the same model from the same start and must end in the same state, to the bit;
+/// only the time it takes differs.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "traffic", version, after_help = EXAMPLES, args_override_self = true)]
 pub struct Options {
@@ -18,8 +19,8 @@ pub struct Options {
     #[arg(long)]
     pub headless: bool,
 
-    /// Road map to read: .osm.pbf (OpenStreetMap), or .gr / .gr.gz (DIMACS) with its .co file beside it. Without this
-    /// and --city: the Isle of Man, which is built in
+    /// Road map to read: .osm.pbf (OpenStreetMap), or .gr / .gr.gz (DIMACS) with its .co file
+    /// beside it. Without this and --city: the Isle of Man, which is built in
     #[arg(long, value_name = "FILE", conflicts_with = "city")]
     pub map: Option<PathBuf>,
 
@@ -31,7 +32,8 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
     pub cars: Option<u32>,
 
-    /// Steps to measure, of one simulated second each [default: 36,000 on the Isle of Man, elsewhere 3,600]
+    /// Steps to measure, of one simulated second each
+    /// [default: 36,000 on the Isle of Man, elsewhere 3,600]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_STEPS))]
     pub steps: Option<u32>,
 
@@ -51,7 +53,8 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// In a window: what to see at first, in metres east and north of the map's centre, and metres from side to side
+    /// In a window: what to see at first, in metres east and north of the map's centre, and metres
+    /// from side to side
     #[arg(long, value_name = "EAST,NORTH,WIDTH", value_parser = view, allow_hyphen_values = true)]
     pub view: Option<[f32; 3]>,
 
@@ -67,7 +70,8 @@ pub struct Options {
     #[arg(long)]
     pub json: bool,
 
-    /// Measure a slice of as many steps as each line of standard input says: how a comparison runs its modes
+    /// Measure a slice of as many steps as each line of standard input says: how a comparison runs
+    /// its modes
     #[arg(long, hide = true)]
     pub paced: bool,
 }
@@ -95,7 +99,8 @@ pub enum Mode {
     LockStep,
     /// On the same gang by fork/join: rows go to the worker that has nothing to do
     Heartbeat,
-    /// Bevy at its best: the same systems without the plugin, on as many compute threads as the gang has workers
+    /// Bevy at its best: the same systems without the plugin, on as many compute threads as the
+    /// gang has workers
     Bevy,
     /// The same with the compute threads that Bevy starts by itself
     BevyDefault,
@@ -130,7 +135,8 @@ impl fmt::Display for Mode {
 }
 
 impl Options {
-    /// Ten hours on the small island, one in a city: seconds of computing, enough for steady figures.
+    /// Ten hours on the small island, one in a city: seconds of computing, enough for steady
+    /// figures.
     pub fn steps(&self) -> u32 {
         let on_the_isle = self.map.is_none() && self.city.is_none();
         self.steps.unwrap_or(if on_the_isle { 36_000 } else { 3_600 })
@@ -141,7 +147,8 @@ impl Options {
         !self.headless && !self.paced && !self.json && self.mode.members().is_empty()
     }
 
-    /// Reads the command line. Help and version go to standard output and end the program; a mistake is told in one line.
+    /// Reads the command line. Help and version go to standard output and end the program; a
+    /// mistake is told in one line.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         Self::try_parse_from(arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),

@@ -1,5 +1,6 @@
-//! Runs several modes against each other: each in a process of its own, so that none inherits another's threads or
-//! memory, and in turns of a few steps, so that all see the same good and bad moments of the machine.
+//! Runs several modes against each other: each in a process of its own, so that none inherits
+//! another's threads or memory, and in turns of a few steps, so that all see the same good and bad
+//! moments of the machine.
 
 use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -68,7 +69,8 @@ struct Run {
 }
 
 impl Run {
-    /// Starts this program again and returns when it has warmed up. The last of several `--mode` options counts.
+    /// Starts this program again and returns when it has warmed up. The last of several `--mode`
+    /// options counts.
     fn start(mode: Mode) -> Result<Self, String> {
         let fail = |error: io::Error| format!("{mode}: cannot start: {error}");
         let mut child = Command::new(std::env::current_exe().map_err(fail)?)

@@ -1,5 +1,5 @@
-//! Hashes in the place of random generators: every choice is a function of who chooses and when, so it does not depend
-//! on the order in which rows are swept.
+//! Hashes in the place of random generators: every choice is a function of who chooses and when, so
+//! it does not depend on the order in which rows are swept.
 
 /// 2^64 divided by the golden ratio: spreads consecutive numbers over the whole range.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -28,7 +28,8 @@ pub trait Simulation {
         None
     }
 
-    /// How the time since [`begin_measuring`](Self::begin_measuring) was spent, of which `measured` was in steps.
+    /// How the time since [`begin_measuring`](Self::begin_measuring) was spent, of which `measured`
+    /// was in steps.
     fn workload(&mut self, measured: Duration) -> Workload;
 }
 

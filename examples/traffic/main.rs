@@ -1,7 +1,8 @@
-//! A city's traffic on real roads: hundreds of thousands of intersections, each a row that a worker sweeps every step.
+//! A city's traffic on real roads: hundreds of thousands of intersections, each a row that a worker
+//! sweeps every step.
 //!
-//! `cargo traffic` opens the game in a window: F1 tells the keys. With `--headless`
-//! it simulates the Isle of Man and prints how fast; `--help` tells about other maps, sizes and modes.
+//! `cargo traffic` opens the game in a window: F1 tells the keys. With `--headless` it simulates
+//! the Isle of Man and prints how fast; `--help` tells about other maps, sizes and modes.
 
 mod city;
 mod cli;
@@ -42,7 +43,8 @@ use simulation::CityApp;
 /// Cars for every intersection unless told otherwise: busy streets that still flow.
 const CARS_PER_INTERSECTION: usize = 4;
 
-/// About as many as the island's few town roads bear; with four for each of its intersections they would only stand.
+/// About as many as the island's few town roads bear; with four for each of its intersections they
+/// would only stand.
 const CARS_ON_THE_ISLE: u32 = 5_000;
 
 /// Why the program ends early, in one line.

@@ -13,9 +13,11 @@ use crate::model::Totals;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workload {
     pub workers: usize,
-    /// For each worker the share of the measured time in which it worked; empty where that is not known.
+    /// For each worker the share of the measured time in which it worked; empty where that is not
+    /// known.
     pub busy_share: Vec<f64>,
-    /// Share of the rows that were swept by the worker that swept them last time, on the same core, where that is known.
+    /// Share of the rows that were swept by the worker that swept them last time, on the same core,
+    /// where that is known.
     pub same_core_share: Option<f64>,
 }
 
@@ -32,7 +34,8 @@ pub struct Figures {
     pub steps_per_second: f64,
     pub state_hash: String,
     pub on_road: u64,
-    /// Cars that have arrived and rest until their next trip: with `on_road` and `waiting` they are all cars.
+    /// Cars that have arrived and rest until their next trip: with `on_road` and `waiting` they are
+    /// all cars.
     pub arrived: u64,
     pub waiting: u64,
     pub busy_share: Vec<f64>,
@@ -89,7 +92,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Takes stock at the end of a run. A car too many or too few is an error: no figure would mean anything.
+    /// Takes stock at the end of a run. A car too many or too few is an error: no figure would mean
+    /// anything.
     pub fn new(simulation: &mut dyn Simulation, city: &City, mode: &str, timings: &Timings) -> Result<Self, String> {
         let totals = simulation.totals();
         if totals.cars() != u64::from(city.cars) {

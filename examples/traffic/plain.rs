@@ -1,5 +1,5 @@
-//! The model without an ECS: arrays, one thread, nothing that can be left out. It is what the ECS versions are measured
-//! against, and the reference for what they compute.
+//! The model without an ECS: arrays, one thread, nothing that can be left out. It is what the ECS
+//! versions are measured against, and the reference for what they compute.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,8 @@ pub struct Plain {
     roads: Vec<Road>,
     due: Vec<Due>,
     trips: Vec<Trips>,
-    /// The resting cars by the second in which they depart, modulo the length of the calendar: no car rests longer.
+    /// The resting cars by the second in which they depart, modulo the length of the calendar: no
+    /// car rests longer.
     calendar: Vec<Vec<u32>>,
     /// Messages of the intersection that is being swept.
     outbox: Vec<(u32, Message)>,
@@ -137,8 +138,9 @@ impl Plain {
         self.calendar[page] = leaving;
     }
 
-    /// Cars that enter a link are put there at once: nobody can see them before the next step, since every link takes
-    /// a second at least. Space given back would be seen, so it waits until all intersections have had their turn.
+    /// Cars that enter a link are put there at once: nobody can see them before the next step,
+    /// since every link takes a second at least. Space given back would be seen, so it waits until
+    /// all intersections have had their turn.
     fn cross(&mut self) {
         for node in 0..self.intersections.len() {
             if self.wake[node] > self.now {

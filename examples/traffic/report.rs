@@ -65,8 +65,8 @@ fn row(outcome: &Outcome, baseline: Option<&Outcome>) -> Vec<String> {
     ]
 }
 
-/// The median over slices of the baseline's time to this mode's time: slices with the same number ran one after another,
-/// so what disturbed one is likely to have disturbed both.
+/// The median over slices of the baseline's time to this mode's time: slices with the same number
+/// ran one after another, so what disturbed one is likely to have disturbed both.
 fn speed_up(outcome: &Outcome, baseline: &Outcome) -> f64 {
     let pairs = baseline.detail.slices.iter().zip(&outcome.detail.slices);
     let mut ratios: Vec<f64> = pairs.map(|(baseline, seconds)| baseline / seconds).collect();

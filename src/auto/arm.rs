@@ -3,8 +3,9 @@
 /// One in so many parts is how much a new measurement counts.
 const SMOOTHING: f32 = 4.0;
 
-/// A measurement counts as at most so many times the estimate, and at least as its inverse: one that an interrupt fell into hardly counts. Many in a row
-/// that are further off [restart](Arm::restart) it.
+/// A measurement counts as at most so many times the estimate, and at least as its inverse: one
+/// that an interrupt fell into hardly counts. Many in a row that are further off
+/// [restart](Arm::restart) it.
 const LARGEST_STEP: f32 = 1.25;
 
 /// So many measurements make an estimate.
@@ -30,14 +31,16 @@ impl Arm {
         self.time > 0.0
     }
 
-    /// What `rows` rows should take, of which `fixed` nanoseconds do not depend on the number of rows.
+    /// What `rows` rows should take, of which `fixed` nanoseconds do not depend on the number of
+    /// rows.
     pub(super) fn expected(&self, rows: u64, fixed: f32) -> f32 {
         // Whatever is said to be fixed: a part of what was measured depends on rows.
         let fixed = fixed.min(self.time * 0.75);
         fixed + (self.time - fixed) * (rows as f32 / self.rows.max(1.0))
     }
 
-    /// Learns that `rows` rows took so many nanoseconds; returns by which factor that is more or less than expected.
+    /// Learns that `rows` rows took so many nanoseconds; returns by which factor that is more or
+    /// less than expected.
     pub(super) fn observe(&mut self, rows: u64, nanoseconds: u64, fixed: f32) -> f32 {
         let (now, expected) = ((nanoseconds as f32).max(1.0), self.expected(rows, fixed).max(1.0));
         if self.samples == 0 {
@@ -47,7 +50,8 @@ impl Arm {
         self.samples = self.samples.saturating_add(1);
         self.rows = rows as f32;
         self.time = if self.samples <= FIRST_SAMPLES {
-            // The first ones are cold, or an interrupt fell into them: the least is nearest to what will be.
+            // The first ones are cold, or an interrupt fell into them: the least is nearest to what
+            // will be.
             now.min(expected)
         } else {
             let bounded = now.clamp(expected / LARGEST_STEP, expected * LARGEST_STEP);

@@ -1,7 +1,10 @@
-//! [`SchedulerMode::Auto`]: how to run a parallel call so that it is never slower than by another mode. Pure: numbers in, a choice out.
+//! [`SchedulerMode::Auto`]: how to run a parallel call so that it is never slower than by another
+//! mode. Pure: numbers in, a choice out.
 //!
-//! Each place in a program that starts a parallel call has a [`Model`]: what calls took by each route they were sent. A call goes where it is expected to
-//! take least; others are tried as long as they promise to be better, and then ever more seldom, when the time that was spent since would pay for it.
+//! Each place in a program that starts a parallel call has a [`Model`]: what calls took by each
+//! route they were sent. A call goes where it is expected to take least; others are tried as long
+//! as they promise to be better, and then ever more seldom, when the time that was spent since
+//! would pay for it.
 
 mod arm;
 mod site;
@@ -16,7 +19,8 @@ use arm::Arm;
 
 use crate::settings::SchedulerMode;
 
-/// What a round costs at least, and a session of fork/join, in nanoseconds: a call that takes less on one thread is never sent to several.
+/// What a round costs at least, and a session of fork/join, in nanoseconds: a call that takes less
+/// on one thread is never sent to several.
 const CHEAPEST_ROUND: f32 = 300.0;
 const CHEAPEST_SESSION: f32 = 1_000.0;
 
@@ -27,7 +31,8 @@ const SESSION: f32 = 2_000.0;
 /// Sweeps of so many rows begin on the gang, before anything is known.
 const UNKNOWN_ROWS: u64 = 4096;
 
-/// Another route has to be better by this factor to be taken: nothing is gained by going back and forth.
+/// Another route has to be better by this factor to be taken: nothing is gained by going back and
+/// forth.
 const BETTER: f32 = 0.97;
 
 /// One call in so many is timed: two readings of the clock take as long as some hundred cheap rows.
@@ -42,21 +47,25 @@ const FIRST_CREDIT: f32 = 50_000.0;
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 const TRIAL_CALLS: u32 = 3;
 
-/// The first trial of a route is so many calls longer if the route does no better: what is new is at its slowest, and a bad impression keeps it from being
-/// tried again for hundreds of calls.
+/// The first trial of a route is so many calls longer if the route does no better: what is new is
+/// at its slowest, and a bad impression keeps it from being tried again for hundreds of calls.
 const FIRST_CHANCES: u32 = 3;
 
-/// For so many nanoseconds calls of a trial are not counted because workers are still waking up: that takes 30 to 50 us, a few short calls. Where calls are so
-/// seldom that workers never come in time, that is how it is.
+/// For so many nanoseconds calls of a trial are not counted because workers are still waking up:
+/// that takes 30 to 50 us, a few short calls. Where calls are so seldom that workers never come in
+/// time, that is how it is.
 const WAKING: u64 = 200_000;
 
-/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls that wake them or do without. Calls shorter than the second number
-/// gain so little that they are to wake workers four times as seldom; the first credit is not enough for that.
+/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
+/// that wake them or do without. Calls shorter than the second number gain so little that they are
+/// to wake workers four times as seldom; the first credit is not enough for that.
 const WAKE_UP: f32 = 40_000.0;
 const WORTH_WAKING: f32 = 6_000.0;
 
-/// Calls between trials of one route: doubles each time it was no better than the present one. A trial takes longer than is seen, since it moves rows to other
-/// caches. What comes close may soon be better, so it is tried again after fewer calls at most (half a minute at 60 a second) than what was much slower.
+/// Calls between trials of one route: doubles each time it was no better than the present one. A
+/// trial takes longer than is seen, since it moves rows to other caches. What comes close may soon
+/// be better, so it is tried again after fewer calls at most (half a minute at 60 a second) than
+/// what was much slower.
 const FIRST_INTERVAL: u32 = 32;
 const LONGEST_INTERVAL: u32 = 1 << 14;
 const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
@@ -132,7 +141,8 @@ pub(crate) struct Model {
     untimed: u32,
     /// Nanoseconds that trials may cost.
     credit: f32,
-    /// What the rows of a round took, all workers together: smoothed, for the rows of the last round.
+    /// What the rows of a round took, all workers together: smoothed, for the rows of the last
+    /// round.
     busy: f32,
     surprises: u32,
     /// Rows of the last call.
@@ -167,8 +177,9 @@ impl Default for Model {
 }
 
 impl Model {
-    /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time where there are many tables: it is done when something
-    /// depends on it; so is asking whether workers are asleep. Never by fork/join unless `by_fork`.
+    /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time
+    /// where there are many tables: it is done when something depends on it; so is asking whether
+    /// workers are asleep. Never by fork/join unless `by_fork`.
     #[inline]
     pub(crate) fn choose(
         &mut self,
@@ -228,7 +239,8 @@ impl Model {
         Decision { choice: self.current, timed }
     }
 
-    /// Where nobody else is at hand, as while other processes have their cores. What is known of the other routes holds until they are back.
+    /// Where nobody else is at hand, as while other processes have their cores. What is known of
+    /// the other routes holds until they are back.
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
         (self.calls, self.untimed) = (self.calls + 1, self.untimed.saturating_add(1));
         let timed = self.untimed > CALLS_PER_SAMPLE;
@@ -238,7 +250,8 @@ impl Model {
         Decision { choice: Choice::Leader, timed }
     }
 
-    /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how long all workers together were in it, if all were.
+    /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how
+    /// long all workers together were in it, if all were.
     pub(crate) fn observe(&mut self, choice: Choice, rows: u64, call: Range<u64>, busy: Option<u64>) {
         if self.is_waking(choice, busy, call.end) {
             return;

@@ -60,8 +60,8 @@ impl CallSites {
     }
 }
 
-/// What one query parameter knows of each place that starts calls through it. Such places only ever come, so a list that grows at its end will do, without a
-/// lock: most have one element.
+/// What one query parameter knows of each place that starts calls through it. Such places only ever
+/// come, so a list that grows at its end will do, without a lock: most have one element.
 #[derive(Debug, Default)]
 pub(crate) struct Sites<T> {
     first: OnceLock<Box<Link<T>>>,

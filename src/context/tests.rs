@@ -11,7 +11,8 @@ use crate::{
     topology::{Core, CoreId},
 };
 
-/// A machine with so many cores, of which so many threads can run at once. Its version counts the changes of the cores.
+/// A machine with so many cores, of which so many threads can run at once. Its version counts the
+/// changes of the cores.
 fn machine(cores: usize, available: usize, version: u32) -> Arc<Topology> {
     let core = |id| Core { id: CoreId(id), sibling_rank: 0, physical: id, cache_domain: 0, efficiency: 0, package: 0 };
     Arc::new(Topology { cores: (0..cores).map(core).collect(), available, version })
@@ -25,7 +26,8 @@ fn exactly(workers: usize) -> AffinitySettings {
     AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() }
 }
 
-/// The number of workers on each of `machines` in turn, and whether the context was made anew for it.
+/// The number of workers on each of `machines` in turn, and whether the context was made anew for
+/// it.
 fn followed(settings: &AffinitySettings, machines: &[Arc<Topology>]) -> Vec<(usize, bool)> {
     let world = WorldContext::new(settings, machines[0].clone());
     let follow = |machine| {

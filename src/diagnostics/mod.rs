@@ -37,8 +37,9 @@ use shares::Window;
 use sites::pull_sites;
 use store::Mirror;
 
-/// Where the time of tagged systems goes, brought up to date at the end of each frame. Frames, modes and systems count from the app's start,
-/// workers and migrations from the last change of [`AffinitySettings`](crate::AffinitySettings); take differences for a stretch of time.
+/// Where the time of tagged systems goes, brought up to date at the end of each frame. Frames,
+/// modes and systems count from the app's start, workers and migrations from the last change of
+/// [`AffinitySettings`](crate::AffinitySettings); take differences for a stretch of time.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -64,11 +65,14 @@ pub struct AffinityDiagnostics {
     /// come behind the others, in the order of their first runs, or in the places of systems that
     /// are gone. A place that is vacant meanwhile has an empty [`name`](SystemDiagnostics::name).
     pub systems: Vec<SystemDiagnostics>,
-    /// Every mode that frames have run in, in the order of their first frame. Kept when the mode changes, for before and after.
+    /// Every mode that frames have run in, in the order of their first frame. Kept when the mode
+    /// changes, for before and after.
     pub modes: Vec<ModeDiagnostics>,
-    /// The places that started parallel calls in mode [`Auto`](SchedulerMode::Auto), in the order of their first calls; refreshed some times a second.
+    /// The places that started parallel calls in mode [`Auto`](SchedulerMode::Auto), in the order
+    /// of their first calls; refreshed some times a second.
     pub call_sites: Vec<CallSiteDiagnostics>,
-    /// Rows that changed owner because tables grew, shrank or were cut anew, or because some rows were found to cost more than others.
+    /// Rows that changed owner because tables grew, shrank or were cut anew, or because some rows
+    /// were found to cost more than others.
     pub migrated_rows: u64,
     /// How often rows changed owner because some were found to cost more than others.
     pub migrations: u64,
@@ -123,12 +127,14 @@ impl Default for AffinityDiagnostics {
 pub struct WorkerDiagnostics {
     /// The worker's index; 0 is the leader.
     pub index: usize,
-    /// The core that is the worker's by topology: where it is pinned, if it is. `None` for the leader and for workers beyond the number of cores.
-    /// [`Topology::find`] tells what it shares with others.
+    /// The core that is the worker's by topology: where it is pinned, if it is. `None` for the
+    /// leader and for workers beyond the number of cores. [`Topology::find`] tells what it shares
+    /// with others.
     pub core: Option<CoreId>,
     /// Time inside closures.
     pub busy: Duration,
-    /// Time outside closures in rounds that called it: starting late, or waiting for others at the barrier.
+    /// Time outside closures in rounds that called it: starting late, or waiting for others at the
+    /// barrier.
     pub wait: Duration,
     /// Rounds taken part in.
     pub rounds: u64,
@@ -151,15 +157,16 @@ pub struct WorkerDiagnostics {
 }
 
 impl AffinityDiagnostics {
-    /// The share of rows that were swept on the core that swept them last time; `None` before any were.
+    /// The share of rows that were swept on the core that swept them last time; `None` before any
+    /// were.
     pub fn same_core_share(&self) -> Option<f64> {
         let sum = |rows: fn(&WorkerDiagnostics) -> u64| self.workers.iter().map(rows).sum::<u64>();
         let swept = sum(|worker| worker.swept_rows);
         (swept > 0).then(|| sum(|worker| worker.same_core_rows) as f64 / swept as f64)
     }
 
-    /// How much busier than the mean the busiest worker was in the last second: 0 if all were as busy, 1 if it was twice as busy.
-    /// `None` if none was busy at all.
+    /// How much busier than the mean the busiest worker was in the last second: 0 if all were as
+    /// busy, 1 if it was twice as busy. `None` if none was busy at all.
     pub fn imbalance(&self) -> Option<f64> {
         let busy = || self.workers.iter().map(|worker| worker.recent.busy);
         let mean = busy().sum::<f64>() / self.workers.len().max(1) as f64;
@@ -176,8 +183,8 @@ impl AffinityDiagnostics {
         self.modes.iter().find(|known| known.mode == mode)
     }
 
-    /// How many times faster a call of a tagged system was in `mode` than in [`SchedulerMode::Serial`], when both last ran; `None` until
-    /// both have.
+    /// How many times faster a call of a tagged system was in `mode` than in
+    /// [`SchedulerMode::Serial`], when both last ran; `None` until both have.
     pub fn speed_up(&self, mode: SchedulerMode) -> Option<f64> {
         let call = |mode| self.mode(mode).map(|known| known.call_time.as_secs_f64()).filter(|&time| time > 0.0);
         Some(call(SchedulerMode::Serial)? / call(mode)?)

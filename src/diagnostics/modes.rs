@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::{record::FrameSpan, settings::SchedulerMode};
 
-/// How long frames take in one mode. Averages over about a second of its last frames; a frame in which the mode changed is left out.
+/// How long frames take in one mode. Averages over about a second of its last frames; a frame in
+/// which the mode changed is left out.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -28,9 +29,11 @@ pub struct ModeDiagnostics {
     pub frame_time: Duration,
     /// All tagged systems of a frame together.
     pub tagged_time: Duration,
-    /// One call of a tagged system: comparable also when frames have different numbers of simulation steps.
+    /// One call of a tagged system: comparable also when frames have different numbers of
+    /// simulation steps.
     pub call_time: Duration,
-    /// The last frame that ended in this mode: one that does not follow it may have begun in another.
+    /// The last frame that ended in this mode: one that does not follow it may have begun in
+    /// another.
     last_number: Option<u64>,
 }
 

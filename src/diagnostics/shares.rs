@@ -24,7 +24,8 @@ pub struct WorkerShares {
     pub busy: f64,
     /// Outside closures in rounds that called it.
     pub wait: f64,
-    /// Outside rounds, and in those that did not call it: spinning for the next one, or asleep. The leader runs everything else meanwhile.
+    /// Outside rounds, and in those that did not call it: spinning for the next one, or asleep. The
+    /// leader runs everything else meanwhile.
     pub idle: f64,
 }
 
@@ -72,7 +73,8 @@ impl Window {
 }
 
 impl Mark {
-    /// Whether `workers` are the same workers, later: their counters start over when the settings change.
+    /// Whether `workers` are the same workers, later: their counters start over when the settings
+    /// change.
     fn precedes(&self, workers: &[WorkerDiagnostics]) -> bool {
         self.times.len() == workers.len()
             && self.times.iter().zip(workers).all(|(times, worker)| times.0 <= worker.busy && times.1 <= worker.wait)

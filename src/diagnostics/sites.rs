@@ -8,7 +8,8 @@ use crate::{
     settings::SchedulerMode,
 };
 
-/// A place in a program that starts parallel calls in mode [`Auto`](SchedulerMode::Auto), and how they run.
+/// A place in a program that starts parallel calls in mode [`Auto`](SchedulerMode::Auto), and how
+/// they run.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -25,7 +26,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CallSiteDiagnostics {
-    /// The tagged system that it is in, as an index into [`AffinityDiagnostics::systems`](super::AffinityDiagnostics::systems).
+    /// The tagged system that it is in, as an index into
+    /// [`AffinityDiagnostics::systems`](super::AffinityDiagnostics::systems).
     pub system: Option<usize>,
     /// Where `par_iter` or `par_iter_mut` is called.
     pub location: &'static Location<'static>,
@@ -35,8 +37,8 @@ pub struct CallSiteDiagnostics {
     pub trials: u64,
     /// Rows of one of the last calls: they are counted only when something depends on it.
     pub rows: u64,
-    /// How calls run now: as in mode [`Serial`](SchedulerMode::Serial), [`LockStep`](SchedulerMode::LockStep) or
-    /// [`Heartbeat`](SchedulerMode::Heartbeat).
+    /// How calls run now: as in mode [`Serial`](SchedulerMode::Serial),
+    /// [`LockStep`](SchedulerMode::LockStep) or [`Heartbeat`](SchedulerMode::Heartbeat).
     pub choice: SchedulerMode,
     expected: [Option<Duration>; Choice::ALL.len()],
 }
@@ -48,8 +50,8 @@ impl CallSiteDiagnostics {
         Self { system, location, calls, trials, rows, choice: choice.mode(), expected }
     }
 
-    /// What a call of so many rows is expected to take in `mode`; `None` if it was never tried, because it cannot be better, or is none that `Auto`
-    /// chooses from.
+    /// What a call of so many rows is expected to take in `mode`; `None` if it was never tried,
+    /// because it cannot be better, or is none that `Auto` chooses from.
     pub fn expected(&self, mode: SchedulerMode) -> Option<Duration> {
         let choice = Choice::ALL.into_iter().find(|choice| choice.mode() == mode)?;
         self.expected[choice as usize]

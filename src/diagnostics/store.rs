@@ -11,7 +11,8 @@ use bevy_platform::{collections::HashSet, time::Instant};
 
 use super::AffinityDiagnostics;
 
-/// Where the numbers are in Bevy's [`DiagnosticsStore`], if the app has one (`DefaultPlugins` bring it).
+/// Where the numbers are in Bevy's [`DiagnosticsStore`], if the app has one (`DefaultPlugins` bring
+/// it).
 ///
 /// ```
 /// use bevy::{diagnostic::DiagnosticsStore, prelude::*};
@@ -34,7 +35,8 @@ pub mod paths {
     pub const TAGGED: DiagnosticPath = DiagnosticPath::const_new("affinity/tagged");
     /// How much busier than the mean the busiest worker is, in percent.
     pub const IMBALANCE: DiagnosticPath = DiagnosticPath::const_new("affinity/imbalance");
-    /// Rows swept on the core that swept them last time, in percent, since the settings changed last.
+    /// Rows swept on the core that swept them last time, in percent, since the settings changed
+    /// last.
     pub const SAME_CORE: DiagnosticPath = DiagnosticPath::const_new("affinity/same_core");
     /// Rows that changed owner, since the settings changed last.
     pub const MIGRATED_ROWS: DiagnosticPath = DiagnosticPath::const_new("affinity/migrated_rows");
@@ -93,7 +95,8 @@ impl Paths {
     }
 }
 
-/// The store, if the app has one. Not a system of its own: another one in each frame would cost more than what it does.
+/// The store, if the app has one. Not a system of its own: another one in each frame would cost
+/// more than what it does.
 #[derive(SystemParam)]
 pub(super) struct Mirror<'w, 's> {
     store: Option<ResMut<'w, DiagnosticsStore>>,

@@ -10,11 +10,13 @@ use crate::{
     record::{FrameSpan, Recorder, Ring, Span, SpanKind},
 };
 
-/// What every worker and every tagged system did in the last frames: bars to draw, or to write to a trace file.
+/// What every worker and every tagged system did in the last frames: bars to draw, or to write to a
+/// trace file.
 ///
-/// Nothing is recorded until [`record`](Self::record) asks for it; then each round costs some dozens of nanoseconds for each worker more. The last 65,536
-/// spans and the last 1,024 frames are kept, in memory (8 MiB) that is allocated when recording is first asked for. Spans are added
-/// at the end of each frame.
+/// Nothing is recorded until [`record`](Self::record) asks for it; then each round costs some
+/// dozens of nanoseconds for each worker more. The last 65,536 spans and the last 1,024 frames are
+/// kept, in memory (8 MiB) that is allocated when recording is first asked for. Spans are added at
+/// the end of each frame.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -47,7 +49,8 @@ pub struct AffinityTimeline {
     watched: bool,
 }
 
-/// Spans that are kept: three seconds of eight workers and twenty systems at 60 frames a second. 7 MiB.
+/// Spans that are kept: three seconds of eight workers and twenty systems at 60 frames a second. 7
+/// MiB.
 const SPANS: usize = 1 << 16;
 
 /// Frames that are kept. 72 KiB.
@@ -58,12 +61,14 @@ impl AffinityTimeline {
         Self { recorder, spans: Ring::default(), frames: Ring::default(), asked: false, watched: false }
     }
 
-    /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the process started.
+    /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the
+    /// process started.
     pub fn now() -> u64 {
         now()
     }
 
-    /// Starts or stops recording. What was recorded is kept. While the overlay is open it records in any case.
+    /// Starts or stops recording. What was recorded is kept. While the overlay is open it records
+    /// in any case.
     pub fn record(&mut self, on: bool) {
         self.asked = on;
         self.start_or_stop();
@@ -93,13 +98,14 @@ impl AffinityTimeline {
         self.recorder.recording().is_on()
     }
 
-    /// All spans, in the order in which they were recorded: a round's when it ended, a system's after its rounds.
+    /// All spans, in the order in which they were recorded: a round's when it ended, a system's
+    /// after its rounds.
     pub fn spans(&self) -> impl DoubleEndedIterator<Item = &Span> + ExactSizeIterator {
         self.spans.values().iter()
     }
 
-    /// The spans of which a part lies in `window`, waiting at the barrier included, in the order in which they were recorded. Fast if the window is
-    /// among the last things recorded.
+    /// The spans of which a part lies in `window`, waiting at the barrier included, in the order in
+    /// which they were recorded. Fast if the window is among the last things recorded.
     pub fn spans_in(&self, window: Range<u64>) -> impl Iterator<Item = &Span> {
         let spans = self.spans.values();
         // A span is recorded when it is over, so they are in the order of their ends.
@@ -118,8 +124,8 @@ impl AffinityTimeline {
         Some(spans.front()?.called..spans.back()?.released)
     }
 
-    /// How much busier than the mean the busiest worker was in `window`: 0 if all were as busy, 1 if it was twice as busy. `None` if no round was
-    /// recorded there.
+    /// How much busier than the mean the busiest worker was in `window`: 0 if all were as busy, 1
+    /// if it was twice as busy. `None` if no round was recorded there.
     pub fn imbalance_in(&self, window: Range<u64>) -> Option<f64> {
         let mut busy = Vec::new();
         for span in self.spans_in(window).filter(|span| !matches!(span.kind, SpanKind::System | SpanKind::Sweep)) {

@@ -1,4 +1,5 @@
-//! The timeline as a file of trace events, which [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open.
+//! The timeline as a file of trace events, which [Perfetto](https://ui.perfetto.dev) and
+//! `chrome://tracing` open.
 
 use std::{
     borrow::Cow,
@@ -21,9 +22,10 @@ const FRAMES_LANE: usize = 0;
 const PROCESS: u32 = 1;
 
 impl AffinityTimeline {
-    /// Writes what was recorded in `window` as a JSON array of trace events, which [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open:
-    /// a lane of frames, a lane for each worker with a slice for each span and each wait at the barrier, and the imbalance of each frame.
-    /// Needs the feature `trace-file`.
+    /// Writes what was recorded in `window` as a JSON array of trace events, which
+    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open: a lane of frames, a lane
+    /// for each worker with a slice for each span and each wait at the barrier, and the imbalance
+    /// of each frame. Needs the feature `trace-file`.
     ///
     /// ```
     /// use bevy::prelude::*;
@@ -55,7 +57,9 @@ struct Trace<'a> {
     window: Range<u64>,
 }
 
-/// A trace event: [the format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU) names its fields.
+/// A trace event:
+/// [the format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU)
+/// names its fields.
 #[derive(Serialize)]
 struct Event<'a> {
     name: Cow<'a, str>,

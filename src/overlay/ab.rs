@@ -1,14 +1,18 @@
-//! The A/B comparison: two modes in turns for some seconds, and how many times as long one takes as the other.
+//! The A/B comparison: two modes in turns for some seconds, and how many times as long one takes as
+//! the other.
 
 use std::time::Duration;
 
 use crate::settings::SchedulerMode;
 
-/// How long a mode stays: long enough that caches and branch predictors are its own for most of it, short enough that both modes see the same scene.
+/// How long a mode stays: long enough that caches and branch predictors are its own for most of it,
+/// short enough that both modes see the same scene.
 const SLICE: Duration = Duration::from_millis(250);
-/// Slices of a comparison: 5 s. A multiple of four, because modes take turns as A B B A: so a load that grows steadily favours neither.
+/// Slices of a comparison: 5 s. A multiple of four, because modes take turns as A B B A: so a load
+/// that grows steadily favours neither.
 const SLICES: usize = 20;
-/// Frames at the start of a slice that are not counted: the data still lies in the caches of the other mode's threads.
+/// Frames at the start of a slice that are not counted: the data still lies in the caches of the
+/// other mode's threads.
 const SETTLING: usize = 2;
 /// Counted frames that a slice has at least, however long they take.
 const LEAST_FRAMES: usize = 4;
@@ -141,7 +145,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     quantile(&values, 0.5)
 }
 
-/// Between the two neighbours of the wanted rank, in proportion. Not a number if there are no values.
+/// Between the two neighbours of the wanted rank, in proportion. Not a number if there are no
+/// values.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let rank = share * sorted.len().saturating_sub(1) as f64;
     let at = |rank: f64| sorted.get(rank as usize).copied().unwrap_or(f64::NAN);

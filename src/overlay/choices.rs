@@ -1,4 +1,5 @@
-//! What mode `Auto` chose at each place that starts parallel calls, and what it knows of the other ways.
+//! What mode `Auto` chose at each place that starts parallel calls, and what it knows of the other
+//! ways.
 
 use std::path::Path;
 

@@ -4,7 +4,8 @@ use bevy_egui::egui::{Color32, Rgba};
 
 use crate::settings::SchedulerMode;
 
-/// The palette of Okabe and Ito without its black: told apart with every common kind of colour blindness, and readable on the dark panel.
+/// The palette of Okabe and Ito without its black: told apart with every common kind of colour
+/// blindness, and readable on the dark panel.
 const SYSTEMS: [Color32; 7] = [
     Color32::from_rgb(0x56, 0xB4, 0xE9),
     Color32::from_rgb(0xE6, 0x9F, 0x00),
@@ -21,7 +22,8 @@ pub(super) const WAIT: Color32 = Color32::from_rgb(0x6E, 0x6E, 0x78);
 pub(super) const BUSY: Color32 = Color32::from_rgb(0x4F, 0xB4, 0x8C);
 /// Neither working nor waiting.
 pub(super) const IDLE: Color32 = Color32::from_rgb(0x36, 0x38, 0x40);
-/// What one worker did of another's share, taken over or stolen: drawn over the colour of the system.
+/// What one worker did of another's share, taken over or stolen: drawn over the colour of the
+/// system.
 pub(super) const HELP: Color32 = Color32::WHITE;
 /// Over the budget, and the budget's line itself.
 pub(super) const BUDGET: Color32 = Color32::from_rgb(0xFF, 0x6B, 0x5E);
@@ -30,7 +32,8 @@ pub(super) const LABEL: Color32 = Color32::from_rgb(0xA8, 0xAC, 0xB6);
 /// Behind lanes and bars.
 pub(super) const GROUND: Color32 = Color32::from_rgb(0x18, 0x1A, 0x20);
 
-/// The colour of the system with this index. The first seven differ in hue, the next ones are lighter or darker versions of them.
+/// The colour of the system with this index. The first seven differ in hue, the next ones are
+/// lighter or darker versions of them.
 pub(super) fn system(index: usize) -> Color32 {
     let colour = SYSTEMS[index % SYSTEMS.len()];
     match index / SYSTEMS.len() % 3 {

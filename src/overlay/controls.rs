@@ -12,7 +12,8 @@ use crate::{
 /// Settings as they stand in the panel.
 #[derive(Debug, Default)]
 pub(super) struct Controls {
-    /// Differs from the app's while a slider is dragged: each change makes a new gang, so they change when it is let go.
+    /// Differs from the app's while a slider is dragged: each change makes a new gang, so they
+    /// change when it is let go.
     draft: Option<AffinitySettings>,
 }
 
@@ -98,7 +99,8 @@ fn show_spare(ui: &mut Ui, spare: &mut SpareCores) -> bool {
     dragged
 }
 
-/// A number that is `chosen`, or else comes `by_itself`. Returns it as it is now, and whether the slider is being dragged.
+/// A number that is `chosen`, or else comes `by_itself`. Returns it as it is now, and whether the
+/// slider is being dragged.
 fn show_count(
     ui: &mut Ui,
     chosen: Option<usize>,

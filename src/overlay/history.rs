@@ -10,7 +10,8 @@ const HEIGHT: f32 = 70.0;
 /// How many of the slowest frames have a button.
 const SLOWEST: usize = 5;
 
-/// Draws the frames and lets the budget be changed; returns the number of the frame that was clicked.
+/// Draws the frames and lets the budget be changed; returns the number of the frame that was
+/// clicked.
 pub(super) fn show(ui: &mut Ui, frames: &[FrameRow], budget: &mut Duration) -> Option<u64> {
     let response = ui.allocate_response(vec2(ui.available_width(), HEIGHT), Sense::click());
     let chart = Chart { area: response.rect, top: top(frames, *budget), count: frames.len() };
@@ -93,7 +94,8 @@ impl Chart {
     }
 }
 
-/// The budget and nearly all frames fit; a single long one is cut off, so that the others stay visible.
+/// The budget and nearly all frames fit; a single long one is cut off, so that the others stay
+/// visible.
 fn top(frames: &[FrameRow], budget: Duration) -> Duration {
     let mut times: Vec<_> = frames.iter().map(|frame| frame.frame).collect();
     times.sort_unstable();

@@ -1,4 +1,5 @@
-//! The egui panel: modes, settings, the timeline of every core, frames, shares, systems, and what mode `Auto` chose. Reads the diagnostics and nothing else.
+//! The egui panel: modes, settings, the timeline of every core, frames, shares, systems, and what
+//! mode `Auto` chose. Reads the diagnostics and nothing else.
 
 mod ab;
 mod choices;

@@ -59,9 +59,11 @@ impl Cost {
     }
 }
 
-/// Draws the overlay into `ui`: for a panel, a tab or a window of your own. While it is drawn the app records its timeline.
+/// Draws the overlay into `ui`: for a panel, a tab or a window of your own. While it is drawn the
+/// app records its timeline.
 ///
-/// Shows one line instead if `world` has no [`AffinityParallelPlugin`](crate::AffinityParallelPlugin).
+/// Shows one line instead if `world` has no
+/// [`AffinityParallelPlugin`](crate::AffinityParallelPlugin).
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -88,7 +90,8 @@ pub fn affinity_overlay_ui(ui: &mut Ui, world: &mut World) {
     });
 }
 
-/// Records while somebody looks: from the first frame in which the panel is drawn to the first in which it is not.
+/// Records while somebody looks: from the first frame in which the panel is drawn to the first in
+/// which it is not.
 pub(super) fn record_while_seen(mut state: ResMut<OverlayState>, mut timeline: ResMut<AffinityTimeline>) {
     timeline.watch(state.end_frame());
 }

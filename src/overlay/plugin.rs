@@ -18,11 +18,14 @@ use bevy_window::WindowPlugin;
 use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, record_while_seen};
 use crate::plugin::AffinitySystems;
 
-/// The panel that shows where the time of tagged systems goes, and that switches modes and settings while the app runs.
+/// The panel that shows where the time of tagged systems goes, and that switches modes and settings
+/// while the app runs.
 ///
-/// [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) brings it, and it brings [`EguiPlugin`] unless the app has it; neither minds the
-/// order of plugins. F3 shows and hides it: see [`OverlaySettings`]. Hidden it costs nothing: nothing is recorded, nothing is drawn. In an app without
-/// windows or without rendering it stays away; a panel of your own can still embed it with [`affinity_overlay_ui`].
+/// [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) brings it, and it brings
+/// [`EguiPlugin`] unless the app has it; neither minds the order of plugins. F3 shows and hides it:
+/// see [`OverlaySettings`]. Hidden it costs nothing: nothing is recorded, nothing is drawn. In an
+/// app without windows or without rendering it stays away; a panel of your own can still embed it
+/// with [`affinity_overlay_ui`].
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -72,8 +75,9 @@ impl Plugin for AffinityOverlayPlugin {
         add_panel_systems(app);
     }
 
-    /// If `RenderPlugin` comes after this one, egui can be finished only now. It is still early enough: pipelined rendering, which
-    /// moves the render app away in its `cleanup`, comes after `RenderPlugin`.
+    /// If `RenderPlugin` comes after this one, egui can be finished only now. It is still early
+    /// enough: pipelined rendering, which moves the render app away in its `cleanup`, comes after
+    /// `RenderPlugin`.
     fn cleanup(&self, app: &mut App) {
         if let Some(PanelSystems::EguiUnfinished) = app.world().get_resource() {
             EguiPlugin::default().finish(app);

@@ -1,4 +1,5 @@
-//! A stretch of the recording as bars on lanes: a copy, so that it stays while the recording goes on.
+//! A stretch of the recording as bars on lanes: a copy, so that it stays while the recording goes
+//! on.
 
 use std::{fmt::Write as _, ops::Range, time::Duration};
 
@@ -9,13 +10,15 @@ use crate::{
     topology::{Core, CoreId, Topology},
 };
 
-/// Frames that are copied, on either side of the frame on show: what one may want to drag into view.
+/// Frames that are copied, on either side of the frame on show: what one may want to drag into
+/// view.
 const FRAMES_AROUND: usize = 8;
-/// The most spans that are copied: with more the copy would take longer than drawing them. Frames of fast-forwarded games have thousands.
+/// The most spans that are copied: with more the copy would take longer than drawing them. Frames
+/// of fast-forwarded games have thousands.
 const MOST_SPANS: usize = 8_192;
 
-/// The bars. Times are nanoseconds from the begin of the first tagged system of the frame on show: so bars stay where they are from frame to
-/// frame, whatever else the frame begins with.
+/// The bars. Times are nanoseconds from the begin of the first tagged system of the frame on show:
+/// so bars stay where they are from frame to frame, whatever else the frame begins with.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// The number of the frame on show.
@@ -105,8 +108,9 @@ impl Bar {
         }
     }
 
-    /// When its worker began with rows of others, if it did: at once with a share that it took over, with stolen rows when its own were done. That moment is
-    /// estimated: as if all rows took the same time.
+    /// When its worker began with rows of others, if it did: at once with a share that it took
+    /// over, with stolen rows when its own were done. That moment is estimated: as if all rows took
+    /// the same time.
     pub(super) fn help_begins(&self) -> Option<f64> {
         let stolen = self.stolen_rows as f64 / self.rows.max(1) as f64;
         let part = if self.taken_from.is_some() { 1.0 } else { stolen };

@@ -7,7 +7,8 @@ use bevy_input::keyboard::KeyCode;
 use bevy_math::Vec2;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-/// Settings of the [overlay](super::AffinityOverlayPlugin). Insert the resource before the plugin or change it while the app runs.
+/// Settings of the [overlay](super::AffinityOverlayPlugin). Insert the resource before the plugin
+/// or change it while the app runs.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -24,14 +25,18 @@ pub struct OverlaySettings {
     pub key: KeyCode,
     /// Whether the panel is on show. Default: no.
     pub visible: bool,
-    /// Where the panel's top left corner is at first, in logical pixels right of and below the window's. Default: 12, 12.
+    /// Where the panel's top left corner is at first, in logical pixels right of and below the
+    /// window's. Default: 12, 12.
     pub position: Vec2,
-    /// How often numbers and bars are brought up to date, in times a second; no more than 10, which is as fast as one can read. Default: 5.
+    /// How often numbers and bars are brought up to date, in times a second; no more than 10, which
+    /// is as fast as one can read. Default: 5.
     pub refresh_rate: f32,
-    /// How long a frame may take: a line in the history of frames. Default: 16.7 ms, 60 frames a second.
+    /// How long a frame may take: a line in the history of frames. Default: 16.7 ms, 60 frames a
+    /// second.
     pub budget: Duration,
-    /// Whether clicks, scrolling, and keys typed into the panel are kept from the game while the panel is on show. This holds for all
-    /// of egui: other windows of it keep their input too. Default: yes.
+    /// Whether clicks, scrolling, and keys typed into the panel are kept from the game while the
+    /// panel is on show. This holds for all of egui: other windows of it keep their input too.
+    /// Default: yes.
     pub absorb_input: bool,
     /// Where 'Save trace' puts its files. Default: the folder that the program was started in.
     pub trace_folder: PathBuf,

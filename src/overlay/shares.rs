@@ -1,4 +1,5 @@
-//! How the workers spend their time: shares of the last second as stacked bars, and what these say about the placement.
+//! How the workers spend their time: shares of the last second as stacked bars, and what these say
+//! about the placement.
 
 use bevy_egui::egui::{
     Align2, Color32, FontId, Mesh, Rect, Response, Sense, Shape, Ui, WidgetInfo, WidgetType, pos2, vec2,
@@ -60,7 +61,8 @@ fn show_worker(ui: &mut Ui, worker: &WorkerRow) {
     });
 }
 
-/// A text that takes the same room however long it is: so those of all workers stand below each other.
+/// A text that takes the same room however long it is: so those of all workers stand below each
+/// other.
 fn show_text(ui: &mut Ui, width: f32, text: String, colour: Color32) -> Response {
     let (place, response) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
     let font = FontId::proportional(TEXT_SIZE);

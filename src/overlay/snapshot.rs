@@ -1,4 +1,5 @@
-//! The numbers that the panel shows: a copy, taken some times a second into buffers that are used again.
+//! The numbers that the panel shows: a copy, taken some times a second into buffers that are used
+//! again.
 
 use std::time::Duration;
 

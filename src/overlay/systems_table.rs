@@ -61,7 +61,8 @@ impl Default for SystemsTable {
 }
 
 impl SystemsTable {
-    /// The systems whose names contain the filter, small letters or capitals, in the order that was chosen.
+    /// The systems whose names contain the filter, small letters or capitals, in the order that was
+    /// chosen.
     pub(super) fn arrange(&mut self, systems: &[SystemRow]) -> &[usize] {
         let wanted = self.filter.trim().to_lowercase();
         self.order.clear();

@@ -1,4 +1,5 @@
-//! The panel without a window: egui is given pointer and keys, and what it laid out is found by name.
+//! The panel without a window: egui is given pointer and keys, and what it laid out is found by
+//! name.
 
 use std::{thread, time::Duration};
 
@@ -41,7 +42,8 @@ impl Screen {
         context.enable_accesskit();
         let (pointer, modifiers) = (Pos2::ZERO, Modifiers::NONE);
         let mut screen = Self { app, context, places: Vec::new(), pointer, modifiers, seconds: 0.0 };
-        // The first frame asks for a recording, the second is recorded, the third shows it; then egui knows how large everything is.
+        // The first frame asks for a recording, the second is recorded, the third shows it; then
+        // egui knows how large everything is.
         for _ in 0..6 {
             screen.frame([]);
         }
@@ -63,7 +65,8 @@ impl Screen {
         self.places = nodes.iter().filter_map(|(_, node)| named(node)).collect();
     }
 
-    /// Where the topmost thing with this name is: buttons are above the tables that repeat their names.
+    /// Where the topmost thing with this name is: buttons are above the tables that repeat their
+    /// names.
     fn place(&self, name: &str) -> Rect {
         let named = self.places.iter().filter(|place| place.0 == name);
         let topmost = named.min_by(|a, b| a.1.top().total_cmp(&b.1.top()));

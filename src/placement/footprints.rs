@@ -8,10 +8,12 @@ use std::{
 use super::Storage;
 use crate::topology::CoreId;
 
-/// So many rows share a footprint: few enough that halves cut between them, many enough that notes are rare.
+/// So many rows share a footprint: few enough that halves cut between them, many enough that notes
+/// are rare.
 const ROWS: u32 = 1024;
 
-/// For each storage, by number, the core that swept each block of rows last, plus one; 0 before the first sweep.
+/// For each storage, by number, the core that swept each block of rows last, plus one; 0 before the
+/// first sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Footprints {
     tables: Vec<Vec<AtomicU32>>,
@@ -35,8 +37,8 @@ impl Footprints {
         }
     }
 
-    /// Notes that `core` sweeps `rows` now; returns how many of them it swept last time too. Exact to a block: who sweeps a part of one leaves
-    /// a footprint for all of it.
+    /// Notes that `core` sweeps `rows` now; returns how many of them it swept last time too. Exact
+    /// to a block: who sweeps a part of one leaves a footprint for all of it.
     pub(crate) fn leave(&self, storage: Storage, rows: Range<u32>, core: CoreId) -> u32 {
         let storages = match storage {
             Storage::Table(_) => &self.tables,

@@ -1,35 +1,42 @@
-//! What the rows of a table cost: notices when some runs take longer than others, finds out where, and says where to cut.
+//! What the rows of a table cost: notices when some runs take longer than others, finds out where,
+//! and says where to cut.
 //!
-//! Two steps, because knowing costs time: how long each worker took is known anyway, and enough to see *that* runs are out of balance. Only then are
-//! chunks timed for some frames, to see *where* the time goes.
+//! Two steps, because knowing costs time: how long each worker took is known anyway, and enough to
+//! see *that* runs are out of balance. Only then are chunks timed for some frames, to see *where*
+//! the time goes.
 
 use std::{
     ops::Range,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// A run that takes longer than the mean by more than this is out of balance; in learning, less than that is enough.
+/// A run that takes longer than the mean by more than this is out of balance; in learning, less
+/// than that is enough.
 const TOLERATED: f64 = 0.10;
 const SETTLED: f64 = 0.04;
 
 /// An imbalance of so much is no noise: the world has changed.
 const OBVIOUS: f64 = 0.25;
 
-/// Frames in which the same run was too long, beyond those in which it was not, before cuts may move: half of it for an obvious imbalance. Doubles with each time that was for
-/// nothing or soon followed by another, up to the second number.
+/// Frames in which the same run was too long, beyond those in which it was not, before cuts may
+/// move: half of it for an obvious imbalance. Doubles with each time that was for nothing or soon
+/// followed by another, up to the second number.
 const PATIENCE: u32 = 16;
 const LONGEST_PATIENCE: u32 = 512;
 
 /// Frames of learning after which it ends, in balance or not.
 const MOST_FRAMES: u32 = 40;
 
-/// Frames that are timed at least before cuts move, or it is given up: in one alone an interrupt would look like dear rows.
+/// Frames that are timed at least before cuts move, or it is given up: in one alone an interrupt
+/// would look like dear rows.
 const FEWEST_FRAMES: u32 = 3;
 
-/// A table whose rows take less than this in a frame, in nanoseconds, is left alone: what is gained is less than what is noise.
+/// A table whose rows take less than this in a frame, in nanoseconds, is left alone: what is gained
+/// is less than what is noise.
 const WORTH_LEARNING: f64 = 20_000.0;
 
-/// Cuts move by at most one part in this many of the rows in a frame, so that few rows at a time come into another cache.
+/// Cuts move by at most one part in this many of the rows in a frame, so that few rows at a time
+/// come into another cache.
 const LONGEST_MOVE: u32 = 8;
 
 /// The best cuts have to be better than the present ones by this factor.
@@ -43,7 +50,8 @@ const BINS: usize = 64;
 pub(super) struct Learner {
     /// Nanoseconds by run, in this frame.
     loads: Vec<u64>,
-    /// By run: frames in which it was too long, less those in which it was not. Noise meets this run and that one.
+    /// By run: frames in which it was too long, less those in which it was not. Noise meets this
+    /// run and that one.
     strikes: Vec<u32>,
     patience: u32,
     /// Frames since learning began, or since it ended.
@@ -108,7 +116,8 @@ impl Learner {
         }
     }
 
-    /// To be called when there are no better cuts: it cannot be mended, or what was out of balance was something else.
+    /// To be called when there are no better cuts: it cannot be mended, or what was out of balance
+    /// was something else.
     pub(super) fn give_up(&mut self) -> bool {
         let enough = self.frames > FEWEST_FRAMES;
         if enough {
@@ -169,7 +178,8 @@ impl Profile {
         ((row / self.width) as usize).min(BINS - 1)
     }
 
-    /// Where `rows` rows should be cut, if the present `cuts` are not good enough; moves no cut too far at once.
+    /// Where `rows` rows should be cut, if the present `cuts` are not good enough; moves no cut too
+    /// far at once.
     pub(super) fn better_cuts(&self, cuts: &[u32]) -> Option<Vec<u32>> {
         let rows = *cuts.last()?;
         let steps = self.cumulated(rows);
@@ -295,7 +305,8 @@ mod tests {
     fn noise_that_meets_now_this_run_and_now_that_is_no_imbalance() {
         let mut learner = Learner::new(2);
         for frame in 0..1_000_u64 {
-            // Two of three frames are out of balance, but no run is too long in more than one of three.
+            // Two of three frames are out of balance, but no run is too long in more than one of
+            // three.
             learner.add(0, if frame % 3 == 0 { 160_000 } else { 100_000 });
             learner.add(1, if frame % 3 == 1 { 160_000 } else { 100_000 });
             assert_eq!(learner.end_frame(false), Verdict::GoOn);

@@ -1,5 +1,6 @@
-//! Which worker owns which rows. One placement serves all systems of a world, so that the rows a core wrote in one system are
-//! the rows it reads in the next. Pure and safe: it knows numbers of rows, not the rows.
+//! Which worker owns which rows. One placement serves all systems of a world, so that the rows a
+//! core wrote in one system are the rows it reads in the next. Pure and safe: it knows numbers of
+//! rows, not the rows.
 
 mod footprints;
 mod learner;
@@ -28,7 +29,8 @@ impl Storage {
     }
 }
 
-/// A worker may own more rows of small storages than another by one part in so many of a fair share.
+/// A worker may own more rows of small storages than another by one part in so many of a fair
+/// share.
 const TOLERATED_LOAD: u64 = 16;
 
 /// The owners of all rows of a world, sticky from frame to frame.
@@ -83,8 +85,8 @@ impl Placement {
         self.migrations
     }
 
-    /// What the rows of `worker` took in the round that just ended, in which it was busy for so many nanoseconds: without those that it took from others, and with
-    /// those that others took.
+    /// What the rows of `worker` took in the round that just ended, in which it was busy for so
+    /// many nanoseconds: without those that it took from others, and with those that others took.
     pub(crate) fn cost_of_share(&self, worker: usize, busy: u64) -> u64 {
         let (given, taken) = self.claims.thefts(worker);
         busy.saturating_add(given).saturating_sub(taken)
@@ -107,8 +109,8 @@ impl Placement {
         }
     }
 
-    /// Brings the runs of `storage` up to date with its number of rows. No run is shorter than `grain` rows, unless the storage is, or a
-    /// caller with dearer rows asked for shorter ones.
+    /// Brings the runs of `storage` up to date with its number of rows. No run is shorter than
+    /// `grain` rows, unless the storage is, or a caller with dearer rows asked for shorter ones.
     #[inline]
     pub(crate) fn place(&mut self, storage: Storage, rows: u32, grain: u32) -> &Runs {
         let wanted = (rows / grain.max(1)).clamp(1, self.workers as u32) as usize;
@@ -145,7 +147,8 @@ impl Placement {
         &mut runs[index]
     }
 
-    /// Takes back runs that a young storage is not worth. Systems with dearer rows may want them back, but not for ever: each call takes one off its youth.
+    /// Takes back runs that a young storage is not worth. Systems with dearer rows may want them
+    /// back, but not for ever: each call takes one off its youth.
     #[cold]
     fn settle(&mut self, storage: Storage, rows: u32, wanted: usize) {
         let Some(runs) = self.slot(storage) else { return };
@@ -184,8 +187,9 @@ impl Placement {
         *self.slot(storage) = Some(runs);
     }
 
-    /// The first of `parts` workers in a row that own the fewest rows of small storages; the owner of the storage before, as long as that has hardly more. Small
-    /// storages that were made one after another share cache lines.
+    /// The first of `parts` workers in a row that own the fewest rows of small storages; the owner
+    /// of the storage before, as long as that has hardly more. Small storages that were made one
+    /// after another share cache lines.
     fn least_loaded(&mut self, parts: usize) -> usize {
         let load = |first: &usize| self.loads[*first..*first + parts].iter().sum::<u64>();
         let least = (0..=self.workers - parts).min_by_key(load).unwrap_or(0);
@@ -207,7 +211,8 @@ impl Placement {
     fn for_each_small_run(&mut self, runs: &Runs, mut change: impl FnMut(&mut u64, u64)) {
         if runs.parts() < self.workers {
             for worker in runs.first_owner()..runs.first_owner() + runs.parts() {
-                // An empty run counts as one row, so that empty storages spread too before they fill.
+                // An empty run counts as one row, so that empty storages spread too before they
+                // fill.
                 change(&mut self.loads[worker], u64::from(runs.range_of(worker).len().max(1) as u32));
             }
         }

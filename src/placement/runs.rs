@@ -11,28 +11,30 @@ use super::{
 };
 use crate::topology::CoreId;
 
-/// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for components of any size, so that no two
-/// workers write to one line.
+/// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for
+/// components of any size, so that no two workers write to one line.
 const ALIGNMENT: u32 = 64;
 
 /// The longest run may exceed the fair share by one part in this many before rows change owner.
 const TOLERATED_EXCESS: u32 = 8;
 
-/// After rows changed owner the longest run exceeds the fair share by at most one part in this many. Not zero, so that few rows
-/// move.
+/// After rows changed owner the longest run exceeds the fair share by at most one part in this
+/// many. Not zero, so that few rows move.
 const REMAINING_EXCESS: u32 = 32;
 
-/// So often a storage is placed before its runs may only become more. At first nothing is known of what its rows cost, then only what cold ones do.
+/// So often a storage is placed before its runs may only become more. At first nothing is known of
+/// what its rows cost, then only what cold ones do.
 const YOUTH: u8 = 16;
 
-/// As many as a storage of few rows has runs, and one more: a world may have thousands of those, and each place in memory that a sweep looks at counts.
+/// As many as a storage of few rows has runs, and one more: a world may have thousands of those,
+/// and each place in memory that a sweep looks at counts.
 type Few<T> = SmallVec<[T; 4]>;
 
 /// The rows of one storage, cut into runs.
 ///
 /// # Invariant
-/// `cuts` ascends from 0 to the number of rows and has one more entry than there are runs. So the runs are disjoint and
-/// cover every row, whatever the balance.
+/// `cuts` ascends from 0 to the number of rows and has one more entry than there are runs. So the
+/// runs are disjoint and cover every row, whatever the balance.
 #[derive(Debug)]
 pub(crate) struct Runs {
     /// The worker that owns the first run; the next ones belong to the workers that follow.
@@ -40,11 +42,13 @@ pub(crate) struct Runs {
     cuts: Few<u32>,
     /// For each run the core that swept it last, plus one; 0 before the first sweep.
     swept_on: Few<AtomicU32>,
-    /// What the runs cost, where there are several. Apart: the leader writes it in each round, and workers read what stands around it.
+    /// What the runs cost, where there are several. Apart: the leader writes it in each round, and
+    /// workers read what stands around it.
     learner: Option<Box<CachePadded<Learner>>>,
     /// While cuts are being learned, where the time goes.
     profile: Option<Box<Profile>>,
-    /// How many rows there were when cuts were last learned; 0 if they never were, and rows count alike.
+    /// How many rows there were when cuts were last learned; 0 if they never were, and rows count
+    /// alike.
     learned_at: u32,
     /// How often the storage may still be placed until it has as many runs as it is worth, or more.
     youth: u8,
@@ -120,8 +124,9 @@ impl Runs {
         self.first_owner + inner_cuts.partition_point(|&cut| cut <= row)
     }
 
-    /// Takes over a new number of rows and returns how many rows changed owner. Growth goes to the last run until the balance
-    /// is off; then each cut moves just as far as it must, or in proportion if cuts were learned.
+    /// Takes over a new number of rows and returns how many rows changed owner. Growth goes to the
+    /// last run until the balance is off; then each cut moves just as far as it must, or in
+    /// proportion if cuts were learned.
     pub(super) fn resize(&mut self, rows: u32) -> u32 {
         let before = self.cuts.clone();
         let parts = self.parts();
@@ -136,7 +141,8 @@ impl Runs {
         moved_rows(&before, &self.cuts)
     }
 
-    /// Stretches cuts that were learned when there were fewer or more rows, if that is far from now.
+    /// Stretches cuts that were learned when there were fewer or more rows, if that is far from
+    /// now.
     fn keep_proportions(&mut self, rows: u32) {
         let (learned_at, parts) = (self.learned_at, self.parts());
         if rows.abs_diff(learned_at) > learned_at / TOLERATED_EXCESS {
@@ -162,7 +168,8 @@ impl Runs {
         self.profile.as_deref()
     }
 
-    /// Moves cuts towards what was learned in the frame that ends; returns how many rows changed owner.
+    /// Moves cuts towards what was learned in the frame that ends; returns how many rows changed
+    /// owner.
     pub(super) fn end_frame(&mut self) -> u32 {
         let Some(learner) = &mut self.learner else { return 0 };
         match (learner.end_frame(self.profile.is_some()), &mut self.profile) {
@@ -197,7 +204,8 @@ impl Runs {
         self.cuts.windows(2).map(|run| run[1] - run[0]).max().unwrap_or(0)
     }
 
-    /// Moves cuts, each no further than needed, until no run is longer than `limit` (and what rounding to aligned rows adds).
+    /// Moves cuts, each no further than needed, until no run is longer than `limit` (and what
+    /// rounding to aligned rows adds).
     fn shorten(&mut self, limit: u32) {
         let (rows, parts) = (self.rows(), self.parts());
         let alignment = self.alignment_for(rows);

@@ -83,7 +83,8 @@ proptest! {
         let after = owners(placement.get(TABLE).expect("just placed"));
         let moved = before.iter().zip(&after).filter(|(old, new)| old != new).count();
         prop_assert_eq!(placement.migrated(), moved as u64);
-        // A cut moves past the next only by what the growth forces: never more than the change for each cut.
+        // A cut moves past the next only by what the growth forces: never more than the change for
+        // each cut.
         prop_assert!(moved <= change.unsigned_abs() as usize * workers, "{} rows moved for a change of {}", moved, change);
     }
 

@@ -1,5 +1,6 @@
-//! Who takes part in rounds. Lock step would wait for a worker whose core is taken by others: it is left out for a while, and then tried again. Where the system
-//! does not tell whose core is taken, only workers that stay away altogether are noticed.
+//! Who takes part in rounds. Lock step would wait for a worker whose core is taken by others: it is
+//! left out for a while, and then tried again. Where the system does not tell whose core is taken,
+//! only workers that stay away altogether are noticed.
 
 use std::{
     ptr,
@@ -12,18 +13,22 @@ use crate::{
     topology::{current_core, move_current_thread_to},
 };
 
-/// A worker is away if it missed rounds of so many nanoseconds altogether, one after another: to wake up takes a twentieth of that.
+/// A worker is away if it missed rounds of so many nanoseconds altogether, one after another: to
+/// wake up takes a twentieth of that.
 const AWAY: u64 = 1_000_000;
 
-/// For how long a worker is left out at first and at most, in nanoseconds: trying again costs a few milliseconds where the core is still taken. Each time is as long
-/// as all before it, so a core that is free again stands idle for no longer than it was taken.
+/// For how long a worker is left out at first and at most, in nanoseconds: trying again costs a few
+/// milliseconds where the core is still taken. Each time is as long as all before it, so a core
+/// that is free again stands idle for no longer than it was taken.
 const FIRST_PENALTY: u64 = 20_000_000;
 const LONGEST_PENALTY: u64 = 1_280_000_000;
 
-/// What was found out about a core holds for so many nanoseconds: verdicts take some turns of whoever else is there, and frames with few rounds give few.
+/// What was found out about a core holds for so many nanoseconds: verdicts take some turns of
+/// whoever else is there, and frames with few rounds give few.
 const RECENT: u64 = 500_000_000;
 
-/// A leader that was moved is left where it is for so many nanoseconds: to move takes some 5 us, and who brings it back again and again has reasons.
+/// A leader that was moved is left where it is for so many nanoseconds: to move takes some 5 us,
+/// and who brings it back again and again has reasons.
 const MOVE_INTERVAL: u64 = 1_000_000;
 
 /// Whoever stays for so many penalties after coming back begins with the first penalty again.
@@ -85,7 +90,8 @@ impl Record {
         is_recent(&self.taken, now)
     }
 
-    /// Notes that the worker missed a round of so many nanoseconds; true if it has been away for too long. One round alone is never too long: something passed by.
+    /// Notes that the worker missed a round of so many nanoseconds; true if it has been away for
+    /// too long. One round alone is never too long: something passed by.
     #[cold]
     pub(super) fn missing(&self, nanoseconds: u64) -> bool {
         add(&self.missed, nanoseconds.min(AWAY / 2)) >= AWAY
@@ -101,7 +107,8 @@ impl Attendance {
         }
     }
 
-    /// How many workers would not take part in a round that began now. Those whose time is over would: nobody calls them back before there is a round.
+    /// How many workers would not take part in a round that began now. Those whose time is over
+    /// would: nobody calls them back before there is a round.
     #[inline]
     pub(super) fn absent(&self, seats: &[SharedSeat]) -> usize {
         if self.out.load(Ordering::Relaxed) > 0 { Self::absent_at(seats, now()) } else { 0 }
@@ -133,8 +140,8 @@ impl Attendance {
         self.leader.store(0, Ordering::Relaxed);
     }
 
-    /// Leaves the worker out of rounds from the next one on, unless the leader is no better off: where all cores are taken, more threads have a larger part of
-    /// them.
+    /// Leaves the worker out of rounds from the next one on, unless the leader is no better off:
+    /// where all cores are taken, more threads have a larger part of them.
     #[cold]
     pub(super) fn leave_out_late(&self, record: &Record, now: u64) {
         if !is_recent(&self.leader, now) {
@@ -142,7 +149,8 @@ impl Attendance {
         }
     }
 
-    /// Leaves the worker out of rounds from the next one on: shorter the first time, longer if it was soon left out again.
+    /// Leaves the worker out of rounds from the next one on: shorter the first time, longer if it
+    /// was soon left out again.
     #[cold]
     pub(super) fn leave_out(&self, record: &Record, now: u64) {
         if record.is_out() {
@@ -170,7 +178,8 @@ fn add(counter: &AtomicU64, amount: u64) -> u64 {
 }
 
 impl AffinityPool {
-    /// How many workers would take part in a round that began now: the others' cores are taken by other processes.
+    /// How many workers would take part in a round that began now: the others' cores are taken by
+    /// other processes.
     #[inline]
     pub(crate) fn present(&self) -> usize {
         self.workers() - if self.watchful { self.gang.attendance.absent(&self.seats) } else { 0 }
@@ -193,12 +202,14 @@ impl AffinityPool {
         self.watchful && self.gang.attendance.out.load(Ordering::Relaxed) > 0
     }
 
-    /// How many rounds each worker was left out of so far, by worker index, because its core was busy with something else.
+    /// How many rounds each worker was left out of so far, by worker index, because its core was
+    /// busy with something else.
     pub fn rounds_left_out(&self) -> impl Iterator<Item = u64> + '_ {
         self.counters.iter().map(|counters| counters.left_out())
     }
 
-    /// To be called before a round: whose time is over takes part again, and the leader is on none of the cores of those who do.
+    /// To be called before a round: whose time is over takes part again, and the leader is on none
+    /// of the cores of those who do.
     #[inline]
     pub(super) fn prepare_round(&self) {
         if self.watchful {
@@ -209,8 +220,10 @@ impl AffinityPool {
         }
     }
 
-    /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the worker out if that core is taken, or if the application keeps this thread
-    /// from it. The leader comes to be there when it wakes up while the workers sleep; called, the worker would wait for its core, and the leader would run its rows.
+    /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the
+    /// worker out if that core is taken, or if the application keeps this thread from it. The
+    /// leader comes to be there when it wakes up while the workers sleep; called, the worker would
+    /// wait for its core, and the leader would run its rows.
     #[cold]
     fn leave_workers_core(&self) {
         let Some(seat) = self.owner_of_this_core().filter(|seat| !self.has_left_out(seat)) else { return };
@@ -225,9 +238,10 @@ impl AffinityPool {
         }
     }
 
-    /// Moves the leader off a core that is taken: a round waits for nobody as it does for the leader. From a worker's core it goes home, to the core that no worker is
-    /// pinned to; if that is taken too, to the core of the last worker that is better off, which is left out. Where nobody is better off all take part again: together they
-    /// have a larger part of the cores.
+    /// Moves the leader off a core that is taken: a round waits for nobody as it does for the
+    /// leader. From a worker's core it goes home, to the core that no worker is pinned to; if that
+    /// is taken too, to the core of the last worker that is better off, which is left out. Where
+    /// nobody is better off all take part again: together they have a larger part of the cores.
     #[cold]
     pub(super) fn leave_taken_core(&self, now: u64) {
         let attendance = &self.gang.attendance;
@@ -261,7 +275,8 @@ impl AffinityPool {
         workers.find(|(core, _)| core.id == here).map(|(_, seat)| seat)
     }
 
-    /// Moves the leader to the core of `worker`; false where cores are not told apart, and where the application keeps this thread to other cores.
+    /// Moves the leader to the core of `worker`; false where cores are not told apart, and where
+    /// the application keeps this thread to other cores.
     fn move_leader(&self, worker: usize) -> bool {
         let core = self.topology.cores.get(worker).filter(|_| self.post.pinning == Pinning::Core);
         let moved = core.is_some_and(|core| move_current_thread_to(core.id).is_ok());

@@ -1,30 +1,35 @@
-//! Who sweeps which chunk of a worker's share: the worker takes chunks from the front, others that are done take them from the far end.
+//! Who sweeps which chunk of a worker's share: the worker takes chunks from the front, others that
+//! are done take them from the far end.
 
 use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicBool, AtomicU64, Ordering, planted};
 
-/// The number of a round in which chunks are claimed. What was claimed in another round counts for nothing, so no worker has to clear another
-/// one's claims: that would be a cache line moved in each round.
+/// The number of a round in which chunks are claimed. What was claimed in another round counts for
+/// nothing, so no worker has to clear another one's claims: that would be a cache line moved in
+/// each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag(u32);
 
-/// Calls are cut into at most twice so many chunks, shares too: either end counts to one more at most, far from what 16 bits hold.
+/// Calls are cut into at most twice so many chunks, shares too: either end counts to one more at
+/// most, far from what 16 bits hold.
 pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 
 /// Which chunks of one share are taken, in one word.
 ///
 /// # Invariant (claims)
-/// In the round of one tag, of a share of `n` chunks, each number from 0 to `n - 1` is returned at most once by [`take_front`](Self::take_front) and
-/// [`take_back`](Self::take_back) together: the word counts how many were taken from each end, each call adds to it in one atomic step, and
-/// none returns a number that the other end has reached. Claims of one tag are over before those of the next begin: [`ClaimBoard::begin`] needs
-/// the board for itself.
+/// In the round of one tag, of a share of `n` chunks, each number from 0 to `n - 1` is returned at
+/// most once by [`take_front`](Self::take_front) and [`take_back`](Self::take_back) together: the
+/// word counts how many were taken from each end, each call adds to it in one atomic step, and none
+/// returns a number that the other end has reached. Claims of one tag are over before those of the
+/// next begin: [`ClaimBoard::begin`] needs the board for itself.
 ///
-/// Relaxed: being one read-modify-write makes a claim unique. What is claimed was published with the round, and what was done with it is published by the
-/// arrival of who did it.
+/// Relaxed: being one read-modify-write makes a claim unique. What is claimed was published with
+/// the round, and what was done with it is published by the arrival of who did it.
 pub(crate) struct Claims(AtomicU64);
 
-/// What a [`Claims`] word says: the bits are tag (32), taken from the front (16), taken from the back (16).
+/// What a [`Claims`] word says: the bits are tag (32), taken from the front (16), taken from the
+/// back (16).
 #[derive(Clone, Copy)]
 struct Taken {
     front: u32,
@@ -51,7 +56,8 @@ impl Taken {
 pub(crate) struct Front {
     /// Its number, from the front.
     pub(crate) chunk: u32,
-    /// How many were taken from the far end: the claim is good only for a share of more than `chunk + taken` chunks.
+    /// How many were taken from the far end: the claim is good only for a share of more than
+    /// `chunk + taken` chunks.
     pub(crate) taken: u32,
 }
 
@@ -61,7 +67,8 @@ impl Claims {
         Self(AtomicU64::new(0))
     }
 
-    /// Takes the next chunk from the front. The owner need not know how many there are as long as nobody took any: it sees the end of its rows.
+    /// Takes the next chunk from the front. The owner need not know how many there are as long as
+    /// nobody took any: it sees the end of its rows.
     #[inline]
     pub(crate) fn take_front(&self, tag: Tag) -> Front {
         let mut word = self.0.load(Ordering::Relaxed);
@@ -75,8 +82,9 @@ impl Claims {
         }
     }
 
-    /// Takes the last chunk that nobody has taken, of a share of `chunks`, if at least `fewest` are left and fewer than `most` were taken from this end.
-    /// Returns how many were: the chunk's number, counted from the far end.
+    /// Takes the last chunk that nobody has taken, of a share of `chunks`, if at least `fewest` are
+    /// left and fewer than `most` were taken from this end. Returns how many were: the chunk's
+    /// number, counted from the far end.
     pub(crate) fn take_back(&self, tag: Tag, chunks: u32, fewest: u32, most: u32) -> Option<u32> {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
@@ -105,7 +113,8 @@ impl Claims {
         if planted("claim_after_failure") { Ok(word) } else { outcome }
     }
 
-    /// How many of `chunks` chunks nobody has taken yet; 0 if `most` were taken from the far end, so that no more can be.
+    /// How many of `chunks` chunks nobody has taken yet; 0 if `most` were taken from the far end,
+    /// so that no more can be.
     pub(crate) fn left(&self, tag: Tag, chunks: u32, most: u32) -> u32 {
         let taken = Taken::of(self.0.load(Ordering::Relaxed), tag);
         if taken.back < most { chunks.saturating_sub(taken.front + taken.back) } else { 0 }
@@ -122,7 +131,8 @@ pub(crate) struct ClaimBoard {
 
 struct Share {
     claims: Claims,
-    /// For how long others swept chunks of this share, and the worker chunks of others, in nanoseconds.
+    /// For how long others swept chunks of this share, and the worker chunks of others, in
+    /// nanoseconds.
     given: AtomicU64,
     taken: AtomicU64,
 }
@@ -159,7 +169,8 @@ impl ClaimBoard {
         &self.shares[worker].claims
     }
 
-    /// Notes that `thief` swept rows of `owner` for so many nanoseconds. Relaxed: read after the round.
+    /// Notes that `thief` swept rows of `owner` for so many nanoseconds. Relaxed: read after the
+    /// round.
     pub(crate) fn note_theft(&self, owner: usize, thief: usize, nanoseconds: u64) {
         self.shares[owner].given.fetch_add(nanoseconds, Ordering::Relaxed);
         self.shares[thief].taken.fetch_add(nanoseconds, Ordering::Relaxed);
@@ -226,7 +237,8 @@ mod tests {
         assert_eq!(claims.take_back(tag, 9, 0, 2), Some(0));
         assert_eq!(claims.left(tag, 9, 2), 8);
         assert_eq!(claims.take_back(tag, 9, 0, 2), Some(1));
-        // What is left cannot be taken: who looks for a share to take from does not come back to this one.
+        // What is left cannot be taken: who looks for a share to take from does not come back to
+        // this one.
         assert_eq!((claims.left(tag, 9, 2), claims.take_back(tag, 9, 0, 2)), (0, None));
         assert_eq!(claims.left(tag, 9, 9), 7);
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Nanoseconds since the first call in this process; always 0 where there is no clock without a browser.
+/// Nanoseconds since the first call in this process; always 0 where there is no clock without a
+/// browser.
 #[cfg(not(target_arch = "wasm32"))]
 #[inline]
 pub(crate) fn now() -> u64 {

@@ -1,17 +1,21 @@
-//! Whether the core of a thread is taken by others: a thread that is pinned cannot leave a core that another process is busy on.
+//! Whether the core of a thread is taken by others: a thread that is pinned cannot leave a core
+//! that another process is busy on.
 //!
-//! How long a thread was ready to run and did not is counted by the system: no guess from times, which rows that became dearer would fool.
+//! How long a thread was ready to run and did not is counted by the system: no guess from times,
+//! which rows that became dearer would fool.
 
 use std::cell::RefCell;
 
 /// How often at most a thread asks, in nanoseconds: a system call of some 600 ns.
 const INTERVAL: u64 = 1_000_000;
 
-/// So much time, running and waiting together, makes a verdict; in nanoseconds. A process that takes turns on the core has it for 3 or 4 ms at a time: two turns are
-/// seen, and a thread that passes by once is none.
+/// So much time, running and waiting together, makes a verdict; in nanoseconds. A process that
+/// takes turns on the core has it for 3 or 4 ms at a time: two turns are seen, and a thread that
+/// passes by once is none.
 const WINDOW: u64 = 16_000_000;
 
-/// As above for a core that was taken when it was looked at last: one turn of the other process confirms that it still is.
+/// As above for a core that was taken when it was looked at last: one turn of the other process
+/// confirms that it still is.
 const NEXT_WINDOW: u64 = 4_000_000;
 
 /// A core is taken if one part in so many of the time went to waiting for it.
@@ -28,7 +32,8 @@ struct Watch {
     taken: bool,
 }
 
-/// How long a thread ran, and how long it waited for a core although it could have run; in nanoseconds.
+/// How long a thread ran, and how long it waited for a core although it could have run; in
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Waited {
     ran: u64,
@@ -66,7 +71,8 @@ thread_local! {
     static WATCH: RefCell<Watch> = RefCell::default();
 }
 
-/// Whether the core of this thread was found to be taken, at `now`; asks the system once in a millisecond at most.
+/// Whether the core of this thread was found to be taken, at `now`; asks the system once in a
+/// millisecond at most.
 #[inline]
 pub(super) fn is_core_taken(now: u64) -> bool {
     let look = |watch: &RefCell<Watch>| {

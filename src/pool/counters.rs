@@ -21,7 +21,8 @@ pub(crate) struct WorkerCounters {
     taken: AtomicU64,
     /// Rounds that the worker was left out of.
     left_out: AtomicU64,
-    /// The leader's alone: when the last call for its own index began, how long it took, and when its last call ended.
+    /// The leader's alone: when the last call for its own index began, how long it took, and when
+    /// its last call ended.
     began: AtomicU64,
     last_own: AtomicU64,
     ended: AtomicU64,
@@ -56,7 +57,8 @@ pub(crate) struct SweptRows {
 }
 
 impl SweptRows {
-    /// To be called by the thread that runs the worker's index, of which there is one at a time: plain loads and stores do.
+    /// To be called by the thread that runs the worker's index, of which there is one at a time:
+    /// plain loads and stores do.
     pub(crate) fn add(&self, all: u64, same_core: u64) {
         add(&self.all, all);
         add(&self.same_core, same_core);
@@ -92,9 +94,11 @@ impl SweptRows {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerTimes {
-    /// Time inside the closures of rounds. Without the time that a worker in [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
+    /// Time inside the closures of rounds. Without the time that a worker in
+    /// [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
     pub busy: Duration,
-    /// The rest of the time in rounds that called it: starting late, without a job, or waiting for the others at the barrier.
+    /// The rest of the time in rounds that called it: starting late, without a job, or waiting for
+    /// the others at the barrier.
     pub wait: Duration,
     /// Indices run, its own and others'.
     pub rounds: u64,
@@ -140,8 +144,8 @@ fn add(counter: &AtomicU64, amount: u64) {
 }
 
 impl WorkerCounters {
-    /// Records a call that the leader itself made, `idle` nanoseconds of which it had nothing to do; `own` is false when it was another
-    /// worker's index.
+    /// Records a call that the leader itself made, `idle` nanoseconds of which it had nothing to
+    /// do; `own` is false when it was another worker's index.
     #[inline]
     pub(super) fn record_led(&self, call: Range<u64>, idle: u64, own: bool) {
         let busy = call.end.saturating_sub(call.start).saturating_sub(idle);
@@ -197,7 +201,8 @@ impl WorkerCounters {
         add(&self.wait, round_ended.saturating_sub(self.ended.load(Ordering::Relaxed)));
     }
 
-    /// Whether the last round in which others were called ended longer ago than `spin`, so that they are asleep `now`.
+    /// Whether the last round in which others were called ended longer ago than `spin`, so that
+    /// they are asleep `now`.
     pub(super) fn is_round_over_for(&self, spin: Duration, now: u64) -> bool {
         now > self.last_round.load(Ordering::Relaxed).saturating_add(nanoseconds(spin))
     }

@@ -2,10 +2,12 @@
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// The workers that have something to do in a round, in one word: a bit for each number. Only they are called, woken and waited for. To call a worker costs
-/// the leader about 100 ns if it is hot (a cache line there and one back) and 5 us if it sleeps.
+/// The workers that have something to do in a round, in one word: a bit for each number. Only they
+/// are called, woken and waited for. To call a worker costs the leader about 100 ns if it is hot (a
+/// cache line there and one back) and 5 us if it sleeps.
 ///
-/// The leader is in every crew: a round is run by its thread. Workers from [`LAST`](Self::LAST) on share a bit: who calls one of them calls all.
+/// The leader is in every crew: a round is run by its thread. Workers from [`LAST`](Self::LAST) on
+/// share a bit: who calls one of them calls all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Crew(u64);
 
@@ -34,7 +36,8 @@ impl Crew {
     }
 }
 
-/// A [`Crew`] that threads share, or none. Relaxed everywhere: it is ordered by what is written after it, or one thread's alone.
+/// A [`Crew`] that threads share, or none. Relaxed everywhere: it is ordered by what is written
+/// after it, or one thread's alone.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicCrew(AtomicU64);
 

@@ -51,10 +51,12 @@ pub(crate) enum Call {
     Stop,
 }
 
-/// An [`Epoch`] and its [`Call`] in one word, so that a worker that is not called never has to look at the job.
+/// An [`Epoch`] and its [`Call`] in one word, so that a worker that is not called never has to look
+/// at the job.
 pub(crate) struct AtomicCall(AtomicU64);
 
-/// Bits of the word that hold the number of workers; the number that no round can have means [`Call::Stop`].
+/// Bits of the word that hold the number of workers; the number that no round can have means
+/// [`Call::Stop`].
 const WORKER_BITS: u32 = 16;
 const STOP: u64 = (1 << WORKER_BITS) - 1;
 

@@ -1,4 +1,5 @@
-//! The threads behind every pool: one gang per process, shared, grown when a pool asks for more, joined when the last is gone.
+//! The threads behind every pool: one gang per process, shared, grown when a pool asks for more,
+//! joined when the last is gone.
 
 use std::{
     cell::Cell,
@@ -26,8 +27,9 @@ use crate::{
     topology::{CoreId, PinError, Topology, pin_current_thread, pin_current_thread_to, unpin_current_thread},
 };
 
-/// Stack of a worker thread, in bytes. Recursion that fits the main thread's stack (8 MiB on Linux) must not overflow because another
-/// worker took a part of it; pages that are not used cost nothing.
+/// Stack of a worker thread, in bytes. Recursion that fits the main thread's stack (8 MiB on Linux)
+/// must not overflow because another worker took a part of it; pages that are not used cost
+/// nothing.
 const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 8 << 20 };
 
 /// After a thread could not be started the next one is tried so many nanoseconds later: a pool made
@@ -98,7 +100,8 @@ impl Post {
 }
 
 thread_local! {
-    /// Set while this thread is a worker: always on the gang's threads, during a round on the leader.
+    /// Set while this thread is a worker: always on the gang's threads, during a round on the
+    /// leader.
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
 }
 
@@ -144,7 +147,8 @@ impl Gang {
         })
     }
 
-    /// The seats of workers 1 to `workers - 1`; fewer if threads cannot be started, with one warning.
+    /// The seats of workers 1 to `workers - 1`; fewer if threads cannot be started, with one
+    /// warning.
     pub(super) fn seats(&self, workers: usize, pinning: Pinning, topology: &Arc<Topology>) -> Arc<[SharedSeat]> {
         let mut members = ignore_poison(self.members.lock());
         let refused = self.start_missing(&mut members, workers, pinning, topology);
@@ -206,7 +210,8 @@ impl Drop for Gang {
             lead.stop(members.iter().map(|member| &**member.seat));
         }
         for member in members {
-            // A thread cannot join itself: a pool dropped on a worker leaves that thread to end by itself.
+            // A thread cannot join itself: a pool dropped on a worker leaves that thread to end by
+            // itself.
             if member.thread.thread().id() != thread::current().id() {
                 // A worker does not unwind; there is nothing to learn here.
                 let _ = member.thread.join();
@@ -215,7 +220,8 @@ impl Drop for Gang {
     }
 }
 
-/// Moves the calling worker thread to where `post` wants it, on the cores of `topology`, if it is not there yet. The leader is left alone.
+/// Moves the calling worker thread to where `post` wants it, on the cores of `topology`, if it is
+/// not there yet. The leader is left alone.
 #[inline]
 pub(super) fn keep_pinned(post: Post, topology: &Topology) {
     if let Some(identity) = IDENTITY.get()
@@ -227,8 +233,8 @@ pub(super) fn keep_pinned(post: Post, topology: &Topology) {
     }
 }
 
-/// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay unpinned: they would share a core
-/// with another worker while the system may know a free one.
+/// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay
+/// unpinned: they would share a core with another worker while the system may know a free one.
 #[cold]
 fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology) -> Option<CoreId> {
     let core = topology.cores.get(index.0).map(|core| core.id);

@@ -1,4 +1,5 @@
-//! What a pool does around a round of its gang: takes the lead, says who is called, and counts what everybody did.
+//! What a pool does around a round of its gang: takes the lead, says who is called, and counts what
+//! everybody did.
 
 use std::{
     ops::Range,
@@ -85,7 +86,8 @@ impl AffinityPool {
         self.gang.board.try_lead().map_or(Turn::Here, Turn::Led)
     }
 
-    /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call it had nothing to do.
+    /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call
+    /// it had nothing to do.
     pub(super) fn round(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
         match self.turn(crew) {
             Turn::Led(lead) => self.lead_round(lead, kind, crew, f),

@@ -1,4 +1,5 @@
-//! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file has the protocol.
+//! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file
+//! has the protocol.
 
 mod attendance;
 mod batch;
@@ -55,7 +56,8 @@ use gang::{Gang, Post, SharedSeat, identity};
 use heartbeat::{Desk, Session, on_the_spot};
 use lead::Turn;
 
-/// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]: worker 0 may run on core 5.
+/// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
+/// worker 0 may run on core 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WorkerIndex(pub(crate) usize);
 
@@ -83,17 +85,18 @@ impl Worker {
         self.index.0
     }
 
-    /// The core that the calling thread is pinned to. `None` on the leader, on unpinned workers, and where the index of a late worker is
-    /// run by another thread.
+    /// The core that the calling thread is pinned to. `None` on the leader, on unpinned workers,
+    /// and where the index of a late worker is run by another thread.
     pub fn core(&self) -> Option<CoreId> {
         self.core
     }
 }
 
-/// A gang of threads, pinned to their cores, that run a closure in lock step. Cheap to clone; works with and without an app.
+/// A gang of threads, pinned to their cores, that run a closure in lock step. Cheap to clone; works
+/// with and without an app.
 ///
-/// All pools of a process share one set of threads: a pool of four workers uses the first three threads and its caller. Threads
-/// are joined when the last pool is dropped.
+/// All pools of a process share one set of threads: a pool of four workers uses the first three
+/// threads and its caller. Threads are joined when the last pool is dropped.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,7 +128,8 @@ pub struct AffinityPool {
     topology: Arc<Topology>,
 }
 
-/// How long workers stay hot that share cores with each other: any longer keeps one of them from its work.
+/// How long workers stay hot that share cores with each other: any longer keeps one of them from
+/// its work.
 const CROWDED_SPIN: Duration = Duration::from_micros(1);
 
 impl AffinityPool {
@@ -171,7 +175,8 @@ impl AffinityPool {
     pub(crate) fn is_outdated(&self, settings: &AffinitySettings, topology: &Topology) -> bool {
         let (cores, had) = (topology.parallelism(), self.topology.parallelism());
         let is_crowded_on = |cores| self.workers() > cores;
-        // What was wanted, not the workers: where threads could not be started, every frame would try again.
+        // What was wanted, not the workers: where threads could not be started, every frame would
+        // try again.
         topology.version != self.topology.version
             || wanted_workers(settings, cores) != wanted_workers(settings, had)
             || is_crowded_on(cores) != is_crowded_on(had)
@@ -183,10 +188,12 @@ impl AffinityPool {
         self.seats.len() + 1
     }
 
-    /// One lock-step round: calls `f` exactly once for each worker index and returns when all calls have. The caller is worker 0. The
-    /// index of a worker that does not start in time is run by the caller.
+    /// One lock-step round: calls `f` exactly once for each worker index and returns when all calls
+    /// have. The caller is worker 0. The index of a worker that does not start in time is run by
+    /// the caller.
     ///
-    /// Inside a round, and while another thread leads one, it calls all indices on this thread, one after another: it never waits for itself.
+    /// Inside a round, and while another thread leads one, it calls all indices on this thread, one
+    /// after another: it never waits for itself.
     ///
     /// # Panics
     /// With the payload of the first call that panicked, after all others have finished. The pool
@@ -200,8 +207,9 @@ impl AffinityPool {
         drop(self.run_some(Crew::ALL, f));
     }
 
-    /// [`run`](Self::run) for the indices that `crew` has. The others are not called: their workers sleep on, or go on waiting for the next round, and count as
-    /// idle. If that leaves the leader alone there is no round: its index is run on the spot.
+    /// [`run`](Self::run) for the indices that `crew` has. The others are not called: their workers
+    /// sleep on, or go on waiting for the next round, and count as idle. If that leaves the leader
+    /// alone there is no round: its index is run on the spot.
     pub(crate) fn run_some(&self, crew: Crew, f: impl Fn(Worker) + Sync) -> Finished<'_> {
         self.round(SpanKind::Share, crew, move |worker| {
             f(worker);
@@ -209,11 +217,13 @@ impl AffinityPool {
         })
     }
 
-    /// Recursive fork/join: calls `f` on this thread with a [`Scope`], whose joins the other workers share in.
+    /// Recursive fork/join: calls `f` on this thread with a [`Scope`], whose joins the other
+    /// workers share in.
     ///
     /// Work is only given away when another worker has none, and by each worker at most once in a
-    /// [heartbeat](AffinitySettings::heartbeat): a join that is not shared costs about a nanosecond.
-    /// Inside a round or another `heartbeat`, and while another thread leads, everything runs on this thread.
+    /// [heartbeat](AffinitySettings::heartbeat): a join that is not shared costs about a
+    /// nanosecond. Inside a round or another `heartbeat`, and while another thread leads,
+    /// everything runs on this thread.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;
@@ -231,7 +241,8 @@ impl AffinityPool {
     /// ```
     ///
     /// # Panics
-    /// With the payload of the panic that serial execution would have met first, after all that was started has finished.
+    /// With the payload of the panic that serial execution would have met first, after all that was
+    /// started has finished.
     ///
     /// # Aborts
     /// As [`Scope::join`] says.
@@ -355,12 +366,14 @@ impl AffinityPool {
         self.counters.iter().map(|counters| counters.times())
     }
 
-    /// How many second halves of joins each worker has taken from others so far, by worker index: how often work changed hands.
+    /// How many second halves of joins each worker has taken from others so far, by worker index:
+    /// how often work changed hands.
     pub fn jobs_taken(&self) -> impl Iterator<Item = u64> + '_ {
         self.desks.iter().map(|desk| desk.jobs_taken())
     }
 
-    /// How many joins each worker has published so far, by worker index: those whose second halves others could have taken.
+    /// How many joins each worker has published so far, by worker index: those whose second halves
+    /// others could have taken.
     pub fn joins_published(&self) -> impl Iterator<Item = u64> + '_ {
         self.desks.iter().map(|desk| desk.joins_published())
     }

@@ -1,4 +1,5 @@
-//! Sleeping without lost wake-ups: one thread waits for a condition, any other may make it true and wake it.
+//! Sleeping without lost wake-ups: one thread waits for a condition, any other may make it true and
+//! wake it.
 
 use std::time::Duration;
 
@@ -7,18 +8,22 @@ use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, handshake_fence, lock, p
 /// The place where one thread sleeps until a condition holds.
 ///
 /// # Invariant (no lost wake-up)
-/// The sleeper stores `asleep` and clears `called`, then a `SeqCst` fence, then reads the condition. A waker writes the condition, then a
-/// `SeqCst` fence, then reads `asleep` and `called`. The two fences are totally ordered, so at least one side sees the other's writes:
-/// either the sleeper sees the condition and does not sleep, or the waker sees `asleep`, passes through the lock (which
-/// the sleeper holds from its last look at the condition until it waits) and notifies. A waker that sees `called` may leave it at that: who
-/// set it did so under the lock, after the sleeper cleared it and began to wait, and notifies it.
+/// The sleeper stores `asleep` and clears `called`, then a `SeqCst` fence, then reads the
+/// condition. A waker writes the condition, then a `SeqCst` fence, then reads `asleep` and
+/// `called`. The two fences are totally ordered, so at least one side sees the other's writes:
+/// either the sleeper sees the condition and does not sleep, or the waker sees `asleep`, passes
+/// through the lock (which the sleeper holds from its last look at the condition until it waits)
+/// and notifies. A waker that sees `called` may leave it at that: who set it did so under the lock,
+/// after the sleeper cleared it and began to wait, and notifies it.
 ///
-/// Each wait is preceded by its own store, clearing and fence, so this holds wait by wait. It says nothing of a look at the condition right
-/// after a wait: a waker may have left it at `called` because of an earlier one. Hence [`park`](Self::park) starts over, and who gets
-/// `None` from [`park_for`](Self::park_for) has to.
+/// Each wait is preceded by its own store, clearing and fence, so this holds wait by wait. It says
+/// nothing of a look at the condition right after a wait: a waker may have left it at `called`
+/// because of an earlier one. Hence [`park`](Self::park) starts over, and who gets `None` from
+/// [`park_for`](Self::park_for) has to.
 pub(crate) struct Parker {
     asleep: AtomicBool,
-    /// A waker was here since the sleeper last looked: a system call for each round that a thread takes to wake up would be too many.
+    /// A waker was here since the sleeper last looked: a system call for each round that a thread
+    /// takes to wake up would be too many.
     called: AtomicBool,
     lock: Mutex<()>,
     woken: Condvar,
@@ -52,8 +57,9 @@ impl Parker {
         value
     }
 
-    /// Blocks until `ready()` returns a value, until it is woken, or for about `time`, whichever comes first. `None` may be out of date: to be
-    /// called in a loop. Only one thread may park here at a time.
+    /// Blocks until `ready()` returns a value, until it is woken, or for about `time`, whichever
+    /// comes first. `None` may be out of date: to be called in a loop. Only one thread may park
+    /// here at a time.
     #[cold]
     pub(crate) fn park_for<T>(&self, time: Duration, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
         let guard = lock(&self.lock);
@@ -68,8 +74,8 @@ impl Parker {
         value
     }
 
-    /// Wakes the sleeper, if there is one. To be called after the condition was made true *and* a `SeqCst` fence: the fence is
-    /// the caller's, so that waking many sleepers costs one.
+    /// Wakes the sleeper, if there is one. To be called after the condition was made true *and* a
+    /// `SeqCst` fence: the fence is the caller's, so that waking many sleepers costs one.
     #[inline]
     pub(crate) fn unpark_after_fence(&self) {
         if self.is_asleep() && !self.called.load(Ordering::Relaxed) {
@@ -85,7 +91,8 @@ impl Parker {
 
     #[cold]
     fn notify(&self) {
-        // Passing through the lock orders this notification after the sleeper's last look at the condition.
+        // Passing through the lock orders this notification after the sleeper's last look at the
+        // condition.
         let guard = (!planted("notify_without_lock")).then(|| lock(&self.lock));
         self.called.store(true, Ordering::Relaxed);
         drop(guard);

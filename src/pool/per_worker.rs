@@ -6,7 +6,8 @@ use crossbeam_utils::CachePadded;
 
 use super::{AffinityPool, Worker};
 
-/// A value for each worker of a pool, on cache lines of its own: counters, scratch memory, partial results. Filled in a round, read after it.
+/// A value for each worker of a pool, on cache lines of its own: counters, scratch memory, partial
+/// results. Filled in a round, read after it.
 ///
 /// ```
 /// use bevy_affinity::prelude::*;
@@ -28,11 +29,12 @@ impl<T> PerWorker<T> {
         Self { values: (0..pool.workers()).map(|index| CachePadded::new(Mutex::new(init(index)))).collect() }
     }
 
-    /// Lends the value of `worker` to `f`. In a round nobody else asks for it, so this costs some nanoseconds: once in a round, not once for each item.
+    /// Lends the value of `worker` to `f`. In a round nobody else asks for it, so this costs some
+    /// nanoseconds: once in a round, not once for each item.
     ///
     /// # Panics
-    /// If the value is in use: inside another `with` for the same worker, or in a round that another thread leads at the same time. And if the pool
-    /// it was made for had fewer workers.
+    /// If the value is in use: inside another `with` for the same worker, or in a round that
+    /// another thread leads at the same time. And if the pool it was made for had fewer workers.
     pub fn with<R>(&self, worker: Worker, f: impl FnOnce(&mut T) -> R) -> R {
         let index = worker.index();
         let value = self.values.get(index).unwrap_or_else(|| {
@@ -47,7 +49,8 @@ impl<T> PerWorker<T> {
     }
 }
 
-/// A panic while a value was in use leaves it as it was then: no reason to deny it to those who read it afterwards.
+/// A panic while a value was in use leaves it as it was then: no reason to deny it to those who
+/// read it afterwards.
 fn try_lock<T>(value: &Mutex<T>, index: usize) -> MutexGuard<'_, T> {
     match value.try_lock() {
         Ok(value) => value,

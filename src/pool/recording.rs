@@ -1,4 +1,5 @@
-//! Spans of rounds, while somebody records: written by the leader when a round is over, from what the workers left on their seats.
+//! Spans of rounds, while somebody records: written by the leader when a round is over, from what
+//! the workers left on their seats.
 
 use std::{ops::Range, sync::atomic::Ordering};
 
@@ -31,7 +32,8 @@ impl AffinityPool {
         Some(kind)
     }
 
-    /// What a worker adds to its stint while somebody records: reading its counters from another core would take longer.
+    /// What a worker adds to its stint while somebody records: reading its counters from another
+    /// core would take longer.
     pub(super) fn look(&self, me: Identity) -> Stint {
         let core = me.core.or_else(current_core).map_or(0, |core| core.index() as u64 + 1);
         Stint { core, ..self.swept_by(me.index.0) }
@@ -88,7 +90,8 @@ impl AffinityPool {
         Span { begin, end, idle, rows, stolen_rows, jobs_taken, joins_published, ..span }
     }
 
-    /// What `worker`, which has swept as many rows as `stint` says so far, has done since this was last asked.
+    /// What `worker`, which has swept as many rows as `stint` says so far, has done since this was
+    /// last asked.
     fn newly_done(&self, worker: usize, Stint { rows, stolen, .. }: Stint) -> Done {
         let desk = &self.desks[worker];
         let done = Done { rows, stolen, jobs_taken: desk.jobs_taken(), joins_published: desk.joins_published() };

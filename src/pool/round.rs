@@ -1,5 +1,6 @@
-//! The lock-step protocol: one leader and its gang run one job each, then meet. See `README.md` beside this file for
-//! the states, the orderings and a proof sketch; `tests/loom.rs` checks this very file.
+//! The lock-step protocol: one leader and its gang run one job each, then meet. See `README.md`
+//! beside this file for the states, the orderings and a proof sketch; `tests/loom.rs` checks this
+//! very file.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -20,11 +21,13 @@ use crate::sync::{
     AtomicBool, AtomicU64, CellAccess, Mutex, Ordering, UnsafeCell, handshake_fence, lock, needed, planted,
 };
 
-/// How long the leader waits for a worker that is awake but has not started, before it runs that worker's index itself.
-/// Some ten cache-line transfers: a hot worker starts within one or two, a preempted one not for milliseconds.
+/// How long the leader waits for a worker that is awake but has not started, before it runs that
+/// worker's index itself. Some ten cache-line transfers: a hot worker starts within one or two, a
+/// preempted one not for milliseconds.
 const START_GRACE: Duration = Duration::from_micros(5);
 
-/// How long the leader spins for workers that have started before it blocks. Beyond two wake-ups spinning gains nothing.
+/// How long the leader spins for workers that have started before it blocks. Beyond two wake-ups
+/// spinning gains nothing.
 const ARRIVAL_SPIN: Duration = Duration::from_micros(100);
 
 /// One round's closure, called with the index of a worker.
@@ -36,12 +39,13 @@ type ErasedJob = *const (dyn Fn(usize) + Sync + 'static);
 /// What leader and workers share: the call, the job behind it, and the leader's place to sleep.
 ///
 /// # Invariant (job)
-/// [`Order::job`] is written only by the thread that holds the [`Lead`], between two rounds. It is read only by a thread
-/// that claimed a seat of the round in [`Order::call`]. A round ends only when each seat that a worker claimed has arrived, and every seat is
-/// claimed exactly once, by its worker or by the leader (which has those that are not called before the round begins); so no read outlives
-/// the round, and the erased lifetime of the job is never exceeded. Nor does the leader leave the
-/// round by unwinding: [`AbortOnUnwind`] is held from before the job is written until the round has
-/// ended.
+/// [`Order::job`] is written only by the thread that holds the [`Lead`], between two rounds. It is
+/// read only by a thread that claimed a seat of the round in [`Order::call`]. A round ends only
+/// when each seat that a worker claimed has arrived, and every seat is claimed exactly once, by its
+/// worker or by the leader (which has those that are not called before the round begins); so no
+/// read outlives the round, and the erased lifetime of the job is never exceeded. Nor does the
+/// leader leave the round by unwinding: [`AbortOnUnwind`] is held from before the job is written
+/// until the round has ended.
 pub(crate) struct Board {
     order: CachePadded<Order>,
     /// Only leaders look here, so that taking the lead is no cache miss.
@@ -51,11 +55,13 @@ pub(crate) struct Board {
     payload: Mutex<Option<Payload>>,
 }
 
-/// What the leader writes in every round. One cache line: a worker that sees the call has the rest too.
+/// What the leader writes in every round. One cache line: a worker that sees the call has the rest
+/// too.
 struct Order {
     call: AtomicCall,
     job: UnsafeCell<Option<ErasedJob>>,
-    /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a worker that is late may see that of the next round.
+    /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a
+    /// worker that is late may see that of the next round.
     crew: AtomicCrew,
     /// How long a worker that was called stays hot after the round, in nanoseconds.
     spin: AtomicU64,
@@ -84,20 +90,23 @@ impl Order {
     }
 }
 
-// SAFETY: 'job' on the type: the one field that is not `Sync`, the order's `job`, is never read while it is written.
+// SAFETY: 'job' on the type: the one field that is not `Sync`, the order's `job`, is never read
+// while it is written.
 unsafe impl Sync for Board {}
 // SAFETY: a job is `Sync`, so the thread that drops or reads the reference to it may be any.
 unsafe impl Send for Board {}
 
 /// One worker's side of the protocol, on cache lines that only it and the leader touch.
 pub(crate) struct Seat {
-    /// The last round whose index was taken, by the worker or by the leader, or was not called. On a line of its own: a leader that is waiting does not
-    /// look here, so the worker claims without a cache miss.
+    /// The last round whose index was taken, by the worker or by the leader, or was not called. On
+    /// a line of its own: a leader that is waiting does not look here, so the worker claims without
+    /// a cache miss.
     claimed: CachePadded<AtomicEpoch>,
     /// The last round that the worker was left out of: the leader claimed its seat before it
     /// called. Written by the leader alone, before the call.
     reserved: CachePadded<AtomicEpoch>,
-    /// The last round in which the worker's index was finished: an older one than the board's while it is not called.
+    /// The last round in which the worker's index was finished: an older one than the board's while
+    /// it is not called.
     arrived: AtomicEpoch,
     /// Beside `arrived`, which the leader looks at anyway.
     pub(super) stint: LastStint,
@@ -127,7 +136,8 @@ impl Stint {
     }
 }
 
-/// A worker's stint in the last round that called it; nothing if the leader ran its index. Relaxed: ordered by the arrival that follows.
+/// A worker's stint in the last round that called it; nothing if the leader ran its index. Relaxed:
+/// ordered by the arrival that follows.
 pub(crate) struct LastStint {
     began: AtomicU64,
     ended: AtomicU64,
@@ -274,15 +284,16 @@ impl Seat {
 
     /// True for the one thread that may run this seat's index in the round `epoch`.
     ///
-    /// Relaxed: being one atomic read-modify-write makes the winner unique, and both contenders know the job already (the leader
-    /// wrote it, the worker acquired [`Order::call`]). A worker that still looks at an older call loses, because the
-    /// leader raised the value past it.
+    /// Relaxed: being one atomic read-modify-write makes the winner unique, and both contenders
+    /// know the job already (the leader wrote it, the worker acquired [`Order::call`]). A worker
+    /// that still looks at an older call loses, because the leader raised the value past it.
     #[inline]
     fn claim(&self, epoch: Epoch) -> bool {
         self.claimed.raise_to(epoch, Ordering::Relaxed)
     }
 
-    /// Acquire: pairs with the worker's release, so that what the worker wrote in the round is visible after it.
+    /// Acquire: pairs with the worker's release, so that what the worker wrote in the round is
+    /// visible after it.
     #[inline]
     fn has_arrived(&self, epoch: Epoch) -> bool {
         self.arrived.load(needed(Ordering::Acquire, "arrived_load")) >= epoch
@@ -305,7 +316,8 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
             run_claimed(board, index);
             arrive(board, seat, epoch);
         }
-        // Who was called stays hot, also when it came too late: the next round may be near. Not for who is left out.
+        // Who was called stays hot, also when it came too late: the next round may be near. Not for
+        // who is left out.
         let is_left_out = seat.is_reserved(epoch);
         spin = Duration::from_nanos(if is_left_out { 0 } else { board.order.spin.load(Ordering::Relaxed) });
     }
@@ -320,7 +332,8 @@ fn run_claimed(board: &Board, index: usize) {
     }
 }
 
-/// The next call for this worker. Others are no news: it neither gains nor loses time to stay hot by them.
+/// The next call for this worker. Others are no news: it neither gains nor loses time to stay hot
+/// by them.
 fn next_call(board: &Board, seat: &Seat, index: usize, seen: Epoch, spin: Duration) -> (Epoch, Call) {
     let mut seen = seen;
     let mut news = || {
@@ -345,9 +358,9 @@ fn called<'a>(seats: impl Iterator<Item = &'a Seat>, crew: Crew) -> impl Iterato
 }
 
 impl Lead<'_> {
-    /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1) that `crew` has, and returns when all are
-    /// done. Workers that were called stay hot for `spin` afterwards; those that are `left_out` are
-    /// not woken, and this thread runs their indices.
+    /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1)
+    /// that `crew` has, and returns when all are done. Workers that were called stay hot for `spin`
+    /// afterwards; those that are `left_out` are not woken, and this thread runs their indices.
     ///
     /// # Errors
     /// The payload of the first panic, after all others have finished.
@@ -414,9 +427,9 @@ impl Lead<'_> {
         seat.is_reserved(self.epoch)
     }
 
-    /// Runs the indices of workers that are left out, and of those that are still asleep: their wake-up is under way but takes longer than most rounds.
-    /// Only who claimed a seat runs its index: others may be found out to be away while the round
-    /// is on, and have claimed theirs.
+    /// Runs the indices of workers that are left out, and of those that are still asleep: their
+    /// wake-up is under way but takes longer than most rounds. Only who claimed a seat runs its
+    /// index: others may be found out to be away while the round is on, and have claimed theirs.
     fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, crew: Crew, job: Job<'_>) {
         for (seat, index) in called(seats, crew) {
             if self.has_reserved(seat)
@@ -442,7 +455,8 @@ impl Lead<'_> {
     fn run_taken(&self, seat: &Seat, index: usize, job: Job<'_>) {
         self.board.run_index(job, index);
         seat.stint.clear();
-        // Relaxed: only the leader itself reads this arrival, and the worker may not write one for a round it lost.
+        // Relaxed: only the leader itself reads this arrival, and the worker may not write one for
+        // a round it lost.
         seat.arrived.store(self.epoch, Ordering::Relaxed);
     }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 #[cfg(not(affinity_loom))]
 use std::time::Instant;
 
-/// Looks at the clock once in so many looks at the condition: a `PAUSE` is 10 to 40 ns, so about once in a microsecond.
+/// Looks at the clock once in so many looks at the condition: a `PAUSE` is 10 to 40 ns, so about
+/// once in a microsecond.
 #[cfg(not(affinity_loom))]
 const LOOKS_PER_CLOCK_READ: u32 = 32;
 
@@ -29,8 +30,9 @@ pub(crate) fn spin_until<T>(budget: Duration, mut ready: impl FnMut() -> Option<
     }
 }
 
-/// Under loom one look: it explores the schedules itself, and a spin would be an endless branch. No yield either, which would let the
-/// others run on and hide the schedules in which this thread blocks.
+/// Under loom one look: it explores the schedules itself, and a spin would be an endless branch. No
+/// yield either, which would let the others run on and hide the schedules in which this thread
+/// blocks.
 #[cfg(affinity_loom)]
 pub(crate) fn spin_until<T>(_: Duration, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
     ready()

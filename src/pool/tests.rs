@@ -167,7 +167,8 @@ fn pinned_workers_tell_cores_of_their_own() {
             thread::sleep(Duration::from_micros(100));
         });
     }
-    // One core for worker 1, none for the leader; nothing where pinning is refused or there is one core.
+    // One core for worker 1, none for the leader; nothing where pinning is refused or there is one
+    // core.
     assert!(cores.into_inner().unwrap().iter().all(|(index, _)| *index == 1));
 }
 
@@ -206,7 +207,8 @@ fn crew(others: &[usize]) -> Crew {
     crew
 }
 
-/// Rounds of all crews that so many workers can make, again and again; each calls whom it should, and nobody else.
+/// Rounds of all crews that so many workers can make, again and again; each calls whom it should,
+/// and nobody else.
 fn assert_crews(pool: &AffinityPool, rounds: usize) {
     let calls: Vec<_> = (0..pool.workers()).map(|_| AtomicUsize::new(0)).collect();
     let mut expected = vec![0; pool.workers()];
@@ -275,7 +277,8 @@ fn a_crew_of_the_leader_needs_no_gang() {
     assert_eq!([1, 2].map(|worker| round.busy(worker)), [Some(0); 2]);
     assert_eq!(round.busy_of_all(), Some(round.led()));
     assert!(round.led() >= 10_000);
-    // Somebody else has the gang: all indices are the leader's, and nobody knows how long they would have taken their workers.
+    // Somebody else has the gang: all indices are the leader's, and nobody knows how long they
+    // would have taken their workers.
     assert_eq!(pool.run_some(Crew::ALL, |_| {}).busy_of_all(), None);
     drop(lead);
     let times: Vec<_> = pool.worker_times().collect();

@@ -5,7 +5,8 @@ use tracing::{Span, info_span};
 use super::Worker;
 use crate::record::running_name;
 
-/// `f` with a span around each call, inside the span that the calling thread is in now and named by the tagged system that runs on it.
+/// `f` with a span around each call, inside the span that the calling thread is in now and named by
+/// the tagged system that runs on it.
 pub(super) fn in_spans(f: impl Fn(Worker) -> u64 + Sync) -> impl Fn(Worker) -> u64 + Sync {
     let (system, name) = (Span::current(), running_name());
     move |worker| {

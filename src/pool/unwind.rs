@@ -33,7 +33,8 @@ impl AbortOnUnwind {
 impl Drop for AbortOnUnwind {
     #[cold]
     fn drop(&mut self) {
-        // Not `eprintln!`, which panics if nobody reads stderr any more. In one write: other threads may write there too.
+        // Not `eprintln!`, which panics if nobody reads stderr any more. In one write: other
+        // threads may write there too.
         let line = format!("bevy_affinity: {}; aborting\n", self.0);
         let _ = io::stderr().write_all(line.as_bytes());
         process::abort();

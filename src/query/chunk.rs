@@ -14,10 +14,12 @@ use variadics_please::all_tuples;
 use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan, sweep::Sweep};
 use crate::{context::with_entered, placement::Storage, settings::AffinitySettings};
 
-/// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of these, and tuples of them.
+/// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of
+/// these, and tuples of them.
 ///
 /// # Safety
-/// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data registers.
+/// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data
+/// registers.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -48,7 +50,8 @@ pub unsafe trait ChunkData: IterQueryData {
     /// The slices of `rows` of `table`.
     ///
     /// # Safety
-    /// The table matches, `rows` are in range, the caller has the access that the data registered, and no other chunk of these rows is alive.
+    /// The table matches, `rows` are in range, the caller has the access that the data registered,
+    /// and no other chunk of these rows is alive.
     unsafe fn chunk<'w>(state: &Self::State, table: &'w Table, rows: Range<usize>, change: Change) -> Self::Chunk<'w>;
 }
 
@@ -80,7 +83,8 @@ unsafe impl<T: Component> ChunkData for &T {
         // SAFETY: the state of `&T` is the id of `T`.
         let Some(column) = (unsafe { table.get_data_slice_for::<T>(*state) }) else { no_column::<T>() };
         let cells = &column[rows];
-        // SAFETY: read access is the caller's promise, so nobody writes to these cells; `UnsafeCell<T>` has the layout of `T`.
+        // SAFETY: read access is the caller's promise, so nobody writes to these cells;
+        // `UnsafeCell<T>` has the layout of `T`.
         unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<T>(), cells.len()) }
     }
 }
@@ -98,7 +102,8 @@ unsafe impl<T: Component<Mutability = Mutable>> ChunkData for &mut T {
                 unsafe { *tick.get() = change.tick };
             }
         }
-        // One store a slice, and only where Bevy was asked to keep it (`#[component(summary_tick)]`): readers skip whole tables by it.
+        // One store a slice, and only where Bevy was asked to keep it
+        // (`#[component(summary_tick)]`): readers skip whole tables by it.
         if let Some(summary) = table.get_summary_tick(*state) {
             summary.set(change.tick);
         }
@@ -112,7 +117,8 @@ unsafe impl<T: Component<Mutability = Mutable>> ChunkData for &mut T {
         // SAFETY: the state of `&mut T` is the id of `T`.
         let Some(column) = (unsafe { table.get_data_slice_for::<T>(*state) }) else { no_column::<T>() };
         let cells = &column[rows];
-        // SAFETY: write access to these rows is the caller's promise, and cells may be written through shared references.
+        // SAFETY: write access to these rows is the caller's promise, and cells may be written
+        // through shared references.
         unsafe { std::slice::from_raw_parts_mut(cells.as_ptr().cast::<T>().cast_mut(), cells.len()) }
     }
 }
@@ -165,7 +171,8 @@ macro_rules! impl_chunk_data {
                 change: Change,
             ) -> Self::Chunk<'w> {
                 let ($($state,)*) = state;
-                // SAFETY: the promise of the caller, for each part; their access is disjoint, or registering it had panicked.
+                // SAFETY: the promise of the caller, for each part; their access is disjoint, or
+                // registering it had panicked.
                 ($(unsafe { $data::chunk($state, table, rows.clone(), change) },)*)
             }
         }
@@ -174,7 +181,8 @@ macro_rules! impl_chunk_data {
 
 all_tuples!(impl_chunk_data, 0, 15, D, s);
 
-/// Filters that let all rows of a table pass or none. A trait of its own, for the message where one does not.
+/// Filters that let all rows of a table pass or none. A trait of its own, for the message where one
+/// does not.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`for_each_chunk` visits whole slices, and `{Self}` filters rows",
@@ -186,8 +194,9 @@ pub trait FiltersTables: ArchetypeFilter {}
 impl<F: ArchetypeFilter> FiltersTables for F {}
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
-    /// Calls `f` with contiguous slices of the components, at most [`chunk_rows`](crate::AffinitySettings::chunk_rows) long: a plain loop
-    /// over them is vectorised by the compiler, and `&mut` slices are marked as changed at once, not row by row.
+    /// Calls `f` with contiguous slices of the components, at most
+    /// [`chunk_rows`](crate::AffinitySettings::chunk_rows) long: a plain loop over them is
+    /// vectorised by the compiler, and `&mut` slices are marked as changed at once, not row by row.
     ///
     /// ```
     /// # use bevy::prelude::*;
@@ -205,8 +214,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// ```
     ///
     /// # Panics
-    /// Also if a filter that applies to all queries (see `DefaultQueryFilters`) is in a sparse set: rows that match are not contiguous then. A component
-    /// of the data in a sparse set is a compile error.
+    /// Also if a filter that applies to all queries (see `DefaultQueryFilters`) is in a sparse set:
+    /// rows that match are not contiguous then. A component of the data in a sparse set is a
+    /// compile error.
     #[track_caller]
     pub fn for_each_chunk(self, f: impl Fn(D::Chunk<'w>) + Send + Sync)
     where
@@ -224,7 +234,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         for_each_part(&plan, &sweep.rows, move |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for chunk in pieces(rows, length) {
-                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator.
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
+                    // iterator.
                     f(unsafe { sweep.chunk(storage, chunk, change) });
                 }
             });

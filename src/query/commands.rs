@@ -1,4 +1,5 @@
-//! [`AffineCommands`]: structural changes from inside a parallel sweep, in an order that depends on the rows alone.
+//! [`AffineCommands`]: structural changes from inside a parallel sweep, in an order that depends on
+//! the rows alone.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -16,10 +17,12 @@ use bevy_ecs::{
 use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan};
 
 /// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
-/// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a `Commands` parameter would be.
+/// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a
+/// `Commands` parameter would be.
 ///
-/// [`ParallelCommands`](bevy_ecs::system::ParallelCommands) is applied in the order of threads; this is applied in the order of rows, so the world comes out the same
-/// in every mode and with every number of workers.
+/// [`ParallelCommands`](bevy_ecs::system::ParallelCommands) is applied in the order of threads;
+/// this is applied in the order of rows, so the world comes out the same in every mode and with
+/// every number of workers.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -65,14 +68,17 @@ impl std::fmt::Debug for AffineCommands<'_, '_> {
     }
 }
 
-/// Where commands were recorded: the storage's place in the order of storages, and the first row of those that were visited in one go.
+/// Where commands were recorded: the storage's place in the order of storages, and the first row of
+/// those that were visited in one go.
 type Place = (u32, u32);
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
-    /// Calls `f` with each item and [`Commands`] that are applied after the system, in the order of rows.
+    /// Calls `f` with each item and [`Commands`] that are applied after the system, in the order of
+    /// rows.
     ///
-    /// Which ids [`Commands::spawn`] reserves depends on who is first; with `commands.queue(|world: &mut World| ..)` an entity gets its id when the
-    /// command is applied, and that is always the same. If a closure panics, none of this call's commands is applied.
+    /// Which ids [`Commands::spawn`] reserves depends on who is first; with
+    /// `commands.queue(|world: &mut World| ..)` an entity gets its id when the command is applied,
+    /// and that is always the same. If a closure panics, none of this call's commands is applied.
     ///
     /// ```
     /// use bevy::prelude::*;
@@ -110,8 +116,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 let place = (ordinal, rows.start);
                 let mut queue = CommandQueue::default();
                 let mut commands = Commands::new_from_entities(&mut queue, allocator, entities);
-                // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator, so each row is visited once
-                // while its items can live.
+                // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
+                // iterator, so each row is visited once while its items can live.
                 unsafe { sweep.visit(storage, rows, |item| f(&mut commands, item)) };
                 if !queue.is_empty() {
                     recorded.lock().unwrap_or_else(PoisonError::into_inner).push((place, queue));

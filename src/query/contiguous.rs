@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{context::BevysBatch, placement::Storage};
 
-/// Bevy 0.20.1 asserts, where assertions for debugging are on, that `&T` is asked for a whole table; its own parallel iteration does not
-/// keep to that either.
+/// Bevy 0.20.1 asserts, where assertions for debugging are on, that `&T` is asked for a whole
+/// table; its own parallel iteration does not keep to that either.
 const ONLY_WHOLE_TABLES: bool = cfg!(debug_assertions);
 
 const IS_CONTIGUOUS: &str = "it was asked whether rows are contiguous";
@@ -30,7 +30,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// Parallel iteration over contiguous runs of read-only components.
     ///
     /// # Errors
-    /// If the rows are not contiguous: a component of the query, or of a filter that applies to all queries, is in a sparse set.
+    /// If the rows are not contiguous: a component of the query, or of a filter that applies to all
+    /// queries, is in a sparse set.
     #[track_caller]
     pub fn contiguous_par_iter(&self) -> Result<AffineContiguousParIter<'_, 's, D::ReadOnly, F>, QueryNotDenseError>
     where
@@ -42,7 +43,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         Ok(AffineContiguousParIter { rows: self.par_iter() })
     }
 
-    /// Parallel iteration over contiguous runs of components that can be written, and that are marked as changed when they are.
+    /// Parallel iteration over contiguous runs of components that can be written, and that are
+    /// marked as changed when they are.
     ///
     /// ```
     /// # use bevy::prelude::*;
@@ -73,13 +75,16 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     }
 }
 
-/// A parallel iterator over contiguous runs of rows, each at most [`chunk_rows`](crate::AffinitySettings::chunk_rows) long.
+/// A parallel iterator over contiguous runs of rows, each at most
+/// [`chunk_rows`](crate::AffinitySettings::chunk_rows) long.
 ///
-/// In mode [`Bevy`](crate::SchedulerMode::Bevy) Bevy says how long they are. In builds with debug assertions each run is a whole table and all
-/// run on the calling thread, since Bevy 0.20.1 asserts that; [`for_each_chunk`](AffineParIter::for_each_chunk) has no such limit.
+/// In mode [`Bevy`](crate::SchedulerMode::Bevy) Bevy says how long they are. In builds with debug
+/// assertions each run is a whole table and all run on the calling thread, since Bevy 0.20.1
+/// asserts that; [`for_each_chunk`](AffineParIter::for_each_chunk) has no such limit.
 ///
 /// # Panics
-/// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
+/// Each method panics with the payload of the first closure that panicked, after all other workers
+/// have finished.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -113,7 +118,8 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         self.sweep_by(&plan, || (), |(), run| f(run));
     }
 
-    /// Calls `f` with each run of rows and a value that `init` makes; see [`AffineParIter::for_each_init`].
+    /// Calls `f` with each run of rows and a value that `init` makes; see
+    /// [`AffineParIter::for_each_init`].
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,
@@ -147,7 +153,8 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
             let mut local = init();
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for run in pieces(rows, longest_chunk) {
-                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator.
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
+                    // iterator.
                     if let Some(run) = unsafe { sweep.contiguous(storage, run) } {
                         f(&mut local, run);
                     }
@@ -166,7 +173,8 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> Sweep<'w, 's, D, F> {
         let table = self.rows.table(TableId::from_u32(storage.index() as u32))?;
         let mut data = self.enter(storage)?.data;
         let rows = rows.start as u32..rows.end as u32;
-        // SAFETY: the table was entered, the entities are its own and the rows in it; the access is the caller's promise.
+        // SAFETY: the table was entered, the entities are its own and the rows in it; the access is
+        // the caller's promise.
         Some(unsafe { D::fetch_contiguous(self.data, &mut data, table.entities(), rows) })
     }
 }

@@ -6,28 +6,34 @@ use crossbeam_utils::CachePadded;
 
 use crate::pool::MAX_CHUNKS;
 
-/// A sweep that takes one thread less than this stays on the leader, in nanoseconds. A round and the cache lines it moves cost 600 ns where two
-/// cores share a cache and 2,500 where they do not, and two workers halve the sweep at best: it breaks even at 1,200 to 5,000.
+/// A sweep that takes one thread less than this stays on the leader, in nanoseconds. A round and
+/// the cache lines it moves cost 600 ns where two cores share a cache and 2,500 where they do not,
+/// and two workers halve the sweep at best: it breaks even at 1,200 to 5,000.
 const WORTH_A_ROUND: u64 = 5_000;
 
-/// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from another core.
+/// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from
+/// another core.
 const WORTH_A_RUN: u32 = 500;
 
-/// What one more worker costs the leader of a round, in nanoseconds: a cache line there and one back.
+/// What one more worker costs the leader of a round, in nanoseconds: a cache line there and one
+/// back.
 const CALLING_A_WORKER: u64 = 100;
 
-/// The shortest piece of a sweep by fork/join, in nanoseconds: what comes with each (a look at whether somebody wants rows, its place in the line,
-/// the copies that a loop begins with: 20 to 40 ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
+/// The shortest piece of a sweep by fork/join, in nanoseconds: what comes with each (a look at
+/// whether somebody wants rows, its place in the line, the copies that a loop begins with: 20 to 40
+/// ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
 const WORTH_A_PIECE: u64 = 2_000;
 
-/// A worker's share is claimed in so many chunks, if they are then neither shorter than [`WORTH_A_PIECE`] nor longer than [`LONGEST_CHUNK`].
+/// A worker's share is claimed in so many chunks, if they are then neither shorter than
+/// [`WORTH_A_PIECE`] nor longer than [`LONGEST_CHUNK`].
 const CHUNKS_OF_A_SHARE: u64 = 8;
 
-/// The longest chunk, in nanoseconds: others wait so long at most for a worker that has begun one, and a claim (10 ns, and what a loop begins with) is a
-/// two-hundredth of it.
+/// The longest chunk, in nanoseconds: others wait so long at most for a worker that has begun one,
+/// and a claim (10 ns, and what a loop begins with) is a two-hundredth of it.
 const LONGEST_CHUNK: u64 = 8_000;
 
-/// Sweeps of so many rows go parallel before anything is known: for the cheapest rows (0.14 ns) that wastes one round, for all others it gains.
+/// Sweeps of so many rows go parallel before anything is known: for the cheapest rows (0.14 ns)
+/// that wastes one round, for all others it gains.
 const UNKNOWN_ROWS: u64 = 4096;
 
 /// Runs before anything is known: cuts at whole cache lines.
@@ -39,19 +45,22 @@ const LONGEST_GRAIN: u32 = 1024;
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
 
-/// One in so many sweeps on the leader alone is timed: two readings of the clock take as long as 200 cheap rows.
+/// One in so many sweeps on the leader alone is timed: two readings of the clock take as long as
+/// 200 cheap rows.
 const CALLS_PER_SAMPLE: u32 = 8;
 
 /// One in so many parts is how much a new measurement counts.
 const SMOOTHING: u32 = 8;
 
-/// A measurement that is far below the estimate brings it down at once, to one part in so many at most.
+/// A measurement that is far below the estimate brings it down at once, to one part in so many at
+/// most.
 const FASTEST_FALL: u32 = 4;
 
 /// The smoothed cost of a row of one query parameter.
 ///
-/// Relaxed everywhere: it is written by the leader alone, and a stale value costs nothing but time. On a cache line of its own, which the
-/// workers, who read what stands around it, need not fetch in each round.
+/// Relaxed everywhere: it is written by the leader alone, and a stale value costs nothing but time.
+/// On a cache line of its own, which the workers, who read what stands around it, need not fetch in
+/// each round.
 #[derive(Debug, Default)]
 pub(crate) struct RowCost(CachePadded<Learned>);
 
@@ -80,8 +89,9 @@ impl RowCost {
 
     /// The fewest rows that a worker should be given, of a sweep of `rows` on at most `workers`.
     ///
-    /// A sweep that takes one thread T takes n of them T / n, and the leader n * c to call them: least where n = sqrt(T / c), in runs of sqrt(T * c). Where all
-    /// workers are worth their call, runs may be as short as storages are.
+    /// A sweep that takes one thread T takes n of them T / n, and the leader n * c to call them:
+    /// least where n = sqrt(T / c), in runs of sqrt(T * c). Where all workers are worth their call,
+    /// runs may be as short as storages are.
     pub(crate) fn grain(&self, rows: u64, workers: usize) -> u32 {
         let Some(cost) = self.get() else { return UNKNOWN_GRAIN };
         let shortest = (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, LONGEST_GRAIN);
@@ -93,7 +103,8 @@ impl RowCost {
         shortest.max((run * FRACTION / u64::from(cost)).min(u32::MAX.into()) as u32)
     }
 
-    /// How many rows a worker should sweep in one go, and not more than `longest`, where rows change hands.
+    /// How many rows a worker should sweep in one go, and not more than `longest`, where rows
+    /// change hands.
     pub(crate) fn piece(&self, longest: usize) -> u64 {
         let piece = match self.get() {
             Some(cost) => WORTH_A_PIECE * FRACTION / u64::from(cost),
@@ -102,8 +113,8 @@ impl RowCost {
         piece.clamp(1, longest as u64)
     }
 
-    /// How many of `rows` rows a worker should claim in one go, of which `workers` have equal shares; `None` if the shares are too short for one worker to help
-    /// another.
+    /// How many of `rows` rows a worker should claim in one go, of which `workers` have equal
+    /// shares; `None` if the shares are too short for one worker to help another.
     pub(crate) fn chunk_rows(&self, rows: u64, workers: usize) -> Option<u32> {
         let cost = u64::from(self.get()?);
         let share = rows.saturating_mul(cost) / FRACTION / workers as u64;
@@ -124,8 +135,9 @@ impl RowCost {
         calls == 0
     }
 
-    /// Learns from the leader's part in a session of fork/join, which took as long as the session's beginning and end and its rows. Of few
-    /// rows nearly all was the session: as their cost it would keep them there.
+    /// Learns from the leader's part in a session of fork/join, which took as long as the session's
+    /// beginning and end and its rows. Of few rows nearly all was the session: as their cost it
+    /// would keep them there.
     pub(crate) fn observe_session(&self, rows: u64, nanoseconds: u64) {
         self.observe(rows, nanoseconds.saturating_sub(WORTH_A_ROUND));
     }
@@ -137,7 +149,8 @@ impl RowCost {
         }
         let measured = (nanoseconds.saturating_mul(FRACTION) / rows).clamp(1, u64::from(u32::MAX / SMOOTHING)) as u32;
         let smoothed = match self.get() {
-            // The estimate was of cold rows, or an interrupt fell into it: what is measured is never too little.
+            // The estimate was of cold rows, or an interrupt fell into it: what is measured is
+            // never too little.
             Some(cost) if measured < cost / 2 => measured.max(cost / FASTEST_FALL),
             Some(cost) => (cost * (SMOOTHING - 1)).saturating_add(measured) / SMOOTHING,
             None => measured,

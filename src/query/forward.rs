@@ -1,6 +1,8 @@
-//! The methods of Bevy's `Query` that [`Deref`](std::ops::Deref) does not reach: those that take it mutably or by value.
+//! The methods of Bevy's `Query` that [`Deref`](std::ops::Deref) does not reach: those that take it
+//! mutably or by value.
 //!
-//! Each is Bevy's own; see there. `AffineQuery` has no `DerefMut`, since that would let safe code exchange the query inside for one of another world.
+//! Each is Bevy's own; see there. `AffineQuery` has no `DerefMut`, since that would let safe code
+//! exchange the query inside for one of another world.
 
 use bevy_ecs::{
     entity::{Entity, EntityEquivalent, EntitySet, UniqueEntityArray},
@@ -45,7 +47,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         AffineQuery { query: self.query.reborrow(), world, state, last_run, this_run, longest_chunk }
     }
 
-    /// The same entities, and items that can only be read. What runs in parallel from it stays on the gang.
+    /// The same entities, and items that can only be read. What runs in parallel from it stays on
+    /// the gang.
     #[inline]
     pub fn as_readonly(&self) -> AffineQuery<'_, 's, D::ReadOnly, F> {
         let Self { world, state, last_run, this_run, longest_chunk, .. } = *self;
@@ -251,7 +254,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     }
 }
 
-/// Other views of the same entities. What runs in parallel from a lens uses the threads of Bevy's compute pool.
+/// Other views of the same entities. What runs in parallel from a lens uses the threads of Bevy's
+/// compute pool.
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// As [`Query::transmute_lens`].
     #[inline]

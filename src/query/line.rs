@@ -1,4 +1,5 @@
-//! Rows of many storages in one line, one storage after another, so that they can be cut anywhere and found again.
+//! Rows of many storages in one line, one storage after another, so that they can be cut anywhere
+//! and found again.
 
 use std::ops::Range;
 
@@ -47,12 +48,14 @@ impl Line {
         &self.sections
     }
 
-    /// The number of the section that holds the row at `position`; that of sections if there is none.
+    /// The number of the section that holds the row at `position`; that of sections if there is
+    /// none.
     pub(super) fn section_at(&self, position: u64) -> usize {
         self.sections.partition_point(|section| section.end() <= position)
     }
 
-    /// Calls `visit` for the rows of each storage that lie in `positions`, with the storage's place in the order of storages.
+    /// Calls `visit` for the rows of each storage that lie in `positions`, with the storage's place
+    /// in the order of storages.
     #[inline]
     pub(super) fn for_each_range(&self, positions: Range<u64>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
         let from = self.section_at(positions.start);
@@ -64,7 +67,8 @@ impl Line {
         }
     }
 
-    /// Lays out rows where `pen` is. Writes only what is new: a line that stays as it was stays in the caches of those who read it.
+    /// Lays out rows where `pen` is. Writes only what is new: a line that stays as it was stays in
+    /// the caches of those who read it.
     #[inline]
     fn lay(&mut self, pen: &mut Pen, ordinal: u32, storage: Storage, rows: Range<u32>) {
         if rows.is_empty() {
@@ -102,7 +106,8 @@ struct Pen {
 /// Shares of so many runs are even enough.
 const RUNS_OF_A_SHARE: usize = 8;
 
-/// The rows of one call, laid out: all in one line, or in one for each worker. Kept from call to call for its memory.
+/// The rows of one call, laid out: all in one line, or in one for each worker. Kept from call to
+/// call for its memory.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     lines: Vec<Line>,
@@ -120,7 +125,8 @@ impl Layout {
         &self.end()[0]
     }
 
-    /// The rows of each worker in a line of its own, after `placement` was brought up to date with what is there now, in runs of at least `grain` rows.
+    /// The rows of each worker in a line of its own, after `placement` was brought up to date with
+    /// what is there now, in runs of at least `grain` rows.
     pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, grain: u32) -> &[Line] {
         self.begin(placement.workers());
         for (ordinal, storage) in (0..).zip(rows.storages()) {
@@ -133,7 +139,8 @@ impl Layout {
         self.end()
     }
 
-    /// How many rows there are, or were in the last call: counting those of many storages takes time.
+    /// How many rows there are, or were in the last call: counting those of many storages takes
+    /// time.
     pub(super) fn about(&self, rows: &Rows<'_, '_>) -> u64 {
         let known: u64 = self.lines.iter().map(Line::rows).sum();
         if known > 0 { known } else { rows.total() }

@@ -22,7 +22,8 @@ impl Matched {
         Self { generation: ArchetypeGeneration::initial(), dense, storages: Vec::new(), contains: Vec::new() }
     }
 
-    /// Takes over what `query`, which is up to date, matches now. Storages only ever come: one look suffices while no archetype is new.
+    /// Takes over what `query`, which is up to date, matches now. Storages only ever come: one look
+    /// suffices while no archetype is new.
     pub(super) fn update<D: QueryData, F: QueryFilter>(&mut self, query: &QueryState<D, F>, archetypes: &Archetypes) {
         if self.generation == archetypes.generation() && !self.storages.is_empty() {
             return;
@@ -38,7 +39,8 @@ impl Matched {
         self.note_contained();
     }
 
-    /// Takes over what any of `parts`, which are up to date and visit the same kind of storages, contains now.
+    /// Takes over what any of `parts`, which are up to date and visit the same kind of storages,
+    /// contains now.
     pub(super) fn unite<'a>(&mut self, parts: impl Iterator<Item = &'a Self>, archetypes: &Archetypes) {
         if self.generation == archetypes.generation() && !self.storages.is_empty() {
             return;

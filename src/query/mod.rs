@@ -1,4 +1,5 @@
-//! [`AffineQuery`]: Bevy's `Query` whose parallel iteration gives the same rows to the same core every time.
+//! [`AffineQuery`]: Bevy's `Query` whose parallel iteration gives the same rows to the same core
+//! every time.
 
 mod chunk;
 mod commands;
@@ -56,11 +57,12 @@ use crate::{
     schedule::known_name,
 };
 
-/// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by [`Deref`]), and parallel
-/// iteration on the pinned gang.
+/// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by
+/// [`Deref`]), and parallel iteration on the pinned gang.
 ///
-/// In a system that is not tagged with [`.affine()`](crate::IntoAffine::affine) it runs through Bevy's own `par_iter`, with one warning. Inside the
-/// closure of a parallel call every further parallel call runs on the spot.
+/// In a system that is not tagged with [`.affine()`](crate::IntoAffine::affine) it runs through
+/// Bevy's own `par_iter`, with one warning. Inside the closure of a parallel call every further
+/// parallel call runs on the spot.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -82,9 +84,10 @@ use crate::{
 /// assert_eq!(app.world().get::<Position>(car).unwrap().0, 1.5);
 /// ```
 ///
-/// There is no `DerefMut`: it would let safe code exchange the inner query for one of another world. The methods of `Query` that
-/// take `&mut self` or `self` are methods of this type too. Those that Bevy runs in parallel and that are not listed below
-/// (`par_iter_many`, `par_iter_many_unique`) use the threads of Bevy's compute pool, in tagged systems too.
+/// There is no `DerefMut`: it would let safe code exchange the inner query for one of another
+/// world. The methods of `Query` that take `&mut self` or `self` are methods of this type too.
+/// Those that Bevy runs in parallel and that are not listed below (`par_iter_many`,
+/// `par_iter_many_unique`) use the threads of Bevy's compute pool, in tagged systems too.
 pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static = ()> {
     query: Query<'w, 's, D, F>,
     world: UnsafeWorldCell<'w>,
@@ -102,7 +105,8 @@ pub struct AffineQueryState<D: QueryData, F: QueryFilter> {
     sweeps: SweepState<D::State, F::State>,
 }
 
-/// What parallel calls keep between runs: the same for data and for their read-only form, whose fetch states are of one type.
+/// What parallel calls keep between runs: the same for data and for their read-only form, whose
+/// fetch states are of one type.
 struct SweepState<DataState, FilterState> {
     /// The fetch states of the query, which keeps its own to itself.
     data: DataState,
@@ -119,7 +123,8 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         let query = unsafe { QueryState::<D, F>::new_unchecked(world) };
         let data = D::init_state(world);
         let filter = F::init_state(world);
-        // The states may record things when they are asked for their access, as those inside `query` were.
+        // The states may record things when they are asked for their access, as those inside
+        // `query` were.
         D::update_component_access(&data, &mut FilteredAccess::default());
         F::update_component_access(&filter, &mut FilteredAccess::default());
         let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
@@ -128,7 +133,8 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         Self { query, sweeps }
     }
 
-    /// Takes over the archetypes that came since the last time. Panics if `world` is not the state's own.
+    /// Takes over the archetypes that came since the last time. Panics if `world` is not the
+    /// state's own.
     fn update(&mut self, world: UnsafeWorldCell<'_>) {
         self.query.update_archetypes_unsafe_world_cell(world);
         let SweepState { data, filter, matched, .. } = &mut self.sweeps;
@@ -151,7 +157,8 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
 }
 
 impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
-    /// Bevy's message about conflicting parameters, and what to do if the conflict is one of senders and receivers.
+    /// Bevy's message about conflicting parameters, and what to do if the conflict is one of
+    /// senders and receivers.
     #[cold]
     fn explain(&self, conflicts: &AccessConflicts, meta: &SystemMeta, world: &World) -> String {
         let component = |id| world.components().get_name(id).and_then(|name| known_name(&name));
@@ -178,7 +185,8 @@ fn default_filters_are_dense(world: &World) -> bool {
     filters.disabling_ids().all(is_table)
 }
 
-// SAFETY: `init_access` registers the access of the query, and panics if it conflicts with an earlier parameter; `get_param` uses just that.
+// SAFETY: `init_access` registers the access of the query, and panics if it conflicts with an
+// earlier parameter; `get_param` uses just that.
 unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for AffineQuery<'_, '_, D, F> {
     type State = AffineQueryState<D, F>;
     type Item<'w, 's> = AffineQuery<'w, 's, D, F>;
@@ -207,7 +215,8 @@ unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Af
         state.update(world);
         let state: &'s Self::State = state;
         let (last_run, this_run) = (system_meta.get_last_run(), change_tick);
-        // SAFETY: the access is registered, says the caller; `update_archetypes_unsafe_world_cell` checked the world.
+        // SAFETY: the access is registered, says the caller; `update_archetypes_unsafe_world_cell`
+        // checked the world.
         let query = unsafe { state.query.query_unchecked_manual_with_ticks(world, last_run, this_run) };
         Ok(AffineQuery { query, world, state: &state.sweeps, last_run, this_run, longest_chunk: longest_chunk() })
     }
@@ -254,7 +263,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         CallSite::caller(&self.state.sites)
     }
 
-    /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not read-only: 'access' on [`Sweep`].
+    /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not
+    /// read-only: 'access' on [`Sweep`].
     #[inline]
     pub(crate) fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
         Sweep {

@@ -20,13 +20,15 @@ use crate::context::BevysBatch;
 
 /// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
 ///
-/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same ones every time, in order; one that is done helps
-/// another that is late. In
-/// [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the leader begins with all rows, and workers that have nothing to do take the far half of what
-/// another has left. In both a sweep that was measured to take less than a round pays for stays on the leader.
+/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same
+/// ones every time, in order; one that is done helps another that is late. In
+/// [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the leader begins with all rows, and workers
+/// that have nothing to do take the far half of what another has left. In both a sweep that was
+/// measured to take less than a round pays for stays on the leader.
 ///
 /// # Panics
-/// Each method panics with the payload of the first closure that panicked, after all other workers have finished.
+/// Each method panics with the payload of the first closure that panicked, after all other workers
+/// have finished.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -64,8 +66,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         Self { query, sweep, site, mail, longest_chunk, batching: BatchingStrategy::new() }
     }
 
-    /// How Bevy cuts rows into batches, in mode [`Bevy`](crate::SchedulerMode::Bevy) and in systems that are not tagged. No effect in other modes: there the
-    /// measured cost of rows decides.
+    /// How Bevy cuts rows into batches, in mode [`Bevy`](crate::SchedulerMode::Bevy) and in systems
+    /// that are not tagged. No effect in other modes: there the measured cost of rows decides.
     ///
     /// ```
     /// # use bevy::{ecs::batching::BatchingStrategy, prelude::*};
@@ -98,16 +100,19 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         self.sweep_by(&plan, || (), |(), item| f(item));
     }
 
-    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per worker and per chunk that was stolen, in heartbeat mode too: this
-    /// call runs in lock step there, so that a thread never needs two values at a time and may lend its own
-    /// ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)). As often as Bevy's `par_iter` does in its mode.
+    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per
+    /// worker and per chunk that was stolen, in heartbeat mode too: this call runs in lock step
+    /// there, so that a thread never needs two values at a time and may lend its own
+    /// ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)). As often as Bevy's
+    /// `par_iter` does in its mode.
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
-        // A thread that waits in fork/join for rows it gave away begins others meanwhile: it would need a second value while the first is in use, which what `init`
-        // borrows from a thread (Bevy's `Parallel::borrow_local_mut`) cannot give.
+        // A thread that waits in fork/join for rows it gave away begins others meanwhile: it would
+        // need a second value while the first is in use, which what `init` borrows from a thread
+        // (Bevy's `Parallel::borrow_local_mut`) cannot give.
         let plan = Plan::one_at_a_time(&self.sweep.rows, self.site);
         self.sweep_by(&plan, init, f);
     }
@@ -137,8 +142,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             _ => for_each_part(plan, &sweep.rows, move |part| {
                 let mut local = init();
                 part.for_each_range(&sweep.rows, |_, storage, rows| {
-                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the iterator, so each row is
-                    // visited once while its items can live.
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
+                    // iterator, so each row is visited once while its items can live.
                     unsafe { sweep.visit(storage, rows, |item| f(&mut local, item)) };
                 });
             }),
@@ -146,7 +151,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     }
 }
 
-/// What iterators have and a parallel sweep has not: never there, but for the message that says what is.
+/// What iterators have and a parallel sweep has not: never there, but for the message that says
+/// what is.
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     #[doc(hidden)]
     pub fn map<T, G: Fn(D::Item<'w, 's>) -> T + IteratorOnly>(self, _: G) -> Empty<T> {

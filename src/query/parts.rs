@@ -29,7 +29,8 @@ pub(super) enum Division<'a> {
 }
 
 impl Division<'_> {
-    /// The rows of `part`; runs of different parts are disjoint, and together they are all `rows` rows.
+    /// The rows of `part`; runs of different parts are disjoint, and together they are all `rows`
+    /// rows.
     #[inline]
     pub(super) fn range(&self, storage: Storage, rows: impl FnOnce() -> u32, part: usize) -> Range<u32> {
         match self {
@@ -59,12 +60,14 @@ pub(super) type Body<'a> = dyn Fn(Part<'_, '_>) + Sync + 'a;
 /// One part of a divided sweep.
 ///
 /// # Invariant (parts)
-/// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a division has disjoint runs, of which
-/// [`on_compute_threads`] makes a part each; [`Claim`] and [`Stretch`] say the same of shares and stretches.
+/// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a
+/// division has disjoint runs, of which [`on_compute_threads`] makes a part each; [`Claim`] and
+/// [`Stretch`] say the same of shares and stretches.
 pub(super) struct Part<'a, 's> {
     /// Whose rows these are. Ascends with the rows of each storage.
     pub(super) index: usize,
-    /// For a chunk that its owner lost: how many others of the share were taken before, which ascends against the rows.
+    /// For a chunk that its owner lost: how many others of the share were taken before, which
+    /// ascends against the rows.
     pub(super) stolen: Option<u32>,
     /// Who owns which rows. Those of this part, unless it is a stretch.
     pub(super) division: Division<'a>,
@@ -99,8 +102,8 @@ impl<'a, 's> Part<'a, 's> {
         Self { index, stolen: None, division, rows: PartRows::Stretch(stretch) }
     }
 
-    /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order of storages and rows, with the storage's
-    /// place in that order.
+    /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order
+    /// of storages and rows, with the storage's place in that order.
     #[inline]
     pub(super) fn for_each_range(self, rows: &Rows<'_, '_>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
         let mut claim = match self.rows {

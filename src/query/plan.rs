@@ -1,4 +1,5 @@
-//! How one parallel call is to run: by the mode, by what is known of calls from the same place, and by where it is started.
+//! How one parallel call is to run: by the mode, by what is known of calls from the same place, and
+//! by where it is started.
 
 use std::{
     ops::Range,
@@ -103,7 +104,8 @@ impl<'s> Plan<'s> {
         Self::of(rows, site, true)
     }
 
-    /// The plan for a sweep in which no thread may begin a part while it is in another: in lock step where it would be by fork/join.
+    /// The plan for a sweep in which no thread may begin a part while it is in another: in lock
+    /// step where it would be by fork/join.
     #[inline]
     pub(super) fn one_at_a_time(rows: &Rows<'_, '_>, site: CallSite<'s>) -> Self {
         Self::of(rows, site, false)
@@ -111,7 +113,8 @@ impl<'s> Plan<'s> {
 
     fn of(rows: &Rows<'_, '_>, site: CallSite<'s>, by_fork: bool) -> Self {
         if in_round() || BevysBatch::is_open() {
-            // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter` could run other systems here.
+            // Waiting for a round from inside one would be waiting for oneself, and Bevy's
+            // `par_iter` could run other systems here.
             return Self::by(Route::Here, site);
         }
         let tagged = with_entered(|entered| Self::tagged(entered, rows, site, by_fork));
@@ -156,7 +159,8 @@ impl<'s> Plan<'s> {
         Self { auto: Some((known, decision)), ..Self::by(route, site) }
     }
 
-    /// The memory that a sweep on the gang is laid out in, and the rows that it sends to, if it does.
+    /// The memory that a sweep on the gang is laid out in, and the rows that it sends to, if it
+    /// does.
     pub(super) fn layouts(&self) -> MutexGuard<'s, [Layout; 2]> {
         self.known.layouts.lock().unwrap_or_else(PoisonError::into_inner)
     }

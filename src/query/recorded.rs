@@ -9,7 +9,8 @@ use crate::{
     record::{Recorder, Span, SpanKind, running_index},
 };
 
-/// A sweep by the calling thread, or by Bevy's threads for it, from here to where this is dropped; recorded if somebody records.
+/// A sweep by the calling thread, or by Bevy's threads for it, from here to where this is dropped;
+/// recorded if somebody records.
 pub(super) struct SweepSpan(Option<Recorded>);
 
 struct Recorded {

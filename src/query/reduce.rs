@@ -15,18 +15,21 @@ use super::{
 };
 use crate::placement::Storage;
 
-/// Rows that are reduced from left to right before results are combined. Part of the result's definition where `combine` rounds, so never
-/// derived from the machine. Half of the default longest slice: at most so many rows at a border are swept by a neighbour.
+/// Rows that are reduced from left to right before results are combined. Part of the result's
+/// definition where `combine` rounds, so never derived from the machine. Half of the default
+/// longest slice: at most so many rows at a border are swept by a neighbour.
 const BLOCK_ROWS: u32 = 2048;
 
-/// The result of one block: the storage's place in the order of storages, the block's number in it, the value.
+/// The result of one block: the storage's place in the order of storages, the block's number in it,
+/// the value.
 type Block<T> = (u32, u32, T);
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Maps each item to a value and combines the values.
     ///
-    /// The tree of combinations depends on the rows alone: sums of floating-point numbers come out the same, to the bit, in every mode
-    /// and with every number of workers. `identity` starts each block of rows, and is the result if there are none.
+    /// The tree of combinations depends on the rows alone: sums of floating-point numbers come out
+    /// the same, to the bit, in every mode and with every number of workers. `identity` starts each
+    /// block of rows, and is the result if there are none.
     ///
     /// ```
     /// # use bevy::prelude::*;
@@ -76,7 +79,8 @@ fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
         for (number, block) in blocks_beginning_in(rows, sweep.rows.count(storage)) {
             let mut value = Some(identity());
             let add = |item| value = value.take().map(|sum| combine(sum, map(item)));
-            // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts' on `Part`.
+            // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts' on
+            // `Part`.
             unsafe { sweep.visit(storage, block, add) };
             blocks.extend(value.map(|value| (ordinal, number, value)));
         }
@@ -84,7 +88,8 @@ fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
     blocks
 }
 
-/// The blocks, with their numbers, whose first row is in `rows`; the last one of all ends with the storage.
+/// The blocks, with their numbers, whose first row is in `rows`; the last one of all ends with the
+/// storage.
 fn blocks_beginning_in(rows: Range<u32>, count: u32) -> impl Iterator<Item = (u32, Range<u32>)> {
     let numbers = rows.start.div_ceil(BLOCK_ROWS)..rows.end.div_ceil(BLOCK_ROWS);
     numbers.map(move |number| {

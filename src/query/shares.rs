@@ -1,4 +1,5 @@
-//! Sweeps in lock step: each worker has its own rows, chunk by chunk, and who is done takes chunks from the far end of the slowest worker's.
+//! Sweeps in lock step: each worker has its own rows, chunk by chunk, and who is done takes chunks
+//! from the far end of the slowest worker's.
 
 use std::ops::Range;
 
@@ -14,8 +15,9 @@ use crate::{
     topology::CoreId,
 };
 
-/// A theft begins only where at least so many chunks are left, and at least one part in so many of the share: less than that is the ordinary
-/// difference between two cores, and rows that stay are worth more.
+/// A theft begins only where at least so many chunks are left, and at least one part in so many of
+/// the share: less than that is the ordinary difference between two cores, and rows that stay are
+/// worth more.
 const FEWEST_LEFT: u32 = 2;
 const LEAST_PART_LEFT: u32 = 10;
 
@@ -50,8 +52,9 @@ pub(super) struct Shares<'a> {
 /// What one worker may sweep of a share.
 ///
 /// # Invariant (shares)
-/// A share is the rows that the placement gives to one worker. Cut into chunks, it is swept by whoever claims them: each chunk once ('claims' on
-/// `Claims`). Without chunks it is swept as a whole, by who runs the worker's index.
+/// A share is the rows that the placement gives to one worker. Cut into chunks, it is swept by
+/// whoever claims them: each chunk once ('claims' on `Claims`). Without chunks it is swept as a
+/// whole, by who runs the worker's index.
 pub(super) struct Claim<'a> {
     shares: Shares<'a>,
     owner: usize,
@@ -85,7 +88,8 @@ impl<'a> Shares<'a> {
         Division::Placed(self.placement)
     }
 
-    /// Runs `body` for the own rows of `worker`, then for chunks of others for as long as others have more left than they should.
+    /// Runs `body` for the own rows of `worker`, then for chunks of others for as long as others
+    /// have more left than they should.
     #[inline]
     pub(super) fn sweep(self, worker: usize, body: &impl Fn(Part<'_, '_>)) {
         let kind = self.chunks.map_or(Kind::All, |chunks| Kind::Front { chunks, claimed: 0 });
@@ -101,7 +105,8 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// A chunk of whoever has most left: its owner, how many others of the share were stolen before, and its rows.
+    /// A chunk of whoever has most left: its owner, how many others of the share were stolen
+    /// before, and its rows.
     #[cold]
     fn steal(&self, thief: usize) -> Option<(usize, Option<u32>, Kind)> {
         let chunks = self.chunks?;
@@ -116,10 +121,12 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// The owner who has most chunks left, and how many its share has; `None` if nobody has enough left to begin.
+    /// The owner who has most chunks left, and how many its share has; `None` if nobody has enough
+    /// left to begin.
     fn slowest(&self, thief: usize, chunks: Chunks) -> Option<(usize, u32)> {
         let pool = &self.context.pool;
-        // The leader sweeps the whole share of a worker that is left out, from the front, when it runs that index.
+        // The leader sweeps the whole share of a worker that is left out, from the front, when it
+        // runs that index.
         let is_the_leaders = |owner| thief == 0 && pool.is_left_out(owner);
         let owners = (0..pool.workers()).filter(|&owner| owner != thief && !is_the_leaders(owner));
         let with_left = owners.filter_map(|owner| {
@@ -135,9 +142,10 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// Whom a sweep of `lines` calls, a line for each worker: who owns rows, and if there are enough chunks for all, those who can only steal. Called they cost
-/// the leader a cache line each, or a wake-up (5 us), and a chunk that one of them takes from a worker that lost its core is worth as much. But of a few
-/// dear rows there is none to take.
+/// Whom a sweep of `lines` calls, a line for each worker: who owns rows, and if there are enough
+/// chunks for all, those who can only steal. Called they cost the leader a cache line each, or a
+/// wake-up (5 us), and a chunk that one of them takes from a worker that lost its core is worth as
+/// much. But of a few dear rows there is none to take.
 pub(super) fn crew(lines: &[Line], chunks: Option<Chunks>) -> Crew {
     let rows: u64 = lines.iter().map(Line::rows).sum();
     let enough = u64::from(FEWEST_LEFT) * lines.len() as u64;
@@ -162,7 +170,8 @@ impl<'a> Claim<'a> {
         Walk::along(&self.shares.lines[self.owner])
     }
 
-    /// How many rows from the next one on may be swept; 0 at the end of what is claimed. Claims more where it can.
+    /// How many rows from the next one on may be swept; 0 at the end of what is claimed. Claims
+    /// more where it can.
     #[inline]
     pub(super) fn room(&mut self, walk: &mut Walk<'_>) -> u64 {
         match &mut self.kind {
@@ -199,7 +208,8 @@ impl<'a> Claim<'a> {
         let count = u64::from(rows.end - rows.start);
         self.swept.all += count;
         if let (Some(core), Some(runs), Kind::All | Kind::Front { .. }) = (self.swept.core, runs, &self.kind) {
-            // Asked once for all chunks of a run: asking notes the core, so the second chunk would always be at home.
+            // Asked once for all chunks of a run: asking notes the core, so the second chunk would
+            // always be at home.
             let stayed = match self.swept.last {
                 Some((last, stayed)) if last == storage => stayed,
                 _ => runs.sweep_on(self.owner, core),

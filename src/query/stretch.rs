@@ -1,5 +1,5 @@
-//! Sweeps by fork/join: a worker goes through a stretch of rows in order, and whenever another one has nothing to do the far half of what is
-//! left goes there.
+//! Sweeps by fork/join: a worker goes through a stretch of rows in order, and whenever another one
+//! has nothing to do the far half of what is left goes there.
 
 use std::ops::Range;
 
@@ -14,7 +14,8 @@ use crate::{
     topology::CoreId,
 };
 
-/// Long pieces are multiples of this many rows: whole cache lines, so that two workers seldom write to one.
+/// Long pieces are multiples of this many rows: whole cache lines, so that two workers seldom write
+/// to one.
 const ALIGNMENT: u64 = 64;
 
 /// One call's sweep of a line.
@@ -31,19 +32,21 @@ struct Call<'a> {
     led_on: Option<CoreId>,
 }
 
-/// Rows that one worker sweeps in order. Its end moves towards it when other workers take the far halves.
+/// Rows that one worker sweeps in order. Its end moves towards it when other workers take the far
+/// halves.
 ///
 /// # Invariant (stretches)
-/// The first stretch is the whole line; one that is cut goes on with the near half, and a new one is made of the far half, once. So stretches are
-/// disjoint, and together they are all rows.
+/// The first stretch is the whole line; one that is cut goes on with the near half, and a new one
+/// is made of the far half, once. So stretches are disjoint, and together they are all rows.
 pub(super) struct Stretch<'a, 's> {
     call: Call<'a>,
     scope: &'a mut Scope<'s>,
     rows: Range<u64>,
 }
 
-/// Sweeps `line` in one session of fork/join: `body` is called for each stretch, which is cut between pieces of `piece` rows, or a few more. Returns how many
-/// rows the leader swept, and what was measured.
+/// Sweeps `line` in one session of fork/join: `body` is called for each stretch, which is cut
+/// between pieces of `piece` rows, or a few more. Returns how many rows the leader swept, and what
+/// was measured.
 pub(super) fn on_heartbeat<'c>(
     context: &'c Context,
     placement: &mut Placement,

@@ -60,7 +60,8 @@ impl<'w, 's> Rows<'w, 's> {
 
     #[inline]
     pub(crate) fn table(&self, table: TableId) -> Option<&'w Table> {
-        // SAFETY: 'access' on `Sweep`: of a table only its entities, and the columns of the query, are read or written.
+        // SAFETY: 'access' on `Sweep`: of a table only its entities, and the columns of the query,
+        // are read or written.
         unsafe { self.world.storages() }.tables.get(table)
     }
 
@@ -79,10 +80,12 @@ pub(crate) enum Missing {
 /// A query's rows, ready to be visited in ranges from any thread.
 ///
 /// # Invariant (access)
-/// Made only by `AffineQuery` and for the kernels of a fused system: a `SystemParam` registered the access of `D` and `F` with the scheduler, in the
-/// world that all the states belong to. For as long as it is used nobody else touches that data (but for the other kernels: 'one kernel at a
-/// time' on `Kernels`), and the world's structure stays as it is; for data that is not read-only its user borrows the `AffineQuery` mutably, or uses
-/// up the `FusedParam`. Whoever visits rows takes care that no row is visited by two threads, or twice while an item of it is still alive.
+/// Made only by `AffineQuery` and for the kernels of a fused system: a `SystemParam` registered the
+/// access of `D` and `F` with the scheduler, in the world that all the states belong to. For as
+/// long as it is used nobody else touches that data (but for the other kernels: 'one kernel at a
+/// time' on `Kernels`), and the world's structure stays as it is; for data that is not read-only
+/// its user borrows the `AffineQuery` mutably, or uses up the `FusedParam`. Whoever visits rows
+/// takes care that no row is visited by two threads, or twice while an item of it is still alive.
 pub struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(crate) rows: Rows<'w, 's>,
     pub(crate) data: &'s D::State,
@@ -103,14 +106,17 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     /// Calls `visit` with the item of each of `rows` that passes the filters, in order.
     ///
     /// # Safety
-    /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of them that was handed out before is
-    /// still alive.
+    /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of
+    /// them that was handed out before is still alive.
     #[inline]
     pub(crate) unsafe fn visit(&self, storage: Storage, rows: Range<u32>, mut visit: impl FnMut(D::Item<'w, 's>)) {
-        // On the stack, and new for each call: the compiler sees that what `visit` writes is not the column's address, and vectorises. What is kept elsewhere is
-        // written word by word and read back in pairs, for which a processor waits some 5 ns each time: as long as a small table takes.
+        // On the stack, and new for each call: the compiler sees that what `visit` writes is not
+        // the column's address, and vectorises. What is kept elsewhere is written word by word and
+        // read back in pairs, for which a processor waits some 5 ns each time: as long as a small
+        // table takes.
         let Some(Entered { mut data, mut filter, at }) = self.enter(storage) else { return };
-        // One loop for tables and archetypes alike: `visit` is called in one place only, so that it is inlined however long it is.
+        // One loop for tables and archetypes alike: `visit` is called in one place only, so that it
+        // is inlined however long it is.
         for (entities, first) in at.runs(rows) {
             for (&entity, row) in entities.iter().zip(first..) {
                 let row = table_row(row);
@@ -142,7 +148,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         let at = match storage {
             Storage::Table(index) => {
                 let table = rows.table(TableId::from_u32(index))?;
-                // SAFETY: the table matches, and the states belong to its world: 'access' on the type.
+                // SAFETY: the table matches, and the states belong to its world: 'access' on the
+                // type.
                 unsafe { D::set_table(&mut data, data_state, table) };
                 // SAFETY: as above.
                 unsafe { F::set_table(&mut filter, filter_state, table) };
@@ -151,7 +158,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
             Storage::Archetype(index) => {
                 let archetype = rows.archetype(index)?;
                 let table = rows.table(archetype.table_id())?;
-                // SAFETY: the archetype matches, the table is its own, and the states belong to their world: 'access' on the type.
+                // SAFETY: the archetype matches, the table is its own, and the states belong to
+                // their world: 'access' on the type.
                 unsafe { D::set_archetype(&mut data, data_state, archetype, table) };
                 // SAFETY: as above.
                 unsafe { F::set_archetype(&mut filter, filter_state, archetype, table) };
@@ -178,8 +186,8 @@ enum At<'w> {
 }
 
 impl<'w> At<'w> {
-    /// The entities of `rows` that stand one after another in their table, and the first one's row there: all of a table's rows at once, an archetype's
-    /// one by one.
+    /// The entities of `rows` that stand one after another in their table, and the first one's row
+    /// there: all of a table's rows at once, an archetype's one by one.
     #[inline]
     fn runs(self, rows: Range<u32>) -> impl Iterator<Item = (&'w [Entity], u32)> {
         let range = rows.start as usize..rows.end as usize;
@@ -205,8 +213,9 @@ pub(crate) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
     /// The item of one row, if it passes the filters.
     ///
-    /// Always inlined: an item is a dozen words, which are written one by one and would be read back in pairs. A processor
-    /// cannot forward several writes to one read: it waits until they are in the cache, in each row.
+    /// Always inlined: an item is a dozen words, which are written one by one and would be read
+    /// back in pairs. A processor cannot forward several writes to one read: it waits until they
+    /// are in the cache, in each row.
     ///
     /// # Safety
     /// As for [`Sweep::visit`], for as long as the item lives.

@@ -44,7 +44,8 @@ impl<'a> Walk<'a> {
         self.position
     }
 
-    /// The next rows, at most `most` (which is not 0), that lie in one storage, and its place in the order of storages.
+    /// The next rows, at most `most` (which is not 0), that lie in one storage, and its place in
+    /// the order of storages.
     #[inline]
     pub(super) fn next(&mut self, most: u64) -> Option<(u32, Storage, Range<u32>)> {
         while self.rest.is_empty() {

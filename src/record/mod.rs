@@ -1,7 +1,8 @@
-//! What happened when: spans of systems and of workers, written by whoever leads a round, read once a frame.
+//! What happened when: spans of systems and of workers, written by whoever leads a round, read once
+//! a frame.
 //!
-//! Stands below the pool, which fills it in; the diagnostics empty it. While nobody asks for a recording a round costs one relaxed load
-//! more, and nothing is allocated.
+//! Stands below the pool, which fills it in; the diagnostics empty it. While nobody asks for a
+//! recording a round costs one relaxed load more, and nothing is allocated.
 
 mod ring;
 mod span;
@@ -22,13 +23,15 @@ use std::sync::{
 
 use crossbeam_utils::CachePadded;
 
-/// Spans that wait for the end of the frame; if there are more in one frame, the oldest are lost. 0.8 MiB.
+/// Spans that wait for the end of the frame; if there are more in one frame, the oldest are lost.
+/// 0.8 MiB.
 const STAGED_SPANS: usize = 1 << 13;
 
 /// Where the pools and the tagged systems of one world leave their spans.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    /// The number of the [`Recording`]: looked at in every round, so on a line that is seldom written.
+    /// The number of the [`Recording`]: looked at in every round, so on a line that is seldom
+    /// written.
     recording: CachePadded<AtomicU32>,
     staged: Mutex<Staged>,
 }
@@ -39,7 +42,8 @@ struct Staged {
     recordings: u32,
 }
 
-/// Whether spans are recorded, and since when: counters that were read in another recording say nothing in this one.
+/// Whether spans are recorded, and since when: counters that were read in another recording say
+/// nothing in this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recording(u32);
 
@@ -77,7 +81,8 @@ impl Recorder {
         self.recording.store(Recording::OFF.0, Ordering::Relaxed);
     }
 
-    /// Gives `write` the spans of this frame. The lock is free but for the end of a frame: taking it costs some 15 ns.
+    /// Gives `write` the spans of this frame. The lock is free but for the end of a frame: taking
+    /// it costs some 15 ns.
     pub(crate) fn write(&self, write: impl FnOnce(&mut Ring<Span>)) {
         write(&mut self.staged().spans);
     }

@@ -23,9 +23,11 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpanKind {
-    /// A tagged system from its start to its end, on the leader. Sweeps and rounds of the system lie inside; what they leave is serial.
+    /// A tagged system from its start to its end, on the leader. Sweeps and rounds of the system
+    /// lie inside; what they leave is serial.
     System,
-    /// A sweep that stayed on the leader, or that Bevy's own threads ran for it; inside the span of its system.
+    /// A sweep that stayed on the leader, or that Bevy's own threads ran for it; inside the span of
+    /// its system.
     Sweep,
     /// One worker's share of a lock-step round.
     Share,
@@ -35,7 +37,8 @@ pub enum SpanKind {
     Batches,
 }
 
-/// A stretch of time in which one worker did one thing. All times are in nanoseconds of [`AffinityTimeline::now`](crate::AffinityTimeline::now).
+/// A stretch of time in which one worker did one thing. All times are in nanoseconds of
+/// [`AffinityTimeline::now`](crate::AffinityTimeline::now).
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -55,9 +58,11 @@ pub struct Span {
     pub kind: SpanKind,
     /// Who did it; 0 is the leader.
     pub worker: usize,
-    /// Whose share it was: another worker's if that one did not start in time. The worker itself otherwise.
+    /// Whose share it was: another worker's if that one did not start in time. The worker itself
+    /// otherwise.
     pub share_of: usize,
-    /// The core it ran on: where the worker is pinned, else where it was at the end. `None` where the system does not tell.
+    /// The core it ran on: where the worker is pinned, else where it was at the end. `None` where
+    /// the system does not tell.
     pub core: Option<CoreId>,
     /// The tagged system that it was done for, as an index into
     /// [`AffinityDiagnostics::systems`](crate::AffinityDiagnostics::systems). `None` for rounds
@@ -67,16 +72,20 @@ pub struct Span {
     pub begin: u64,
     /// When it ended.
     pub end: u64,
-    /// When the round began, on the leader: from here to [`begin`](Self::begin) the worker was on its way. The span's own begin for a system.
+    /// When the round began, on the leader: from here to [`begin`](Self::begin) the worker was on
+    /// its way. The span's own begin for a system.
     pub called: u64,
-    /// When the last worker was done: from [`end`](Self::end) to here this one waited at the barrier, unless it took over the share of
-    /// another, which is a span of its own. The span's own end for a system.
+    /// When the last worker was done: from [`end`](Self::end) to here this one waited at the
+    /// barrier, unless it took over the share of another, which is a span of its own. The span's
+    /// own end for a system.
     pub released: u64,
     /// Rows swept.
     pub rows: u64,
-    /// How many of these belong to other workers' shares of the round, which were late with them: swept at the end, when the own ones were done.
+    /// How many of these belong to other workers' shares of the round, which were late with them:
+    /// swept at the end, when the own ones were done.
     pub stolen_rows: u64,
-    /// For how long in fork/join or batched calls the worker had nothing to do, in nanoseconds; it is not known when.
+    /// For how long in fork/join or batched calls the worker had nothing to do, in nanoseconds; it
+    /// is not known when.
     pub idle: u64,
     /// Jobs that it took from others in this session: promotions, seen from where they went.
     pub jobs_taken: u64,
@@ -121,7 +130,8 @@ impl Span {
     }
 }
 
-/// One frame. All times are in nanoseconds of [`AffinityTimeline::now`](crate::AffinityTimeline::now).
+/// One frame. All times are in nanoseconds of
+/// [`AffinityTimeline::now`](crate::AffinityTimeline::now).
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -141,9 +151,11 @@ pub struct FrameSpan {
     pub number: u64,
     /// When the main schedule began.
     pub begin: u64,
-    /// When it ended. What is left until the next frame's begin is drawing, waiting for the display, and the like.
+    /// When it ended. What is left until the next frame's begin is drawing, waiting for the
+    /// display, and the like.
     pub end: u64,
-    /// How long before [`begin`](Self::begin) the last frame began, as Bevy's `Time::delta`; 0 in the first frame.
+    /// How long before [`begin`](Self::begin) the last frame began, as Bevy's `Time::delta`; 0 in
+    /// the first frame.
     pub delta: u64,
     /// When the first tagged system of the frame began; [`begin`](Self::begin) if none ran.
     pub tagged_begin: u64,

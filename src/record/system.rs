@@ -13,7 +13,8 @@ use std::{
 
 use super::WeakList;
 
-/// How often a tagged system ran and how long it took. Written by the thread that runs the system, read by the diagnostics.
+/// How often a tagged system ran and how long it took. Written by the thread that runs the system,
+/// read by the diagnostics.
 pub(crate) struct SystemTiming {
     pub(crate) name: Arc<str>,
     /// No other system of the process has or had it.
@@ -97,7 +98,8 @@ impl SystemTiming {
 pub(crate) struct SystemTimings {
     /// Those that ran for the first time and that nobody has asked for since.
     new: Mutex<WeakList<SystemTiming>>,
-    /// When the first of them began since [`take_extent`](Self::take_extent), 0 if none did, and when the last one ended.
+    /// When the first of them began since [`take_extent`](Self::take_extent), 0 if none did, and
+    /// when the last one ended.
     began: AtomicU64,
     ended: AtomicU64,
     /// Runs so far, and what they took together, of systems that are gone too.
@@ -165,7 +167,8 @@ fn replace_running(system: Option<Arc<SystemTiming>>) -> Option<Arc<SystemTiming
     ManuallyDrop::into_inner(RUNNING.replace(ManuallyDrop::new(system)))
 }
 
-/// Makes a system the one that runs on this thread; restores the one before when it is dropped, also by a panic.
+/// Makes a system the one that runs on this thread; restores the one before when it is dropped,
+/// also by a panic.
 pub(crate) struct Running(Option<Arc<SystemTiming>>);
 
 impl Running {

@@ -1,5 +1,6 @@
-//! Schedules in which no two systems could run at the same time anyway run on one thread. Bevy's multi-threaded executor would cost about a
-//! microsecond for each system there, and some 10 us for each change from a tagged system to an untagged one and back, and gain nothing.
+//! Schedules in which no two systems could run at the same time anyway run on one thread. Bevy's
+//! multi-threaded executor would cost about a microsecond for each system there, and some 10 us for
+//! each change from a tagged system to an untagged one and back, and gain nothing.
 
 use bevy_ecs::{
     intern::Interned,
@@ -17,16 +18,17 @@ pub(crate) struct Seen {
     alone: bool,
 }
 
-/// What tells in some nanoseconds that a schedule is no longer the one that was looked into. What it misses (a system was replaced by another within
-/// a frame) costs time, never a wrong order: either executor keeps that.
+/// What tells in some nanoseconds that a schedule is no longer the one that was looked into. What
+/// it misses (a system was replaced by another within a frame) costs time, never a wrong order:
+/// either executor keeps that.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Shape {
     systems: usize,
     memberships: usize,
     orders: usize,
     conflicts: usize,
-    /// Since it was last built. Systems that have not been through that do not say yet what they access and on which thread, so they are looked at
-    /// once more when it is over.
+    /// Since it was last built. Systems that have not been through that do not say yet what they
+    /// access and on which thread, so they are looked at once more when it is over.
     changed: bool,
 }
 
@@ -43,10 +45,12 @@ impl Shape {
     }
 }
 
-/// Looks into schedules that have changed: tags what waits for it, and gives each the executor that suits it.
+/// Looks into schedules that have changed: tags what waits for it, and gives each the executor that
+/// suits it.
 ///
-/// Bevy does not tell which executor a schedule has. So a schedule is left alone unless a system of it is tagged and none could run beside another,
-/// and gets Bevy's default executor back if that ends.
+/// Bevy does not tell which executor a schedule has. So a schedule is left alone unless a system of
+/// it is tagged and none could run beside another, and gets Bevy's default executor back if that
+/// ends.
 pub(crate) fn choose_executors(
     mut schedules: ResMut<Schedules>,
     mut seen: Local<HashMap<Interned<dyn ScheduleLabel>, Seen>>,

@@ -1,7 +1,8 @@
 //! Systems that were configured before they were tagged: `(a, b).chain().affine()`.
 //!
-//! Bevy lets nobody look into configured systems, so the tag only notes them, as members of a set. Before their schedule is built
-//! each is exchanged, in its node of the graph, for one that wraps it; the node keeps its sets, its order and its conditions.
+//! Bevy lets nobody look into configured systems, so the tag only notes them, as members of a set.
+//! Before their schedule is built each is exchanged, in its node of the graph, for one that wraps
+//! it; the node keeps its sets, its order and its conditions.
 
 use std::{
     any::{Any, TypeId},
@@ -105,7 +106,8 @@ fn shown_name(schedule: &Schedule, key: SystemKey, name: &DebugName) -> String {
     }
 }
 
-/// Whether a system is still to be tagged: it was not, and is no sync point, which Bevy knows by its type.
+/// Whether a system is still to be tagged: it was not, and is no sync point, which Bevy knows by
+/// its type.
 fn waits(system: &SystemWithAccess) -> bool {
     let is_tagged = system.default_system_sets().contains(&enter.into_system_set().intern());
     !is_tagged && system.system_type() != TypeId::of::<ApplyDeferred>()

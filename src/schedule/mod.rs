@@ -18,7 +18,8 @@ use variadics_please::all_tuples;
 
 use tagged::{Tagged, enter};
 
-/// The set of all systems that were tagged with [`.affine()`](IntoAffine::affine), in every schedule.
+/// The set of all systems that were tagged with [`.affine()`](IntoAffine::affine), in every
+/// schedule.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -35,10 +36,11 @@ use tagged::{Tagged, enter};
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AffineSystems;
 
-/// What can be tagged: a system, a (nested) tuple of systems, or systems that were configured before.
+/// What can be tagged: a system, a (nested) tuple of systems, or systems that were configured
+/// before.
 ///
-/// A system is a function of system parameters without input and output (`Result` is allowed), an exclusive one too. What can not be
-/// tagged, and what to do instead:
+/// A system is a function of system parameters without input and output (`Result` is allowed), an
+/// exclusive one too. What can not be tagged, and what to do instead:
 ///
 /// | | |
 /// |---|---|
@@ -48,7 +50,8 @@ pub struct AffineSystems;
 /// | a run condition | Bevy runs conditions on any thread: write what it looks at in a tagged system before |
 /// | more than 20 systems | tuples in a tuple: `((a, b, ..), (k, l, ..)).affine()` |
 ///
-/// An [`AffineQuery`](crate::AffineQuery) in what is not tagged runs through Bevy's `par_iter`, with a warning.
+/// An [`AffineQuery`](crate::AffineQuery) in what is not tagged runs through Bevy's `par_iter`,
+/// with a warning.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -71,16 +74,21 @@ pub struct AffineSystems;
     note = "an observer or a run condition cannot be tagged; a one-shot system can: `affine_system(system)`"
 )]
 pub trait IntoAffine<Marker>: Sized {
-    /// Tags these systems: they run on the schedule's main thread, which leads the gang, and each [`AffineQuery`](crate::AffineQuery) in them
-    /// iterates in parallel as [`SchedulerMode`](crate::SchedulerMode) says. They are in the set [`AffineSystems`] and timed by name.
+    /// Tags these systems: they run on the schedule's main thread, which leads the gang, and each
+    /// [`AffineQuery`](crate::AffineQuery) in them iterates in parallel as
+    /// [`SchedulerMode`](crate::SchedulerMode) says. They are in the set [`AffineSystems`] and
+    /// timed by name.
     ///
-    /// Before or behind `.chain()`, `.run_if(..)` and the like: both are the same, except for systems that are run before the app has started or in
-    /// the frame in which they are added. Those can be tagged only before they are configured; a warning says so.
+    /// Before or behind `.chain()`, `.run_if(..)` and the like: both are the same, except for
+    /// systems that are run before the app has started or in the frame in which they are added.
+    /// Those can be tagged only before they are configured; a warning says so.
     ///
-    /// A schedule with tagged systems gets Bevy's single-threaded executor as long as no two of its systems could run at the same time anyway: each of
-    /// its untagged systems is ordered before or after every other system (by `.chain()`, sets and the like), conflicts with it in access, or is
-    /// exclusive or bound to the main thread. Changes of threads would only cost there. One untagged system that could run beside
-    /// another keeps the schedule on Bevy's multi-threaded executor, and each step in a chain from a tagged system to an untagged one or back then
+    /// A schedule with tagged systems gets Bevy's single-threaded executor as long as no two of its
+    /// systems could run at the same time anyway: each of its untagged systems is ordered before or
+    /// after every other system (by `.chain()`, sets and the like), conflicts with it in access, or
+    /// is exclusive or bound to the main thread. Changes of threads would only cost there. One
+    /// untagged system that could run beside another keeps the schedule on Bevy's multi-threaded
+    /// executor, and each step in a chain from a tagged system to an untagged one or back then
     /// takes some microseconds.
     ///
     /// ```
@@ -101,7 +109,8 @@ pub trait IntoAffine<Marker>: Sized {
     fn affine(self) -> ScheduleConfigs<ScheduleSystem>;
 }
 
-/// A system that [`IntoAffine`] can wrap. A trait of its own, for the message where something is none.
+/// A system that [`IntoAffine`] can wrap. A trait of its own, for the message where something is
+/// none.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be tagged with `.affine()`",
@@ -124,7 +133,8 @@ where
     }
 }
 
-/// A tagged system for all that takes a system and no configuration: one-shot systems above all. It may have output.
+/// A tagged system for all that takes a system and no configuration: one-shot systems above all. It
+/// may have output.
 ///
 /// ```
 /// use bevy::{ecs::system::RunSystemOnce, prelude::*};
@@ -164,18 +174,21 @@ pub(crate) fn tag<S: System<In = ()>>(system: S, shown: String) -> impl System<I
     AdapterSystem::new(Tagged::new(shown), entered, name)
 }
 
-/// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without names.
+/// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without
+/// names.
 fn shown_name<S>(name: &DebugName) -> String {
     known_name(name).unwrap_or_else(|| std::any::type_name::<S>().into())
 }
 
-/// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all names.
+/// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
+/// names.
 pub(crate) fn known_name(name: &DebugName) -> Option<String> {
     let name = name.to_string();
     (name != DebugName::type_name::<()>().to_string()).then_some(name)
 }
 
-/// Tells tuples of systems from systems; a type of this crate, so that no other crate can make a tuple a system.
+/// Tells tuples of systems from systems; a type of this crate, so that no other crate can make a
+/// tuple a system.
 #[doc(hidden)]
 pub struct TupleMarker<Markers>(std::marker::PhantomData<Markers>);
 

@@ -12,24 +12,28 @@ use bevy_platform::collections::{HashMap, HashSet};
 
 use super::tagged::enter;
 
-/// Schedules with more systems than this keep their executor, unless none of the systems could leave the main thread: every pair is compared, which
-/// takes some milliseconds for as many as these (a hundredth of what Bevy takes to build the schedule; a third where large sets are ordered). Where so
-/// many systems are, some could run at the same time.
+/// Schedules with more systems than this keep their executor, unless none of the systems could
+/// leave the main thread: every pair is compared, which takes some milliseconds for as many as
+/// these (a hundredth of what Bevy takes to build the schedule; a third where large sets are
+/// ordered). Where so many systems are, some could run at the same time.
 const MOST_SYSTEMS: usize = 500;
 
 /// On which thread Bevy's multi-threaded executor runs a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thread {
-    /// On the main thread, so never beside another one of these: tagged systems, and others that use what is not [`Send`].
+    /// On the main thread, so never beside another one of these: tagged systems, and others that
+    /// use what is not [`Send`].
     Main,
     /// On the main thread while no other system runs; sync points too.
     MainAlone,
-    /// On any thread of Bevy's. So are systems that cannot be seen: those that Bevy has moved to an executor that did not run yet.
+    /// On any thread of Bevy's. So are systems that cannot be seen: those that Bevy has moved to an
+    /// executor that did not run yet.
     Any,
 }
 
 impl Thread {
-    /// What a system says itself, which it knows only after it was initialised: until then all seem to run on any thread.
+    /// What a system says itself, which it knows only after it was initialised: until then all seem
+    /// to run on any thread.
     fn of(system: &SystemWithAccess) -> Self {
         match (system.access().is_exclusive(), system.is_send()) {
             (true, _) => Self::MainAlone,
@@ -44,10 +48,11 @@ impl Thread {
     }
 }
 
-/// Whether a schedule has a tagged system, and no two of its systems could ever run at the same time: one thread takes no longer for them than many.
+/// Whether a schedule has a tagged system, and no two of its systems could ever run at the same
+/// time: one thread takes no longer for them than many.
 ///
-/// Conditions may be left out: the executor evaluates them one by one, and, but for systems that it skips anyway, when nothing runs that the system
-/// has to wait for.
+/// Conditions may be left out: the executor evaluates them one by one, and, but for systems that it
+/// skips anyway, when nothing runs that the system has to wait for.
 pub(super) fn has_no_overlap(schedule: &Schedule) -> bool {
     let graph = schedule.graph();
     let tagged = tagged_systems(schedule);
@@ -96,7 +101,8 @@ fn threads(schedule: &Schedule, tagged: &HashSet<SystemKey>) -> HashMap<SystemKe
     threads
 }
 
-/// Whether a system is still in the schedule: the executor keeps those that were removed until the next build.
+/// Whether a system is still in the schedule: the executor keeps those that were removed until the
+/// next build.
 fn is_in(graph: &ScheduleGraph, system: SystemKey) -> bool {
     graph.systems.get_conditions(system).is_some()
 }
@@ -105,7 +111,8 @@ fn is_in(graph: &ScheduleGraph, system: SystemKey) -> bool {
 struct Order {
     /// Each system's place in an order that the schedule allows.
     places: HashMap<SystemKey, usize>,
-    /// By place: the later places whose systems never run at the same time as this one, for they wait for it or conflict with it.
+    /// By place: the later places whose systems never run at the same time as this one, for they
+    /// wait for it or conflict with it.
     apart: Vec<FixedBitSet>,
 }
 
@@ -148,7 +155,8 @@ impl Order {
     }
 }
 
-/// Which systems have to run before which others, with sets replaced by their systems as Bevy does it when it builds a schedule; sorted.
+/// Which systems have to run before which others, with sets replaced by their systems as Bevy does
+/// it when it builds a schedule; sorted.
 fn flattened(graph: &ScheduleGraph) -> Option<Dag<SystemKey>> {
     let mut dependency = graph.dependency().clone();
     // Sets that are before themselves could not be replaced.

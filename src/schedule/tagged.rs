@@ -19,7 +19,8 @@ use crate::{
     settings::{AffinitySettings, SchedulerMode},
 };
 
-/// The first half of every tagged system: runs on the leader's thread and hands it mode, pool and placement.
+/// The first half of every tagged system: runs on the leader's thread and hands it mode, pool and
+/// placement.
 pub(super) fn enter(
     _leader: NonSendMarker,
     mode: Option<Res<SchedulerMode>>,
@@ -28,17 +29,19 @@ pub(super) fn enter(
     // Last, since it claims what the others read.
     _exclusive: Exclusive,
 ) {
-    // Without the plugin a tagged system is an ordinary one: its queries say so when they are iterated.
+    // Without the plugin a tagged system is an ordinary one: its queries say so when they are
+    // iterated.
     let Some(world_context) = world_context else { return };
     // Where a user has removed the settings the last ones hold, and the default mode for the mode.
     let context = settings.map_or_else(|| world_context.current(), |settings| world_context.for_settings(&settings));
     enter_context(Entered { mode: mode.map(|mode| *mode).unwrap_or_default(), context });
 }
 
-/// Keeps all systems that touch the world from running beside a tagged one, if [`AffinitySettings::exclusive`] says so.
+/// Keeps all systems that touch the world from running beside a tagged one, if
+/// [`AffinitySettings::exclusive`] says so.
 ///
-/// It claims all access rather than Bevy's exclusive flag: with that, the deferred effects of a system would be applied at other points by one
-/// executor than by the other.
+/// It claims all access rather than Bevy's exclusive flag: with that, the deferred effects of a
+/// system would be applied at other points by one executor than by the other.
 pub(super) struct Exclusive;
 
 // SAFETY: it accesses nothing; what it claims only keeps others away.

@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 pub(super) struct CpuList(Vec<RangeInclusive<usize>>);
 
 impl CpuList {
-    /// `None` if `text` is no list of cores. An empty text is an empty list, as in the kernel's own files.
+    /// `None` if `text` is no list of cores. An empty text is an empty list, as in the kernel's own
+    /// files.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let ranges = text.trim().split(',').filter(|range| !range.is_empty());
         ranges.map(parse_range).collect::<Option<_>>().map(Self)

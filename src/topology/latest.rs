@@ -1,4 +1,5 @@
-//! What the system says now: affinity masks, sets of cores and CPU quotas may change while a program runs.
+//! What the system says now: affinity masks, sets of cores and CPU quotas may change while a
+//! program runs.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -10,7 +11,8 @@ use log::info;
 
 use super::{Core, CoreId, Topology, quota};
 
-/// How old a reading may be. One takes the thread that asks about 20 us, 50 us under a quota, which is nothing once a second.
+/// How old a reading may be. One takes the thread that asks about 20 us, 50 us under a quota, which
+/// is nothing once a second.
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// What may change, as the system tells it to the calling thread.
@@ -49,7 +51,8 @@ impl Latest {
 
     /// Takes in what `read` finds, if the last reading is too old by `now`.
     ///
-    /// A quota alone leaves the cores as they are known, and their version: nobody has to be pinned again.
+    /// A quota alone leaves the cores as they are known, and their version: nobody has to be pinned
+    /// again.
     fn follow(&mut self, now: Instant, read: impl FnOnce() -> Reading, describe: impl FnOnce(&[CoreId]) -> Vec<Core>) {
         if now.saturating_duration_since(self.read_at) < LIFETIME {
             return;
@@ -78,18 +81,20 @@ fn with_latest<R>(work: impl FnOnce(&mut Latest) -> R) -> R {
 }
 
 impl Topology {
-    /// The topology by the latest reading: the first one is taken by the first call in this process, later ones about once a second by the
-    /// thread that runs an app with [`AffinityParallelPlugin`](crate::AffinityParallelPlugin).
+    /// The topology by the latest reading: the first one is taken by the first call in this
+    /// process, later ones about once a second by the thread that runs an app with
+    /// [`AffinityParallelPlugin`](crate::AffinityParallelPlugin).
     ///
-    /// It is kept because a pinned thread, and every thread it starts, is told of its own core only. The first
-    /// call must therefore come before the program pins a thread by other means; the functions of this module
-    /// make it themselves.
+    /// It is kept because a pinned thread, and every thread it starts, is told of its own core
+    /// only. The first call must therefore come before the program pins a thread by other means;
+    /// the functions of this module make it themselves.
     pub fn get() -> Arc<Self> {
         with_latest(|latest| latest.topology.clone())
     }
 
-    /// As [`get`](Self::get), from a new reading if the latest is older than a second. For the thread that leads the gang, never for a
-    /// pinned worker: the system answers for the thread that asks.
+    /// As [`get`](Self::get), from a new reading if the latest is older than a second. For the
+    /// thread that leads the gang, never for a pinned worker: the system answers for the thread
+    /// that asks.
     pub(crate) fn follow() -> Arc<Self> {
         let (before, after) = with_latest(|latest| {
             let before = latest.topology.clone();

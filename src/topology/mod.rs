@@ -1,8 +1,8 @@
-//! The one door to the operating system: which cores this process may use, what they share, and how to keep a
-//! thread on them.
+//! The one door to the operating system: which cores this process may use, what they share, and how
+//! to keep a thread on them.
 //!
-//! The cores come from the affinity mask and never from counting `0..n`: under `taskset`, in a container or in a
-//! cpuset, core 0 may not be ours.
+//! The cores come from the affinity mask and never from counting `0..n`: under `taskset`, in a
+//! container or in a cpuset, core 0 may not be ours.
 
 mod cpulist;
 mod latest;
@@ -38,8 +38,8 @@ impl fmt::Display for CoreId {
 
 /// What is known of one core.
 ///
-/// The numbers of physical cores and cache domains count from 0 over the cores in use; they only serve to compare
-/// cores with each other.
+/// The numbers of physical cores and cache domains count from 0 over the cores in use; they only
+/// serve to compare cores with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Core {
     /// The hardware thread.
@@ -59,8 +59,8 @@ pub struct Core {
 impl Core {
     /// Sorts cores into the order in which workers take them.
     ///
-    /// SMT siblings come after everything else, because two threads on one physical core each get about half of
-    /// it, which is less than an efficiency core gives.
+    /// SMT siblings come after everything else, because two threads on one physical core each get
+    /// about half of it, which is less than an efficiency core gives.
     fn worker_order(&self) -> impl Ord + use<> {
         (self.sibling_rank, self.efficiency, self.package, self.cache_domain, self.physical, self.id)
     }
@@ -69,15 +69,18 @@ impl Core {
 /// The cores that this process may use, as the thread that leads the gang was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// In the order in which workers should take them: physical cores before SMT siblings, performance before
-    /// efficiency cores, and within that one cache domain is filled before the next.
+    /// In the order in which workers should take them: physical cores before SMT siblings,
+    /// performance before efficiency cores, and within that one cache domain is filled before the
+    /// next.
     ///
     /// Empty where the system does not tell; nothing can be pinned then.
     pub cores: Vec<Core>,
-    /// How many threads are worth running at once: a CPU quota may allow fewer than there are cores. Of a quota that is not a whole number of cores the rest
-    /// counts if it makes a quarter more: 2 of one and a half, 10 of ten and a half.
+    /// How many threads are worth running at once: a CPU quota may allow fewer than there are
+    /// cores. Of a quota that is not a whole number of cores the rest counts if it makes a quarter
+    /// more: 2 of one and a half, 10 of ten and a half.
     pub available: usize,
-    /// Another number whenever the cores have changed: threads that were pinned before have to be pinned again.
+    /// Another number whenever the cores have changed: threads that were pinned before have to be
+    /// pinned again.
     pub(crate) version: u32,
 }
 
@@ -105,8 +108,8 @@ impl Topology {
 
     /// Describes `allowed`, given in ascending order, in workers' order.
     fn describe(allowed: &[CoreId]) -> Vec<Core> {
-        // Only Linux and Android have this folder. Without it all cores count as alike, which is the best that
-        // can be said elsewhere.
+        // Only Linux and Android have this folder. Without it all cores count as alike, which is
+        // the best that can be said elsewhere.
         let mut cores = sysfs::describe(Path::new("/sys/devices"), allowed);
         cores.sort_by_key(Core::worker_order);
         cores

@@ -1,7 +1,7 @@
 //! Keeping the calling thread on chosen cores.
 //!
-//! A thread inherits the cores of the thread that starts it, so a pinned thread must not start others that are meant
-//! to be free.
+//! A thread inherits the cores of the thread that starts it, so a pinned thread must not start
+//! others that are meant to be free.
 
 use std::error::Error;
 use std::fmt;
@@ -13,8 +13,8 @@ use super::{CoreId, Topology};
 pub enum PinError {
     /// The core is not among those that this process may use.
     NotOurs(CoreId),
-    /// The system knows the cores but said no: containers may forbid pinning, and a core may have been taken away
-    /// since the program started.
+    /// The system knows the cores but said no: containers may forbid pinning, and a core may have
+    /// been taken away since the program started.
     Refused(Vec<CoreId>),
     /// The system offers no way to keep a thread to several cores.
     Unsupported,
@@ -40,7 +40,8 @@ impl fmt::Display for PinError {
 
 impl Error for PinError {}
 
-/// Keeps the calling thread on `core`. On macOS this is a hint only, and Apple's own processors refuse it.
+/// Keeps the calling thread on `core`. On macOS this is a hint only, and Apple's own processors
+/// refuse it.
 ///
 /// # Errors
 ///
@@ -55,8 +56,8 @@ pub fn pin_current_thread(core: CoreId) -> Result<(), PinError> {
 ///
 /// # Errors
 ///
-/// If a core is not ours, if the system refuses, and always on systems other than Linux and Android; the thread then
-/// stays as it was.
+/// If a core is not ours, if the system refuses, and always on systems other than Linux and
+/// Android; the thread then stays as it was.
 pub fn pin_current_thread_to(cores: &[CoreId]) -> Result<(), PinError> {
     check_ours(cores)?;
     set_mask(cores)
@@ -66,7 +67,8 @@ pub fn pin_current_thread_to(cores: &[CoreId]) -> Result<(), PinError> {
 ///
 /// # Errors
 ///
-/// As [`pin_current_thread_to`]. A new thread, started by one that is not pinned, is free on every system.
+/// As [`pin_current_thread_to`]. A new thread, started by one that is not pinned, is free on every
+/// system.
 pub fn unpin_current_thread() -> Result<(), PinError> {
     let cores: Vec<_> = Topology::get().cores.iter().map(|core| core.id).collect();
     set_mask(&cores)
@@ -78,8 +80,8 @@ pub fn unpin_current_thread() -> Result<(), PinError> {
 ///
 /// # Errors
 ///
-/// If the thread may not run on the core, if the system refuses, and always on systems other than Linux and Android; the thread then
-/// stays where it was.
+/// If the thread may not run on the core, if the system refuses, and always on systems other than
+/// Linux and Android; the thread then stays where it was.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn move_current_thread_to(core: CoreId) -> Result<(), PinError> {
     let allowed = rustix::thread::sched_getaffinity(None).map_err(|_| PinError::Refused(vec![core]))?;
@@ -119,8 +121,9 @@ pub fn move_current_thread_to(_core: CoreId) -> Result<(), PinError> {
 
 /// Refuses cores outside the affinity mask.
 ///
-/// The mask holds no core that the system calls below cannot express, so they need no check of their own. Asking for
-/// the topology also makes sure that it is read before the first thread is pinned.
+/// The mask holds no core that the system calls below cannot express, so they need no check of
+/// their own. Asking for the topology also makes sure that it is read before the first thread is
+/// pinned.
 fn check_ours(cores: &[CoreId]) -> Result<(), PinError> {
     let topology = Topology::get();
     match cores.iter().find(|core| topology.find(**core).is_none()) {
@@ -135,7 +138,8 @@ fn set_mask(cores: &[CoreId]) -> Result<(), PinError> {
     for core in cores {
         set.set(core.index());
     }
-    // The kernel's reason is left out: a core that went offline and an empty set are both 'invalid argument'.
+    // The kernel's reason is left out: a core that went offline and an empty set are both 'invalid
+    // argument'.
     rustix::thread::sched_setaffinity(None, &set).map_err(|_| PinError::Refused(cores.to_vec()))
 }
 
@@ -144,13 +148,15 @@ fn set_mask(_cores: &[CoreId]) -> Result<(), PinError> {
     Err(PinError::Unsupported)
 }
 
-/// The core that the calling thread is on, where the system tells. Unless it is pinned it may move at once.
+/// The core that the calling thread is on, where the system tells. Unless it is pinned it may move
+/// at once.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn current_core() -> Option<CoreId> {
     Some(CoreId(rustix::thread::sched_getcpu()))
 }
 
-/// The core that the calling thread is on, where the system tells. Unless it is pinned it may move at once.
+/// The core that the calling thread is on, where the system tells. Unless it is pinned it may move
+/// at once.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub fn current_core() -> Option<CoreId> {
     None

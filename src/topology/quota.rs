@@ -1,12 +1,15 @@
-//! CPU quotas in parts of a core, as Linux's control groups state them: [`std::thread::available_parallelism`] rounds them down.
+//! CPU quotas in parts of a core, as Linux's control groups state them:
+//! [`std::thread::available_parallelism`] rounds them down.
 
 use std::{fs, path::Path};
 
-/// A part of a core that is left over is worth another thread if together they then do so much more. They use up the quota before its period (mostly 100 ms) is
-/// over and stand still for the rest: that is worth it for a half to one core and a half, and not for a half to ten.
+/// A part of a core that is left over is worth another thread if together they then do so much
+/// more. They use up the quota before its period (mostly 100 ms) is over and stand still for the
+/// rest: that is worth it for a half to one core and a half, and not for a half to ten.
 const WORTH_A_THREAD: f64 = 0.25;
 
-/// How many threads are worth running on `cores` cores where the system says that so many are `available`.
+/// How many threads are worth running on `cores` cores where the system says that so many are
+/// `available`.
 pub(super) fn worth_running(available: usize, cores: usize) -> usize {
     if available >= cores {
         return available;
@@ -25,11 +28,13 @@ fn round(available: usize, quota: f64) -> usize {
     available + usize::from(is_worth_it)
 }
 
-/// The smallest quota, in cores, of all control groups that a process is in, which it reads as `own_groups`; groups are folders below `mounts`.
+/// The smallest quota, in cores, of all control groups that a process is in, which it reads as
+/// `own_groups`; groups are folders below `mounts`.
 fn smallest(mounts: &Path, own_groups: &str) -> Option<f64> {
     let groups = own_groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let quotas = groups.filter_map(|(controllers, path)| {
-        // The second version has one hierarchy without a name, the first one for each set of controllers.
+        // The second version has one hierarchy without a name, the first one for each set of
+        // controllers.
         let mount = mounts.join(controllers);
         let group = mount.join(path.trim_start_matches('/'));
         group.ancestors().take_while(|folder| folder.starts_with(&mount)).filter_map(quota_of).min_by(f64::total_cmp)

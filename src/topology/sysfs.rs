@@ -1,7 +1,8 @@
 //! What Linux tells about cores in its `/sys/devices` folder.
 //!
-//! Every file may be missing: virtual machines, containers and phones hide many of them. A core of which nothing is
-//! known counts as a physical core of its own, as fast as the others, sharing its last-level cache with its package.
+//! Every file may be missing: virtual machines, containers and phones hide many of them. A core of
+//! which nothing is known counts as a physical core of its own, as fast as the others, sharing its
+//! last-level cache with its package.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,9 +12,9 @@ use std::str::FromStr;
 use super::cpulist::CpuList;
 use super::{Core, CoreId};
 
-/// Two neighbours in a ranking of speeds belong to different kinds of core if the slower has less than this
-/// percentage of the faster's speed. The fastest and the slowest core of one kind differ by less: favoured cores are
-/// clocked a few percent higher than the rest.
+/// Two neighbours in a ranking of speeds belong to different kinds of core if the slower has less
+/// than this percentage of the faster's speed. The fastest and the slowest core of one kind differ
+/// by less: favoured cores are clocked a few percent higher than the rest.
 const SAME_KIND_PERCENT: u64 = 85;
 
 /// Describes the cores `ids`, given in ascending order, by the files below `devices`.

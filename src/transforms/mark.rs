@@ -23,7 +23,8 @@ type IsDirty = Or<(Changed<Transform>, Changed<ChildOf>, Added<GlobalTransform>)
 
 /// Marks each entity whose place may have changed, and all its ancestors.
 ///
-/// A worker marks the rows that it sweeps on the spot, and notes the ancestors: other workers could be at those.
+/// A worker marks the rows that it sweeps on the spot, and notes the ancestors: other workers could
+/// be at those.
 pub(super) fn mark_dirty_trees(
     mut nodes: ParamSet<(AffineQuery<Node, IsDirty>, Query<&mut TransformTreeChanged>)>,
     mut orphans: RemovedComponents<ChildOf>,

@@ -15,14 +15,14 @@ use bevy_transform::systems::StaticTransformOptimizations;
 
 use either::Choice;
 
-/// Computes every [`GlobalTransform`](bevy_transform::components::GlobalTransform) on the workers, instead of
-/// Bevy's [`TransformPlugin`](bevy_transform::TransformPlugin).
+/// Computes every [`GlobalTransform`](bevy_transform::components::GlobalTransform) on the workers,
+/// instead of Bevy's [`TransformPlugin`](bevy_transform::TransformPlugin).
 ///
 /// The values are equal to Bevy's to the bit, and what counts as changed is the same, in every
 /// [`SchedulerMode`](crate::SchedulerMode) and when it changes: [`StaticTransformOptimizations`] is
-/// obeyed, and [`TransformTreeChanged`](bevy_transform::components::TransformTreeChanged) is kept. In mode
-/// [`Bevy`](crate::SchedulerMode::Bevy) Bevy's own functions run. The mode is read once a frame, by
-/// the first of the three systems.
+/// obeyed, and [`TransformTreeChanged`](bevy_transform::components::TransformTreeChanged) is kept.
+/// In mode [`Bevy`](crate::SchedulerMode::Bevy) Bevy's own functions run. The mode is read once a
+/// frame, by the first of the three systems.
 ///
 /// Needs [`AffinityParallelPlugin`](crate::AffinityParallelPlugin), and is meant to stand beside
 /// `TransformPlugin` (which `DefaultPlugins` has). The order in which the three are added does not
@@ -30,8 +30,8 @@ use either::Choice;
 ///
 /// # In Bevy's place
 /// Each of Bevy's three systems in
-/// [`TransformSystems::Propagate`](bevy_transform::TransformSystems::Propagate) of `PostStartup` and
-/// `PostUpdate` is exchanged for one that does the same, in the same place of the schedule. So
+/// [`TransformSystems::Propagate`](bevy_transform::TransformSystems::Propagate) of `PostStartup`
+/// and `PostUpdate` is exchanged for one that does the same, in the same place of the schedule. So
 /// whatever is ordered before or after that set, or before or after one of the functions
 /// (`.before(mark_dirty_trees)`, `.after(sync_simple_transforms)`), stays so; sets, conditions and
 /// ambiguities are those of Bevy's systems, and nothing is built or initialized earlier than

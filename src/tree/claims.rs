@@ -2,14 +2,16 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A word for each entity index: in which call the entity was last reserved as a root, and in which it was last claimed.
+/// A word for each entity index: in which call the entity was last reserved as a root, and in which
+/// it was last claimed.
 ///
 /// # Invariant (claim)
-/// Between two calls of [`begin`](Self::begin) at most one claim of each entity index succeeds, however many threads claim; claims with
-/// [`Threads::One`] do not run beside others.
+/// Between two calls of [`begin`](Self::begin) at most one claim of each entity index succeeds,
+/// however many threads claim; claims with [`Threads::One`] do not run beside others.
 #[derive(Default)]
 pub(super) struct Claims {
-    /// `2 * call` once reserved, `2 * call + 1` once claimed, less if neither has happened in this call.
+    /// `2 * call` once reserved, `2 * call + 1` once claimed, less if neither has happened in this
+    /// call.
     words: Vec<AtomicU32>,
     call: u32,
 }
@@ -22,7 +24,8 @@ const LAST_CALL: u32 = u32::MAX / 2 - 1;
 pub(super) enum Threads {
     /// This thread alone: a claim is a load and a store.
     One,
-    /// Others too: a claim is one locked instruction, which costs as much as the rest of a small visit.
+    /// Others too: a claim is one locked instruction, which costs as much as the rest of a small
+    /// visit.
     Many,
 }
 
@@ -59,8 +62,9 @@ impl Claims {
 
     /// Claims an entity. A root that was not reserved goes to whoever comes by it first.
     ///
-    /// Relaxed: that an entity has one winner follows from the claim being one read-modify-write. What the entity holds is passed between threads by
-    /// the session that they walk in, before the first claim and after the last.
+    /// Relaxed: that an entity has one winner follows from the claim being one read-modify-write.
+    /// What the entity holds is passed between threads by the session that they walk in, before the
+    /// first claim and after the last.
     #[inline]
     pub(super) fn claim(&self, index: u32, rank: Rank, threads: Threads) -> bool {
         let word = &self.words[index as usize];
@@ -75,7 +79,8 @@ impl Claims {
         }
         match threads {
             Threads::One => word.store(claimed, Ordering::Relaxed),
-            // If the exchange fails, whoever was faster has claimed: nothing else is written while claims are made.
+            // If the exchange fails, whoever was faster has claimed: nothing else is written while
+            // claims are made.
             Threads::Many => return word.compare_exchange(seen, claimed, Ordering::Relaxed, Ordering::Relaxed).is_ok(),
         }
         true

@@ -24,15 +24,18 @@ pub(super) struct Fold<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 
 
 /// What a walker has still to do, and the values of what it has done.
 pub(super) struct Sums<T> {
-    /// The nodes whose children are being visited. The first one stands for whoever wants the values of this part.
+    /// The nodes whose children are being visited. The first one stands for whoever wants the
+    /// values of this part.
     levels: Vec<Level>,
     /// No level before this one has children left.
     first: usize,
-    /// The levels in which a part was split off that is not back: the walk ends where the last one has no more children.
+    /// The levels in which a part was split off that is not back: the walk ends where the last one
+    /// has no more children.
     open: Vec<usize>,
     /// The children of all levels, one level after the other.
     children: Vec<Entity>,
-    /// The values of nodes that are done, for parents that are not, in the order of the relationship.
+    /// The values of nodes that are done, for parents that are not, in the order of the
+    /// relationship.
     pub(super) values: Vec<T>,
     /// Whether the first level's children are roots.
     of_roots: bool,
@@ -107,7 +110,8 @@ impl<T> Sums<T> {
         self.values.push(value);
     }
 
-    /// Half of the children that are left of the highest level that has any; the last one if there are lower levels.
+    /// Half of the children that are left of the highest level that has any; the last one if there
+    /// are lower levels.
     fn split_highest(&mut self) -> Option<Self> {
         while self.levels.get(self.first)?.left() == 0 {
             self.first += 1;

@@ -1,6 +1,7 @@
 //! [`AffineTree`]: recursive queries over a relationship, shared among the workers by fork/join.
 //!
-//! `visits.rs` is the contract with the ECS, `claims.rs` what it rests on; `propagate.rs` and `fold.rs` are the two walks, `share.rs` decides who walks.
+//! `visits.rs` is the contract with the ECS, `claims.rs` what it rests on; `propagate.rs` and
+//! `fold.rs` are the two walks, `share.rs` decides who walks.
 
 mod claims;
 mod fold;
@@ -33,17 +34,21 @@ use fold::{Fold, Sums};
 use propagate::{Branches, Propagate, Roots, Values};
 use visits::{Node, Walk};
 
-/// Recursive queries over the trees of a relationship `R`, by default Bevy's [`Children`](bevy_ecs::hierarchy::Children).
+/// Recursive queries over the trees of a relationship `R`, by default Bevy's
+/// [`Children`](bevy_ecs::hierarchy::Children).
 ///
-/// A node is an entity that matches `D` and `F`; what does not match is left out, with all below it. In a system tagged with
-/// [`.affine()`](crate::IntoAffine::affine) a walk that takes more than a few microseconds is shared among the workers by fork/join (see
-/// [`AffinityPool::heartbeat`]) in the modes [`Auto`](SchedulerMode::Auto), [`Heartbeat`](SchedulerMode::Heartbeat) and [`LockStep`](SchedulerMode::LockStep). Otherwise it runs on the
-/// calling thread. The results are the same.
+/// A node is an entity that matches `D` and `F`; what does not match is left out, with all below
+/// it. In a system tagged with [`.affine()`](crate::IntoAffine::affine) a walk that takes more than
+/// a few microseconds is shared among the workers by fork/join (see [`AffinityPool::heartbeat`]) in
+/// the modes [`Auto`](SchedulerMode::Auto), [`Heartbeat`](SchedulerMode::Heartbeat) and
+/// [`LockStep`](SchedulerMode::LockStep). Otherwise it runs on the calling thread. The results are
+/// the same.
 ///
 /// # Any shape
-/// The depth of a tree does not matter: a walk keeps its own stack. In each call an entity is visited once at most. Whatever Bevy keeps in
-/// order is a tree, but a relationship's target can be edited by hand: an entity that is named twice, or that closes a cycle, is skipped
-/// and counted in the [`TreeReport`]. If two nodes name the same child, either may get it.
+/// The depth of a tree does not matter: a walk keeps its own stack. In each call an entity is
+/// visited once at most. Whatever Bevy keeps in order is a tree, but a relationship's target can be
+/// edited by hand: an entity that is named twice, or that closes a cycle, is skipped and counted in
+/// the [`TreeReport`]. If two nodes name the same child, either may get it.
 ///
 /// A root is visited as a root, even if it lies below another one.
 ///
@@ -103,7 +108,8 @@ where
 pub struct TreeReport {
     /// Nodes that were visited.
     pub visited: u64,
-    /// Times that an entity was met which had been visited before, or which is a root of this call: not visited again.
+    /// Times that an entity was met which had been visited before, or which is a root of this call:
+    /// not visited again.
     pub repeated: u64,
     /// Roots and children that do not exist.
     pub despawned: u64,
@@ -161,8 +167,8 @@ where
     F: QueryFilter + 'static,
     R: Relationship,
 {
-    /// Visits the trees from the roots to the leaves. `visit` gets what it returned for the parent, or for a root what is given
-    /// with it; `None` leaves out all that is below.
+    /// Visits the trees from the roots to the leaves. `visit` gets what it returned for the parent,
+    /// or for a root what is given with it; `None` leaves out all that is below.
     ///
     /// `D` may hold `Ref` or `Has`, so unchanged subtrees can be skipped:
     ///
@@ -199,7 +205,8 @@ where
     /// ```
     ///
     /// # Panics
-    /// With the payload of a closure that panicked, once no other one runs. Some nodes have not been visited then.
+    /// With the payload of a closure that panicked, once no other one runs. Some nodes have not
+    /// been visited then.
     pub fn propagate<T: Clone + Send + Sync>(
         &mut self,
         roots: impl IntoIterator<Item = (Entity, T)>,
@@ -233,11 +240,12 @@ where
         share::walk(&call, Branches::roots(0..roots.entities.len()), pool().as_ref()).report
     }
 
-    /// Visits the trees from the leaves to the roots. `visit` gets what it returned for the node's children, in the order of the relationship;
-    /// children that are no nodes have nothing there.
+    /// Visits the trees from the leaves to the roots. `visit` gets what it returned for the node's
+    /// children, in the order of the relationship; children that are no nodes have nothing there.
     ///
     /// # Panics
-    /// With the payload of a closure that panicked, once no other one runs. Some nodes have not been visited then.
+    /// With the payload of a closure that panicked, once no other one runs. Some nodes have not
+    /// been visited then.
     pub fn fold<T: Send>(
         &mut self,
         roots: impl IntoIterator<Item = Entity>,
@@ -250,7 +258,8 @@ where
         TreeFold { roots: done.roots.into_iter().zip(done.values).collect(), report: report + done.report }
     }
 
-    /// Begins a call with these roots, less those that do not exist, do not match or were there before.
+    /// Begins a call with these roots, less those that do not exist, do not match or were there
+    /// before.
     fn reserve_roots<Root>(
         &mut self,
         roots: impl IntoIterator<Item = Root>,

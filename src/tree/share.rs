@@ -15,27 +15,31 @@ pub(super) trait Call: Sync {
     fn walker(&self, part: Self::Part, threads: Threads) -> Self::Walker<'_>;
 }
 
-/// Goes through a part of a tree with a stack of its own, so that the depth of the tree does not matter.
+/// Goes through a part of a tree with a stack of its own, so that the depth of the tree does not
+/// matter.
 pub(super) trait Walker {
     type Part;
 
     /// Visits so many nodes, or as many as are left. Returns whether none is left.
     fn advance(&mut self, nodes: u32) -> bool;
 
-    /// Splits off half of the oldest work (a node's children, or the roots), if other work remains. Until the result is
-    /// [absorbed](Self::absorb) the walk ends where that half begins.
+    /// Splits off half of the oldest work (a node's children, or the roots), if other work remains.
+    /// Until the result is [absorbed](Self::absorb) the walk ends where that half begins.
     fn split(&mut self) -> Option<Self::Part>;
 
-    /// Takes over what came of the part that was split off last. Nothing was left to do before it, nor is there in it.
+    /// Takes over what came of the part that was split off last. Nothing was left to do before it,
+    /// nor is there in it.
     fn absorb(&mut self, done: Self::Part);
 
     fn into_part(self) -> Self::Part;
 }
 
-/// A walk that takes one thread less than this stays there, in nanoseconds: what starting a session costs both sides, as for sweeps.
+/// A walk that takes one thread less than this stays there, in nanoseconds: what starting a session
+/// costs both sides, as for sweeps.
 const WORTH_A_SESSION: u64 = 5_000;
 
-/// Goes through `part`: on this thread, and if that takes a while with the workers of `pool`. Returns what has come of it.
+/// Goes through `part`: on this thread, and if that takes a while with the workers of `pool`.
+/// Returns what has come of it.
 pub(super) fn walk<C: Call>(call: &C, part: C::Part, pool: Option<&AffinityPool>) -> C::Part {
     let mut walker = call.walker(part, Threads::One);
     let Some(pool) = pool else {
@@ -61,7 +65,8 @@ fn walk_shared<C: Call>(scope: &mut Scope, call: &C, part: C::Part, pace: Pace) 
     walker.into_part()
 }
 
-/// Finishes what `walker` has to do, and gives parts of it away whenever another worker has nothing to do.
+/// Finishes what `walker` has to do, and gives parts of it away whenever another worker has nothing
+/// to do.
 fn share<C: Call>(scope: &mut Scope, call: &C, walker: &mut C::Walker<'_>, mut pace: Pace) {
     while !walker.advance(pace.nodes()) {
         if !scope.is_to_publish() {
@@ -79,14 +84,16 @@ fn share<C: Call>(scope: &mut Scope, call: &C, walker: &mut C::Walker<'_>, mut p
 /// How many nodes a walker visits before it looks again whether another worker wants some.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// Fewest nodes, in eighths. Grows by an eighth with each join that the walk is inside of: however a tree of N nodes looks, no more than about
-    /// 8 ln N joins are open at a time on one stack.
+    /// Fewest nodes, in eighths. Grows by an eighth with each join that the walk is inside of:
+    /// however a tree of N nodes looks, no more than about 8 ln N joins are open at a time on one
+    /// stack.
     least: u32,
     /// Nodes since it last looked: more and more while nobody wants any.
     quiet: u32,
 }
 
-/// Looking costs about a nanosecond: nothing beside so many nodes. A few of them cost less than the interval between two beats, however dear they are.
+/// Looking costs about a nanosecond: nothing beside so many nodes. A few of them cost less than the
+/// interval between two beats, however dear they are.
 const LONGEST_QUIET: u32 = 16;
 
 impl Default for Pace {

@@ -21,8 +21,9 @@ pub(super) type Node<D, R> = (D, Option<&'static <R as Relationship>::Relationsh
 /// One call over a tree, as each walker of it sees it.
 ///
 /// # Invariant (walk)
-/// `claims` was begun for this call, and the call borrows the `AffineTree` mutably. Items are made by [`Visits`] alone, for whoever made the one
-/// successful claim of the entity, and passed to closures that take items of any lifetime: so no two items of a row are alive at a time.
+/// `claims` was begun for this call, and the call borrows the `AffineTree` mutably. Items are made
+/// by [`Visits`] alone, for whoever made the one successful claim of the entity, and passed to
+/// closures that take items of any lifetime: so no two items of a row are alive at a time.
 pub(super) struct Walk<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> {
     pub(super) sweep: Sweep<'w, 's, Node<D, R>, F>,
     pub(super) claims: &'c Claims,
@@ -61,9 +62,11 @@ pub(super) struct Claimed {
 }
 
 impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Visits<'w, 's, '_, D, F, R> {
-    /// Calls `visit` with the item of an entity; `None` if it is not to be visited, which is counted.
+    /// Calls `visit` with the item of an entity; `None` if it is not to be visited, which is
+    /// counted.
     ///
-    /// Called in one place of each walk, with roots and children alike, so that `visit` is inlined however long it is.
+    /// Called in one place of each walk, with roots and children alike, so that `visit` is inlined
+    /// however long it is.
     #[inline(always)]
     pub(super) fn visit<V>(
         &mut self,
@@ -100,7 +103,8 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
 
     #[inline(always)]
     fn item(&mut self, claimed: &Claimed) -> Option<(D::Item<'w, 's>, Target<'w, R>)> {
-        // SAFETY: 'access' on `Sweep`; 'walk' on `Walk`: the row was claimed, and no item of it has outlived its closure.
+        // SAFETY: 'access' on `Sweep`; 'walk' on `Walk`: the row was claimed, and no item of it has
+        // outlived its closure.
         unsafe { self.cursor.item(claimed.storage, claimed.row) }
     }
 }

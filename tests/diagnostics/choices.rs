@@ -1,6 +1,7 @@
 //! What is told of mode `Auto`: which way each place chose, and why.
 //!
-//! Rows that are dear sleep: that takes as long on a busy machine as on a quiet one, and several can sleep on one core.
+//! Rows that are dear sleep: that takes as long on a busy machine as on a quiet one, and several
+//! can sleep on one core.
 
 use std::{thread, time::Duration};
 
@@ -25,7 +26,8 @@ fn wait(rows: AffineQuery<&Dear>) {
     rows.par_iter().for_each(|_| thread::sleep(Duration::from_micros(100)));
 }
 
-/// More workers than cores: they wait for each other, and none is left out because its core is busy.
+/// More workers than cores: they wait for each other, and none is left out because its core is
+/// busy.
 fn workers() -> usize {
     Topology::get().parallelism() + 1
 }

@@ -25,7 +25,8 @@ fn a_mode_keeps_its_numbers_when_another_is_on() {
     let serial = *diagnostics(&app).mode(SchedulerMode::Serial).expect("frames ran in it");
     // The first frame of a mode is left out: the mode may have changed in the middle of it.
     assert_eq!(serial.frames, 4);
-    // Compared with the frames themselves: a frame's delta is the length of the one before, so the two averages are of frames one apart.
+    // Compared with the frames themselves: a frame's delta is the length of the one before, so the
+    // two averages are of frames one apart.
     let frames: Vec<FrameSpan> = diagnostics(&app).history().skip(1).copied().collect();
     assert_eq!(frames.len(), 4);
     assert_is_mean(serial.frame_time, &frames, |frame| frame.delta);

@@ -1,4 +1,5 @@
-//! Rows that a worker swept for others, in the numbers of the worker and in its spans; and rounds that workers had no part in.
+//! Rows that a worker swept for others, in the numbers of the worker and in its spans; and rounds
+//! that workers had no part in.
 
 use std::{thread, time::Duration};
 

@@ -1,5 +1,6 @@
-//! Twin worlds: one is swept by plain `Query`, the others by `AffineQuery` in every mode. After every frame of random spawns, despawns,
-//! insertions and removals they must be equal: components, change ticks, and what each closure saw.
+//! Twin worlds: one is swept by plain `Query`, the others by `AffineQuery` in every mode. After
+//! every frame of random spawns, despawns, insertions and removals they must be equal: components,
+//! change ticks, and what each closure saw.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,5 @@
-//! The same systems twice: over plain `Query`, one row after another, and over `AffineQuery`, in parallel.
+//! The same systems twice: over plain `Query`, one row after another, and over `AffineQuery`, in
+//! parallel.
 
 use std::sync::{
     Arc, Mutex,
@@ -17,7 +18,8 @@ use super::{
 };
 use crate::mix::mix_slowly;
 
-/// What the closures of one app saw: for each query in the order of systems, the visits ordered by entity.
+/// What the closures of one app saw: for each query in the order of systems, the visits ordered by
+/// entity.
 #[derive(Clone, Default)]
 pub struct Visits(Arc<Mutex<Vec<Vec<Visit>>>>);
 

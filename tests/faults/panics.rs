@@ -1,4 +1,5 @@
-//! Panics in closures: the caller gets the payload after all rows that could be visited were, and the next call works.
+//! Panics in closures: the caller gets the payload after all rows that could be visited were, and
+//! the next call works.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},

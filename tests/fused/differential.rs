@@ -1,5 +1,6 @@
-//! Twin worlds: in one plain Bevy systems are chained, in the others they are fused kernels, in every mode. After every frame of random changes they must be
-//! equal: components and their change ticks.
+//! Twin worlds: in one plain Bevy systems are chained, in the others they are fused kernels, in
+//! every mode. After every frame of random changes they must be equal: components and their change
+//! ticks.
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;

@@ -1,4 +1,5 @@
-//! Fused kernels are what chained systems are: the same values, the same change ticks, the same place in the schedule.
+//! Fused kernels are what chained systems are: the same values, the same change ticks, the same
+//! place in the schedule.
 
 mod access;
 #[path = "../common/mod.rs"]

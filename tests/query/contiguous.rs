@@ -20,7 +20,8 @@ struct Other;
 #[component(storage = "SparseSet")]
 struct Scattered;
 
-/// What a reader that comes after the writer saw, in each frame: the squares of all positions, and how many of them had changed.
+/// What a reader that comes after the writer saw, in each frame: the squares of all positions, and
+/// how many of them had changed.
 #[derive(Resource, Default, PartialEq, Debug)]
 struct Seen(Vec<(u64, usize)>);
 
@@ -29,7 +30,8 @@ fn look(positions: Query<Ref<Position>>, mut seen: ResMut<Seen>) {
     seen.0.push((sum, positions.iter().filter(Ref::is_changed).count()));
 }
 
-/// Three frames of `writer` and [`look`], over rows in several tables, one of them of one row, and one that does not match.
+/// Three frames of `writer` and [`look`], over rows in several tables, one of them of one row, and
+/// one that does not match.
 fn run<M>(mut app: App, writer: impl IntoScheduleConfigs<bevy::ecs::system::ScheduleSystem, M>) -> Seen {
     app.init_resource::<Seen>().add_systems(Update, (writer, look).chain());
     let world = app.world_mut();

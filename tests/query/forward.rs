@@ -23,7 +23,8 @@ struct Captain;
 #[derive(Resource)]
 struct Players(Vec<Entity>);
 
-/// The scores of ten players, 0 to 9 at first, after one run of `system`. Each has a bonus of 10, and the first one is the captain.
+/// The scores of ten players, 0 to 9 at first, after one run of `system`. Each has a bonus of 10,
+/// and the first one is the captain.
 fn scores_after<M>(system: impl IntoAffine<M>) -> Vec<u32> {
     let mut app = Scheduling::lock_step(2).app();
     let world = app.world_mut();

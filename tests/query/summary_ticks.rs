@@ -1,4 +1,5 @@
-//! Components that ask Bevy for a summary tick: readers skip whole tables by it, so it must be set wherever ours writes.
+//! Components that ask Bevy for a summary tick: readers skip whole tables by it, so it must be set
+//! wherever ours writes.
 
 use bevy::{ecs::change_detection::ContiguousRef, prelude::*};
 use bevy_affinity::prelude::*;

@@ -54,7 +54,8 @@ enum Fault {
 /// Enough senders for a first sweep to go parallel.
 const SENDERS: usize = 5000;
 
-/// The number of the sender (and of the receiver) that panics: neither the first nor the last of its worker's run.
+/// The number of the sender (and of the receiver) that panics: neither the first nor the last of
+/// its worker's run.
 const FAULTY: u64 = 2300;
 
 fn deliver(

@@ -69,7 +69,8 @@ fn targets_that_do_not_receive_or_are_gone() {
         world.despawn(gone);
         let expected = ScatterReport { delivered: 5000, despawned: 5000, unmatched: 5000 };
         assert_eq!(report(&mut app), expected, "{scheduling:?}");
-        // The despawned entity's place is taken by another one: messages to the old one do not reach it.
+        // The despawned entity's place is taken by another one: messages to the old one do not
+        // reach it.
         let heir = app.world_mut().spawn(Received(0)).id();
         assert_eq!(report(&mut app), expected, "{scheduling:?}");
         assert_eq!(app.world().get(heir), Some(&Received(0)), "{scheduling:?}");

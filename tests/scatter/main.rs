@@ -1,4 +1,5 @@
-//! `scatter` against a serial model: every message arrives once, and those to one entity in the order of the senders' rows.
+//! `scatter` against a serial model: every message arrives once, and those to one entity in the
+//! order of the senders' rows.
 
 #[path = "../common/mod.rs"]
 mod common;

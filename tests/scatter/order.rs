@@ -19,7 +19,8 @@ struct Left;
 #[component(storage = "SparseSet")]
 struct Right;
 
-/// A random entity: its tables, and the numbers of the entities that it writes to, beyond all entities for one that is despawned.
+/// A random entity: its tables, and the numbers of the entities that it writes to, beyond all
+/// entities for one that is despawned.
 #[derive(Clone, Debug)]
 struct Origin {
     left: bool,

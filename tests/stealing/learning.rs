@@ -12,7 +12,8 @@ fn in_the_tail(number: u32) -> bool {
     number >= ROWS - ROWS / 10
 }
 
-/// Frames until cuts have certainly moved: a busy machine, on which workers miss rounds, teaches less.
+/// Frames until cuts have certainly moved: a busy machine, on which workers miss rounds, teaches
+/// less.
 fn learn(app: &mut App) {
     for _ in 0..1_000 {
         app.update();

@@ -1,6 +1,8 @@
-//! Rows that change hands: chunks of late workers are swept by others with the same results, and cuts move to where the time goes.
+//! Rows that change hands: chunks of late workers are swept by others with the same results, and
+//! cuts move to where the time goes.
 //!
-//! A row that is dear sleeps: that takes as long on a busy machine as on a quiet one, and does not need cores.
+//! A row that is dear sleeps: that takes as long on a busy machine as on a quiet one, and does not
+//! need cores.
 
 #[path = "../common/mod.rs"]
 #[allow(dead_code, reason = "each test crate uses a part of it")]

@@ -1,4 +1,5 @@
-//! Closures that panic while chunks are claimed, by their owner or by a thief: no row is swept twice, nothing is lost, and the next call is as if nothing had been.
+//! Closures that panic while chunks are claimed, by their owner or by a thief: no row is swept
+//! twice, nothing is lost, and the next call is as if nothing had been.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
@@ -49,7 +50,8 @@ impl Faulty {
     }
 }
 
-/// A row of the leader's, the first and the last of another worker's and one in between: the last is the first to be stolen.
+/// A row of the leader's, the first and the last of another worker's and one in between: the last
+/// is the first to be stolen.
 const FAULTY: [u32; 5] = [10, 100, 200, 250, ROWS - 1];
 
 fn swept(app: &mut App) -> Vec<u32> {
@@ -57,7 +59,8 @@ fn swept(app: &mut App) -> Vec<u32> {
     rows.iter(app.world()).map(|swept| swept.0).collect()
 }
 
-/// Runs a system with and without a panic; `check` gets what was swept before, after the run with a panic, and after the next one.
+/// Runs a system with and without a panic; `check` gets what was swept before, after the run with a
+/// panic, and after the next one.
 fn fail_in_turn(system: impl Fn(Faulty) -> Systems, check: impl Fn(&[u32], &[u32], &[u32])) {
     for workers in 2..=3 {
         let mut app = app(Scheduling::lock_step(workers), ROWS, in_the_last_third);

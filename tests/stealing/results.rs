@@ -61,7 +61,8 @@ fn reductions_have_the_same_bits() {
         };
         total.0 += rows.par_iter().map_reduce(|| 0.0, weigh, |left, right| left + right);
     }
-    // One row in three is dear: blocks are longer than shares here, so whole tables are one block; several make several.
+    // One row in three is dear: blocks are longer than shares here, so whole tables are one block;
+    // several make several.
     let spread = |app: &mut App| {
         app.init_resource::<Total>().add_systems(Update, (sweep, reduce).affine().chain());
         app.world_mut().spawn_batch((0..9_000).map(|number| (Row { number, dear: number % 64 == 63 }, Swept(0))));

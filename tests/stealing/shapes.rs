@@ -1,4 +1,5 @@
-//! Queries of every shape over many tables, with chunks of several rows that reach from one table into the next.
+//! Queries of every shape over many tables, with chunks of several rows that reach from one table
+//! into the next.
 
 use std::sync::{
     Mutex,
@@ -23,7 +24,8 @@ struct Extra(u32);
 #[component(storage = "SparseSet")]
 struct Rare(u32);
 
-/// Few rows are dear, all near the ends of their tables: the average row is cheap enough that a chunk has several, and the last worker is late.
+/// Few rows are dear, all near the ends of their tables: the average row is cheap enough that a
+/// chunk has several, and the last worker is late.
 fn row(number: u32) -> Row {
     Row { number, dear: number >= ROWS * 2 / 3 && number.is_multiple_of(40) }
 }
@@ -64,7 +66,8 @@ fn rows(app: &mut App) -> Vec<(u32, Swept, Option<Extra>, Option<Rare>)> {
     rows
 }
 
-/// Asserts that what `add` brings leaves the same in the world with a gang, of which somebody steals, as without.
+/// Asserts that what `add` brings leaves the same in the world with a gang, of which somebody
+/// steals, as without.
 fn assert_same<T: PartialEq>(add: impl Fn(&mut App), read: impl Fn(&mut App) -> T) {
     let outcome = |scheduling| {
         let mut app = app(scheduling);
@@ -357,7 +360,8 @@ fn sums_over_rows_of_many_tables() {
         };
         log.0.push(rows.par_iter().map_reduce(|| 0.0, weigh, |left, right| left + right).to_bits());
     }
-    // A block of rows is swept by whoever has its first row: cheap ones would leave nothing to steal.
+    // A block of rows is swept by whoever has its first row: cheap ones would leave nothing to
+    // steal.
     let sweep = |mut rows: AffineQuery<(&Row, &mut Swept)>| {
         rows.par_iter_mut().for_each(|(row, mut swept)| {
             row.work();

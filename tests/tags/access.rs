@@ -1,4 +1,5 @@
-//! Conflicts and ambiguities are found as Bevy finds them; `AffineQuery` works wherever a system parameter does.
+//! Conflicts and ambiguities are found as Bevy finds them; `AffineQuery` works wherever a system
+//! parameter does.
 
 use bevy::{
     ecs::{

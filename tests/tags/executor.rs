@@ -46,7 +46,8 @@ impl SystemExecutor for Counting {
 
 fn untagged() {}
 
-/// How often Bevy's executor ran a schedule with these systems in three frames; `count_up` must be among them.
+/// How often Bevy's executor ran a schedule with these systems in three frames; `count_up` must be
+/// among them.
 fn runs_on_bevys_executor(systems: ScheduleConfigs<ScheduleSystem>) -> usize {
     let mut app = Scheduling::lock_step(3).app();
     let runs = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,5 @@
-//! What `.affine()` promises: tagged systems are ordinary systems to the rest of the schedule, on the main thread and on the gang.
+//! What `.affine()` promises: tagged systems are ordinary systems to the rest of the schedule, on
+//! the main thread and on the gang.
 
 mod access;
 mod added;

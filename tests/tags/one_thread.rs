@@ -1,4 +1,5 @@
-//! Schedules with tagged systems run on one thread where no two of their systems could run at the same time, and only there.
+//! Schedules with tagged systems run on one thread where no two of their systems could run at the
+//! same time, and only there.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -68,7 +69,8 @@ fn threads_of_frame(app: &mut App) -> Threads {
     if on_main == 0 { Many } else { One }
 }
 
-/// Asserts where the untagged systems run in the first frames, of which the first knows neither access nor threads of untagged systems.
+/// Asserts where the untagged systems run in the first frames, of which the first knows neither
+/// access nor threads of untagged systems.
 fn assert_threads(mut app: App, first: Threads, later: Threads) {
     assert_eq!(threads_of_frame(&mut app), first, "the first frame");
     (0..3).for_each(|_| assert_eq!(threads_of_frame(&mut app), later));
@@ -168,7 +170,8 @@ fn systems_in_no_order_that_conflict() {
     }
 
     assert_threads(app_with((count_up.affine(), double, halve).into_configs()), Many, One);
-    // Those that may be in any order do not count as conflicting: Bevy does not tell them from those that run at the same time.
+    // Those that may be in any order do not count as conflicting: Bevy does not tell them from
+    // those that run at the same time.
     let ambiguous = (count_up.affine(), double.ambiguous_with_all()).into_configs();
     assert_threads(app_with(ambiguous), Many, Many);
 }

@@ -82,7 +82,8 @@ fn rows_are_swept_by_several_threads() {
         );
     };
     app.add_systems(Update, note.affine());
-    // The leader takes over from workers that are late, so one round proves nothing; that all of these are late is not to be expected.
+    // The leader takes over from workers that are late, so one round proves nothing; that all of
+    // these are late is not to be expected.
     let others = |threads: &[ThreadId]| threads.iter().any(|&thread| thread != thread::current().id());
     let parallel = (0..10_000).any(|_| {
         app.update();

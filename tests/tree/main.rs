@@ -1,4 +1,5 @@
-//! Recursive queries: the same values in every mode and with every number of workers, whatever the trees look like.
+//! Recursive queries: the same values in every mode and with every number of workers, whatever the
+//! trees look like.
 
 #[path = "../common/mod.rs"]
 #[expect(dead_code, reason = "these tests do not ask who swept which rows")]

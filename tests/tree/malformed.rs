@@ -1,4 +1,5 @@
-//! Hierarchies that Bevy would not make: every entity is visited once at most, and what is skipped is counted.
+//! Hierarchies that Bevy would not make: every entity is visited once at most, and what is skipped
+//! is counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,7 +35,8 @@ fn visit(mut nodes: AffineTree<&mut Visited>, roots: Res<Roots>, mut reports: Re
     reports.0 = [down, up.report];
 }
 
-/// Visits what `build` makes from the roots that it returns, in all modes. Some frames, since each is a race.
+/// Visits what `build` makes from the roots that it returns, in all modes. Some frames, since each
+/// is a race.
 fn check(build: impl Fn(&mut World) -> Vec<Entity>, expected: TreeReport) {
     for scheduling in Scheduling::all() {
         let mut app = scheduling.app();

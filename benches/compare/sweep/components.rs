@@ -1,7 +1,7 @@
 //! `+= 1` over one component, by row with change detection and by chunk.
 //!
-//! Each contender is a system alone in its schedule, and all run on one world. The system times its own sweep, so that
-//! the cost of the schedule is left out.
+//! Each contender is a system alone in its schedule, and all run on one world. The system times its
+//! own sweep, so that the cost of the schedule is left out.
 
 use std::fmt::Debug;
 

@@ -1,5 +1,6 @@
-//! Group `uneven`: rows of very different cost. One in a thousand takes a thousand times as long as the others, so that half of the
-//! work is in a thousandth of the rows: spread over all of them, or all among the first tenth.
+//! Group `uneven`: rows of very different cost. One in a thousand takes a thousand times as long as
+//! the others, so that half of the work is in a thousandth of the rows: spread over all of them, or
+//! all among the first tenth.
 
 use std::hint::black_box;
 

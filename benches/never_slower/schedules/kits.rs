@@ -64,5 +64,6 @@ macro_rules! kits {
     };
 }
 
-/// As many as systems can run at the same time on most machines; a hundred would be built for minutes.
+/// As many as systems can run at the same time on most machines; a hundred would be built for
+/// minutes.
 pub static KITS: [Kit; 20] = kits!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);

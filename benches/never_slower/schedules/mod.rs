@@ -1,5 +1,5 @@
-//! Group `schedules`: all that a schedule costs, with 1, 10 or 100 systems of few and cheap rows. Plain systems run under Bevy's executor;
-//! for tagged ones the plugin chooses.
+//! Group `schedules`: all that a schedule costs, with 1, 10 or 100 systems of few and cheap rows.
+//! Plain systems run under Bevy's executor; for tagged ones the plugin chooses.
 
 mod kits;
 
@@ -32,7 +32,8 @@ struct Plan {
     systems: usize,
     /// Of each component.
     rows: usize,
-    /// One after another; or in any order, those of different components (up to 20) at the same time.
+    /// One after another; or in any order, those of different components (up to 20) at the same
+    /// time.
     chained: bool,
     others: Others,
 }

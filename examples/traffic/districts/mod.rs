@@ -1,5 +1,6 @@
-//! What goes on in each part of the city: a quadtree of districts, down to a few intersections each, whose counts are summed up from
-//! the streets to the whole city by fork/join. The dense districts are deep, so no equal shares would do.
+//! What goes on in each part of the city: a quadtree of districts, down to a few intersections
+//! each, whose counts are summed up from the streets to the whole city by fork/join. The dense
+//! districts are deep, so no equal shares would do.
 
 mod quadtree;
 mod refit;
@@ -18,7 +19,8 @@ use crate::map::Network;
 use quadtree::Quadtree;
 use refit::refit;
 
-/// Brings the counts up to date in every frame, once there is a city. `affine`: whether the work is shared with the gang.
+/// Brings the counts up to date in every frame, once there is a city. `affine`: whether the work is
+/// shared with the gang.
 pub fn plugin(app: &mut App, affine: bool) {
     let there_is_a_city = resource_exists::<Districts>;
     if affine {
@@ -28,7 +30,8 @@ pub fn plugin(app: &mut App, affine: bool) {
     }
 }
 
-/// The districts of a city and the traffic in each, as of the last frame; in a large city as of one of the last frames.
+/// The districts of a city and the traffic in each, as of the last frame; in a large city as of one
+/// of the last frames.
 #[derive(Resource)]
 pub struct Districts {
     tree: Quadtree,
@@ -45,7 +48,8 @@ impl Districts {
         Self { tree, traffic, turn: 0 }
     }
 
-    /// The districts that touch `view`, as large as they come but not above `side` metres, unless they have no parts. They do not overlap.
+    /// The districts that touch `view`, as large as they come but not above `side` metres, unless
+    /// they have no parts. They do not overlap.
     pub fn cover(&self, view: Square, side: f32) -> impl Iterator<Item = (Square, &Traffic)> {
         self.tree.cover(view, side).map(|place| (self.tree.districts()[place].square, &self.traffic[place]))
     }
@@ -55,7 +59,8 @@ impl Districts {
         self.tree.districts().first().map_or(Square::EMPTY, |city| city.square)
     }
 
-    /// Of the districts of about an eighth of the city's side the one with the most cars on its roads.
+    /// Of the districts of about an eighth of the city's side the one with the most cars on its
+    /// roads.
     pub fn busiest(&self) -> Option<(Square, Traffic)> {
         let districts = self.cover(self.city(), self.city().side / 8.0);
         districts.max_by_key(|(_, traffic)| traffic.cars).map(|(square, traffic)| (square, *traffic))

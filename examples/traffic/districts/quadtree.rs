@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::map::Node;
 
-/// The most intersections of a district that is not divided further: some dozen microseconds of looking at queues.
+/// The most intersections of a district that is not divided further: some dozen microseconds of
+/// looking at queues.
 const SMALLEST: usize = 64;
 
 /// Districts of a few metres are not divided further, however many intersections lie in one place.

@@ -30,8 +30,8 @@ pub fn refit(
     districts.refit(pool, at);
 }
 
-/// In mode `Auto`, which knows nothing of a session that a system begins itself: in a smaller city the count (some 60 ns an intersection) takes less than waking
-/// workers up for it may.
+/// In mode `Auto`, which knows nothing of a session that a system begins itself: in a smaller city
+/// the count (some 60 ns an intersection) takes less than waking workers up for it may.
 const WORTH_A_SESSION: usize = 1_024;
 
 /// Where there is no gang, or the mode does without it.
@@ -43,11 +43,13 @@ impl Default for Alone {
     }
 }
 
-/// The most intersections whose queues are looked at in one frame: about a millisecond's worth. In a larger city districts take turns.
+/// The most intersections whose queues are looked at in one frame: about a millisecond's worth. In
+/// a larger city districts take turns.
 const INTERSECTIONS_A_FRAME: usize = 16_384;
 
 impl Districts {
-    /// Counts the traffic of the districts whose turn it is from that `at` each intersection, and sums up all of them.
+    /// Counts the traffic of the districts whose turn it is from that `at` each intersection, and
+    /// sums up all of them.
     pub fn refit(&mut self, pool: &AffinityPool, at: impl Fn(u32) -> Traffic + Sync) {
         let Self { tree, traffic, turn } = self;
         let count = Count { tree, at, turn: *turn, turns: turns(tree) };
@@ -65,7 +67,8 @@ fn turns(tree: &Quadtree) -> usize {
     tree.intersections().div_ceil(INTERSECTIONS_A_FRAME).max(1)
 }
 
-/// One frame's count. Each of its functions gets districts, every one followed by its parts, and the counts that belong to them.
+/// One frame's count. Each of its functions gets districts, every one followed by its parts, and
+/// the counts that belong to them.
 struct Count<'a, A> {
     tree: &'a Quadtree,
     at: A,

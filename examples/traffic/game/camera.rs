@@ -27,7 +27,8 @@ const KEY_ZOOM: f32 = 4.0;
 /// Window widths in a second of the arrow keys.
 const KEY_PAN: f32 = 0.7;
 
-/// How much of the way to its goal the camera leaves in a second, as an exponent: it is there in a fifth of a second.
+/// How much of the way to its goal the camera leaves in a second, as an exponent: it is there in a
+/// fifth of a second.
 const ZOOM_HASTE: f32 = 16.0;
 const FOLLOW_HASTE: f32 = 8.0;
 
@@ -72,7 +73,8 @@ impl Default for Motion {
     }
 }
 
-/// Edges are smoothed by the shaders; sampling each pixel several times would cost a software rasteriser most of its time.
+/// Edges are smoothed by the shaders; sampling each pixel several times would cost a software
+/// rasteriser most of its time.
 fn spawn(mut commands: Commands) {
     commands.spawn((Camera2d, Msaa::Off));
 }
@@ -141,7 +143,8 @@ fn zoom(
     motion.metres_per_pixel = (motion.metres_per_pixel * factor).clamp(NEAREST, farthest);
 }
 
-/// The map sticks to the mouse while the left button is down; a press that hardly moves is a click, not a drag.
+/// The map sticks to the mouse while the left button is down; a press that hardly moves is a click,
+/// not a drag.
 fn drag(
     buttons: Res<ButtonInput<MouseButton>>,
     mouse: Res<AccumulatedMouseMotion>,
@@ -152,7 +155,8 @@ fn drag(
     window: Single<&Window, With<PrimaryWindow>>,
 ) {
     let pixel = window.cursor_position();
-    // Where the window system tells no position, outside the window, the mouse's own motion will do.
+    // Where the window system tells no position, outside the window, the mouse's own motion will
+    // do.
     let moved = match (motion.pointer, pixel) {
         (Some(before), Some(now)) => now - before,
         _ => mouse.delta,

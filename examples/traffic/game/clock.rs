@@ -8,7 +8,8 @@ use super::score::Minute;
 use super::shared::{Clock, Frame, FrameParts};
 use crate::simulation::{self, Now};
 
-/// Speeds to choose from, as seconds of the city's time in one of the player's. The last is as fast as it goes.
+/// Speeds to choose from, as seconds of the city's time in one of the player's. The last is as fast
+/// as it goes.
 pub const SPEEDS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 256, FASTEST];
 
 /// [`MOST_STEPS`] in each of 60 frames a second: reached in small cities only.
@@ -17,11 +18,12 @@ pub const FASTEST: u32 = MOST_STEPS * 60;
 /// Steps in a frame: more than four minutes of traffic at a glance.
 const MOST_STEPS: u32 = 256;
 
-/// No further step begins when the frame has spent as much on them: the rest of a 60th of a second is for drawing.
+/// No further step begins when the frame has spent as much on them: the rest of a 60th of a second
+/// is for drawing.
 const BUDGET: Duration = Duration::from_millis(12);
 
-/// The most seconds of the city's time that pass in one of the player's while cars are drawn between steps: faster, every
-/// second frame or more brings a step.
+/// The most seconds of the city's time that pass in one of the player's while cars are drawn
+/// between steps: faster, every second frame or more brings a step.
 const FASTEST_SMOOTH: u32 = 16;
 
 /// How long the achieved speed is averaged, in seconds.
@@ -58,7 +60,8 @@ fn advance(world: &mut World) {
     world.resource_mut::<FrameParts>().simulate = if steps > 0 { start.elapsed() } else { Duration::ZERO };
 }
 
-/// Makes as many steps as are wanted and fit the budget, one at least; returns how many, and whether the next one waits for a search.
+/// Makes as many steps as are wanted and fit the budget, one at least; returns how many, and
+/// whether the next one waits for a search.
 fn take_steps(world: &mut World, wanted: u32, start: Instant) -> (u32, bool) {
     for step in 0..wanted {
         if !simulation::is_ready(world) {

@@ -1,4 +1,5 @@
-//! `--frames` and `--screenshot`: plays for a while, takes a picture and ends. For tests, and for pictures of the game.
+//! `--frames` and `--screenshot`: plays for a while, takes a picture and ends. For tests, and for
+//! pictures of the game.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,8 +47,8 @@ fn count(
     }
 }
 
-/// Writes the picture and ends the game; the exit code says whether the picture is there, and the log why it is not. One observer: of two, either
-/// may come first.
+/// Writes the picture and ends the game; the exit code says whether the picture is there, and the
+/// log why it is not. One observer: of two, either may come first.
 fn save_and_leave(file: PathBuf) -> impl FnMut(On<ScreenshotCaptured>, MessageWriter<AppExit>) {
     let mut save = save_to_disk(file.clone());
     move |captured, mut exit| {

@@ -14,7 +14,8 @@ impl Grid {
     pub fn new(cell: f32, lines: impl Iterator<Item = (Vec2, Vec2)>) -> Self {
         let mut entries = Vec::new();
         for (number, (start, end)) in (0..).zip(lines) {
-            // A sample in every half cell: a corner that is cut off is nearer to the cells beside it than any reach.
+            // A sample in every half cell: a corner that is cut off is nearer to the cells beside
+            // it than any reach.
             let samples = (start.distance(end) / cell * 2.0).ceil() as u32;
             for sample in 0..=samples {
                 let point = start.lerp(end, sample as f32 / samples.max(1) as f32);

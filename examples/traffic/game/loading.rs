@@ -1,4 +1,5 @@
-//! Loads the city on a thread of its own, then lets its roads fill: behind a progress bar, in a window that answers.
+//! Loads the city on a thread of its own, then lets its roads fill: behind a progress bar, in a
+//! window that answers.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

@@ -94,7 +94,8 @@ fn settings(options: &Options) -> AffinitySettings {
     AffinitySettings { workers, ..AffinitySettings::default() }
 }
 
-/// The drivers' and the window system's last words are panics: they become a message, and nothing else is printed.
+/// The drivers' and the window system's last words are panics: they become a message, and nothing
+/// else is printed.
 fn quietly<T>(build: impl FnOnce() -> T) -> Result<T, String> {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));

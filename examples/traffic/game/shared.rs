@@ -106,7 +106,8 @@ pub struct FrameParts {
     pub simulate: Duration,
     /// Finding what is in view and packing it for the GPU, on all workers.
     pub pack: Duration,
-    /// Recording and submitting what is drawn, on the CPU; on a software rasteriser the drawing itself too.
+    /// Recording and submitting what is drawn, on the CPU; on a software rasteriser the drawing
+    /// itself too.
     pub draw: Duration,
     /// The whole frame, from one to the next.
     pub frame: Duration,

@@ -1,5 +1,5 @@
-//! The city as it would be if the player had never touched it: simulated on a thread of its own, without Bevy, up to the
-//! second that the game has reached.
+//! The city as it would be if the player had never touched it: simulated on a thread of its own,
+//! without Bevy, up to the second that the game has reached.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -26,7 +26,8 @@ impl Untouched {
 
     /// The game has reached a second.
     pub fn follow(&mut self, second: u32) {
-        // The thread listens as long as this exists; had it failed, the score would stand still and the game go on.
+        // The thread listens as long as this exists; had it failed, the score would stand still and
+        // the game go on.
         let _ = self.targets.get().send(second);
     }
 

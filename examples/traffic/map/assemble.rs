@@ -5,8 +5,9 @@ use super::{Link, MapError, Network, Node, component, geo, hilbert};
 /// Fewest roads that meet at a node for it to get signals on a map that has none.
 const SIGNAL_DEGREE: u32 = 3;
 
-/// Keeps the largest part in which every place can be reached from every other, and numbers it so that neighbours in
-/// the city are neighbours in memory. Self-loops go; parallel links stay, for two roads carry more than one.
+/// Keeps the largest part in which every place can be reached from every other, and numbers it so
+/// that neighbours in the city are neighbours in memory. Self-loops go; parallel links stay, for
+/// two roads carry more than one.
 pub fn assemble(
     name: &str,
     attribution: Option<&str>,
@@ -28,7 +29,8 @@ pub fn assemble(
     Ok(Network { name: name.into(), attribution: attribution.map(Into::into), nodes, links })
 }
 
-/// Gives the nodes in `order` the numbers 0, 1, 2 and so on, drops links to other nodes and sorts the rest.
+/// Gives the nodes in `order` the numbers 0, 1, 2 and so on, drops links to other nodes and sorts
+/// the rest.
 fn renumber(links: Vec<Link>, order: &[u32], old_nodes: usize) -> Vec<Link> {
     let mut new = vec![None; old_nodes];
     for (number, &old) in order.iter().enumerate() {

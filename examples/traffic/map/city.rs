@@ -10,7 +10,8 @@ const ARTERIAL_PERIOD: u32 = 8;
 const FIRST_ARTERIAL: u32 = ARTERIAL_PERIOD / 2;
 /// Least and greatest distance between two neighbouring streets, in decimetres.
 const BLOCK_DM: (u32, u32) = (850, 1_150);
-/// Farthest an intersection stands from where its streets would cross, along either axis, in decimetres.
+/// Farthest an intersection stands from where its streets would cross, along either axis, in
+/// decimetres.
 const JITTER_DM: i32 = 120;
 
 /// What the hashes decide; each gets numbers of its own.
@@ -26,7 +27,8 @@ enum Choice {
     North,
 }
 
-/// A city of `side` x `side` intersections, all streets two-way. The same seed gives the same city on every machine.
+/// A city of `side` x `side` intersections, all streets two-way. The same seed gives the same city
+/// on every machine.
 pub fn generate(side: u32, seed: u64) -> Result<Network, MapError> {
     let name = format!("City {side} x {side}");
     if side < 2 {

@@ -29,7 +29,8 @@ impl Adjacency {
     }
 }
 
-/// Marks the nodes of the largest strongly connected component; of equally large ones, the one found first.
+/// Marks the nodes of the largest strongly connected component; of equally large ones, the one
+/// found first.
 pub fn largest(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Vec<bool> {
     let forward = Adjacency::new(nodes, edges.clone());
     let backward = Adjacency::new(nodes, edges.map(|(from, to)| (to, from)));
@@ -48,8 +49,8 @@ pub fn largest(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) ->
     inside
 }
 
-/// Nodes in the order in which a depth-first search leaves them. The search keeps a stack of its own, because a road
-/// network is deeper than a thread's.
+/// Nodes in the order in which a depth-first search leaves them. The search keeps a stack of its
+/// own, because a road network is deeper than a thread's.
 fn finish_order(graph: &Adjacency, nodes: usize) -> Vec<u32> {
     let mut order = Vec::with_capacity(nodes);
     let mut seen = vec![false; nodes];

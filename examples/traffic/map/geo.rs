@@ -25,7 +25,8 @@ impl Place {
     }
 }
 
-/// Metres east and north of the middle of all places: an equirectangular map, true to scale along its middle parallel.
+/// Metres east and north of the middle of all places: an equirectangular map, true to scale along
+/// its middle parallel.
 pub fn project(places: &[Place]) -> Vec<(f32, f32)> {
     let middle_lon = middle(places.iter().map(|place| place.lon));
     let middle_lat = middle(places.iter().map(|place| place.lat));

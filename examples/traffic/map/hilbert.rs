@@ -1,4 +1,5 @@
-//! The order of points along Hilbert's curve: points that are near in the plane are mostly near in the order.
+//! The order of points along Hilbert's curve: points that are near in the plane are mostly near in
+//! the order.
 
 use super::{Node, geo};
 

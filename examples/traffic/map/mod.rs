@@ -1,7 +1,8 @@
-//! Road networks: OpenStreetMap extracts, DIMACS graphs, a generated city and the built-in Isle of Man.
+//! Road networks: OpenStreetMap extracts, DIMACS graphs, a generated city and the built-in Isle of
+//! Man.
 //!
-//! Every source ends in [`assemble`](assemble::assemble), so that the simulation sees one shape of network wherever
-//! it came from.
+//! Every source ends in [`assemble`](assemble::assemble), so that the simulation sees one shape of
+//! network wherever it came from.
 
 mod assemble;
 pub mod city;
@@ -20,8 +21,9 @@ use std::path::Path;
 
 pub use error::MapError;
 
-/// A road network ready to simulate: one strongly connected component, nodes in space-filling order, links sorted by
-/// (to, from). Several links may run between the same two nodes, the shortest first; none returns to its own node.
+/// A road network ready to simulate: one strongly connected component, nodes in space-filling
+/// order, links sorted by (to, from). Several links may run between the same two nodes, the
+/// shortest first; none returns to its own node.
 #[derive(Clone, Debug)]
 pub struct Network {
     pub name: String,
@@ -82,7 +84,8 @@ mod tests {
     #[test]
     fn the_built_in_map_is_near_its_published_size() {
         let map = isle_of_man().unwrap();
-        // The extract holds 5,510 nodes, 22 of them with signals; what cannot be driven to and back is left out.
+        // The extract holds 5,510 nodes, 22 of them with signals; what cannot be driven to and back
+        // is left out.
         assert!((5_300..=5_510).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
         assert!((11_500..=12_628).contains(&map.links.len()), "{} links", map.links.len());
         let signals = map.nodes.iter().filter(|node| node.signal).count();

@@ -12,8 +12,9 @@ const CAR_COST: u32 = 3_600;
 /// Saturation flow of one lane, in vehicles an hour of green.
 pub const LANE_FLOW: u32 = 1_800;
 
-/// Seconds after which a car in front of a full link ends its trip: five cycles of the signals, so longer than any
-/// ordinary queue takes to move on, and short enough to dissolve a ring of full links.
+/// Seconds after which a car in front of a full link ends its trip: five cycles of the signals, so
+/// longer than any ordinary queue takes to move on, and short enough to dissolve a ring of full
+/// links.
 const STUCK_AFTER: u32 = 300;
 
 /// A car on a link.
@@ -32,7 +33,8 @@ pub struct Slot {
 #[derive(Clone, Debug, Default)]
 pub struct Approach {
     queue: VecDeque<Slot>,
-    /// No car can leave before this second, unless a blocked one hears of space: spares a look at the queue.
+    /// No car can leave before this second, unless a blocked one hears of space: spares a look at
+    /// the queue.
     wake: u32,
     /// The intersection that the link comes from.
     pub upstream: u32,
@@ -67,7 +69,8 @@ impl Approach {
         self.wake
     }
 
-    /// The head of the queue if it may cross the stop line in second `now`; else `wake` says when to ask again.
+    /// The head of the queue if it may cross the stop line in second `now`; else `wake` says when
+    /// to ask again.
     pub fn ready_head(&mut self, programme: &Programme, now: u32) -> Option<Slot> {
         let Some(&head) = self.queue.front() else {
             self.wake = NEVER;
@@ -120,8 +123,8 @@ impl Approach {
         self.queue.pop_front();
     }
 
-    /// The head could cross but for a full link ahead. Returns whether it has lost patience: else it stays until there is
-    /// space or its patience ends.
+    /// The head could cross but for a full link ahead. Returns whether it has lost patience: else
+    /// it stays until there is space or its patience ends.
     pub fn block(&mut self, now: u32) -> bool {
         let patience_ends = *self.blocked_since.get_or_insert(now) + STUCK_AFTER;
         self.wake = patience_ends;
@@ -135,7 +138,8 @@ impl Approach {
         }
     }
 
-    /// The signals change before second `now`: green so far has earned its credit, and whoever waits asks again.
+    /// The signals change before second `now`: green so far has earned its credit, and whoever
+    /// waits asks again.
     #[cfg(any(test, feature = "game"))]
     pub fn change_programme(&mut self, old: &Programme, new: &Programme, now: u32) {
         self.credit = self.credit_after(old.greens_before(self.phase, now) - self.greens_counted);
@@ -164,8 +168,8 @@ impl Approach {
         self.greens_counted = greens;
     }
 
-    /// The cap lets a link that flows slower than a car a second carry a remainder from one car to the next, and one
-    /// that flows faster keep its last fraction.
+    /// The cap lets a link that flows slower than a car a second carry a remainder from one car to
+    /// the next, and one that flows faster keep its last fraction.
     fn credit_after(&self, greens: u32) -> u32 {
         let earned = self.flow().saturating_mul(greens);
         self.credit.saturating_add(earned).min(self.flow() + CAR_COST - 1)

@@ -7,8 +7,8 @@ use super::road::{storage, travel_time};
 use super::signal::{Arm, Phase, Programme, group};
 use crate::map::{Link, Network};
 
-/// The intersections of a network, in its order, all roads empty. Approach `a` of an intersection is the road
-/// `first road + a`.
+/// The intersections of a network, in its order, all roads empty. Approach `a` of an intersection
+/// is the road `first road + a`.
 pub fn intersections(network: &Network, incidence: &Incidence) -> Vec<Intersection> {
     (0..network.nodes.len() as u32).map(|node| intersection(network, incidence, node)).collect()
 }

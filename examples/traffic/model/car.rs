@@ -1,4 +1,5 @@
-//! Cars: when the next trip starts and how the last ones ended. On the road a car is an entry in a queue.
+//! Cars: when the next trip starts and how the last ones ended. On the road a car is an entry in a
+//! queue.
 
 use bevy::prelude::Component;
 
@@ -52,14 +53,16 @@ pub struct Trips {
     pub place: u32,
     pub arrived: u32,
     pub stuck: u32,
-    /// The second in which the car would arrive if nothing held it up; of the last trip while it rests.
+    /// The second in which the car would arrive if nothing held it up; of the last trip while it
+    /// rests.
     pub expected: u32,
     /// Seconds that the car has lost on trips that arrived.
     pub delay: u32,
 }
 
 impl Trips {
-    /// Spreads cars over places in proportion: those that are neighbours in memory start as neighbours in the city.
+    /// Spreads cars over places in proportion: those that are neighbours in memory start as
+    /// neighbours in the city.
     pub fn first(car: u32, cars: u32, routes: &Routes) -> Self {
         let place = u64::from(car) * u64::from(routes.places()) / u64::from(cars.max(1));
         Self { place: place as u32, arrived: 0, stuck: 0, expected: 0, delay: 0 }
@@ -75,7 +78,8 @@ impl Trips {
         (node, Departure { car, cursor: route.cursor })
     }
 
-    /// Ends a trip and returns when the next one starts. A stuck car goes on from where it was heading.
+    /// Ends a trip and returns when the next one starts. A stuck car goes on from where it was
+    /// heading.
     pub fn finish(&mut self, car: u32, outcome: Outcome, now: u32, demand: &Demand) -> Due {
         match outcome {
             Outcome::Arrived => {

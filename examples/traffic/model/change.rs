@@ -24,8 +24,8 @@ impl Intersection {
         self.programme = programme;
     }
 
-    /// Closes or reopens the road that begins at an exit. Cars that wait for a full road decide anew, so they might move at
-    /// once.
+    /// Closes or reopens the road that begins at an exit. Cars that wait for a full road decide
+    /// anew, so they might move at once.
     pub fn set_closed(&mut self, exit: u8, closed: bool) {
         self.exits[usize::from(exit)].closed = closed;
         self.approaches.iter_mut().for_each(Approach::unblock);

@@ -6,7 +6,8 @@ use std::ops::Range;
 use crate::map::Network;
 use crate::routes::DETOUR;
 
-/// The links into and out of every node. Links are sorted by the node they lead to, so those into a node are a range.
+/// The links into and out of every node. Links are sorted by the node they lead to, so those into a
+/// node are a range.
 pub struct Incidence {
     /// The links into node `n` are `first_in[n]..first_in[n + 1]`.
     first_in: Vec<u32>,

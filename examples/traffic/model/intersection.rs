@@ -1,6 +1,6 @@
-//! One intersection and the step rule of the queue model. An intersection touches only itself; whatever concerns others
-//! is a message, applied after every intersection has had its turn, so the result depends neither on the order of the
-//! sweep nor on the number of workers.
+//! One intersection and the step rule of the queue model. An intersection touches only itself;
+//! whatever concerns others is a message, applied after every intersection has had its turn, so the
+//! result depends neither on the order of the sweep nor on the number of workers.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ use crate::routes::{ARRIVE, Routes};
 /// The upstream end of a link.
 #[derive(Clone, Debug, Default)]
 pub struct Exit {
-    /// Places left on the link, as far as this intersection knows: it takes one with each car that it sends, and the
-    /// other end gives it back when the car has left.
+    /// Places left on the link, as far as this intersection knows: it takes one with each car that
+    /// it sends, and the other end gives it back when the car has left.
     pub free: u32,
     /// Seconds that a car takes to the other end.
     pub travel_time: u32,
@@ -50,7 +50,8 @@ pub struct Finish {
     pub outcome: Outcome,
 }
 
-/// What one intersection tells another: 16 bytes, since a busy city sends hundreds of thousands of them a step.
+/// What one intersection tells another: 16 bytes, since a busy city sends hundreds of thousands of
+/// them a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A car has entered the link that ends at the receiver's `approach`.
@@ -96,8 +97,8 @@ impl Intersection {
         self.approaches.iter().map(Approach::occupancy).sum()
     }
 
-    /// Moves every car that can move in second `now` and returns the next second in which one might, if no message
-    /// comes before. Calling more often changes nothing.
+    /// Moves every car that can move in second `now` and returns the next second in which one
+    /// might, if no message comes before. Calling more often changes nothing.
     pub fn step(&mut self, now: u32, routes: &Routes, mut send: impl FnMut(u32, Message)) -> u32 {
         let count = self.approaches.len();
         let first = now as usize % count.max(1);
@@ -112,7 +113,8 @@ impl Intersection {
         wake
     }
 
-    /// A car starts its trip here, in the next call of [`step`](Self::step) that finds room on its first link.
+    /// A car starts its trip here, in the next call of [`step`](Self::step) that finds room on its
+    /// first link.
     pub fn depart(&mut self, departure: Departure) {
         self.waiting.push_back(departure);
     }
@@ -176,8 +178,8 @@ impl Intersection {
         }
     }
 
-    /// Takes a ready car out of its queue: onto its next link, or out of the traffic when its trip ends or there is no way
-    /// on. Where the link is full it stays, and the answer is false.
+    /// Takes a ready car out of its queue: onto its next link, or out of the traffic when its trip
+    /// ends or there is no way on. Where the link is full it stays, and the answer is false.
     fn release(
         &mut self,
         index: usize,
@@ -206,7 +208,8 @@ impl Intersection {
         stuck
     }
 
-    /// Puts waiting cars on their first link, in the order in which they came, after the cars that are on the road.
+    /// Puts waiting cars on their first link, in the order in which they came, after the cars that
+    /// are on the road.
     fn start_trips(&mut self, now: u32, routes: &Routes, send: &mut impl FnMut(u32, Message)) {
         while let Some(&Departure { car, cursor }) = self.waiting.front() {
             let (cursor, exit) = routes.next(cursor);
@@ -223,8 +226,8 @@ impl Intersection {
     }
 }
 
-/// The exit that a car at the stop line takes: the one it came for or, since that was closed, the one its detour begins
-/// with. It is closed only where there is no detour.
+/// The exit that a car at the stop line takes: the one it came for or, since that was closed, the
+/// one its detour begins with. It is closed only where there is no detour.
 fn way_on<'a>(exits: &'a mut [Exit], cursor: u32, exit: u8, routes: &Routes) -> (u32, &'a mut Exit) {
     let (cursor, exit) = if exits[usize::from(exit)].closed { routes.next(cursor) } else { (cursor, exit) };
     (cursor, &mut exits[usize::from(exit)])

@@ -1,5 +1,5 @@
-//! The traffic model: steps of one second, whole numbers only, functions on one row of data. It knows nothing of who
-//! sweeps the rows, so that the Bevy systems and the plain program share it.
+//! The traffic model: steps of one second, whole numbers only, functions on one row of data. It
+//! knows nothing of who sweeps the rows, so that the Bevy systems and the plain program share it.
 
 mod approach;
 mod build;

@@ -1,4 +1,5 @@
-//! Roads: what follows from length, lanes and speed, and the occupancy that is sampled from time to time.
+//! Roads: what follows from length, lanes and speed, and the occupancy that is sampled from time to
+//! time.
 
 use bevy::prelude::Component;
 
@@ -7,8 +8,9 @@ use crate::map::Link;
 /// Decimetres that a queued car takes up on a lane, gap included.
 const CAR_LENGTH_DM: u64 = 75;
 
-/// Each road's occupancy is sampled once in as many steps: five cycles of the signals, so that it is always seen in the
-/// same part of the cycle. Intersections take turns, so that no step has to sample all of them.
+/// Each road's occupancy is sampled once in as many steps: five cycles of the signals, so that it
+/// is always seen in the same part of the cycle. Intersections take turns, so that no step has to
+/// sample all of them.
 pub const SAMPLE_INTERVAL: u32 = 300;
 
 /// Seconds to drive along a link at free speed, at least one.
@@ -18,7 +20,8 @@ pub fn travel_time(link: &Link) -> u32 {
     seconds.clamp(1, u64::from(u32::MAX / 4)) as u32
 }
 
-/// The most cars that fit on a link: bumper to bumper, yet no fewer than a green wave needs to flow through it.
+/// The most cars that fit on a link: bumper to bumper, yet no fewer than a green wave needs to flow
+/// through it.
 pub fn storage(link: &Link) -> u32 {
     let lanes = u64::from(link.lanes);
     let standing = u64::from(link.length_dm) * lanes / CAR_LENGTH_DM;
@@ -48,7 +51,8 @@ impl Road {
     }
 }
 
-/// The first intersection whose turn it is to sample the roads that end at it; every [`SAMPLE_INTERVAL`]th one follows.
+/// The first intersection whose turn it is to sample the roads that end at it; every
+/// [`SAMPLE_INTERVAL`]th one follows.
 pub fn first_sampled(now: u32) -> u32 {
     (SAMPLE_INTERVAL - now % SAMPLE_INTERVAL) % SAMPLE_INTERVAL
 }

@@ -1,4 +1,5 @@
-//! Fixed-time signals with two phases: the main road and its opposite side, then everything that crosses it.
+//! Fixed-time signals with two phases: the main road and its opposite side, then everything that
+//! crosses it.
 
 use crate::hash::{SequenceHash, below, hash};
 
@@ -75,7 +76,8 @@ impl Programme {
         second.saturating_add(u32::from(wait))
     }
 
-    /// How many of the seconds `0..second` were green, up to a constant: only differences mean anything.
+    /// How many of the seconds `0..second` were green, up to a constant: only differences mean
+    /// anything.
     pub fn greens_before(&self, phase: Phase, second: u32) -> u32 {
         let (window, position) = self.locate(phase, second);
         let cycles = (second + u32::from(self.offset)) / u32::from(self.cycle);
@@ -108,15 +110,16 @@ impl Timing {
     }
 }
 
-/// An approach as the grouping sees it: the direction it comes from, in decimetres, and how important its road is.
+/// An approach as the grouping sees it: the direction it comes from, in decimetres, and how
+/// important its road is.
 #[derive(Clone, Copy, Debug)]
 pub struct Arm {
     pub direction: (i64, i64),
     pub weight: u32,
 }
 
-/// The phase of every arm: those within 45 degrees of the main road's axis share the first one, whichever side they
-/// come from. All arms get phase 0 where nothing crosses the main road.
+/// The phase of every arm: those within 45 degrees of the main road's axis share the first one,
+/// whichever side they come from. All arms get phase 0 where nothing crosses the main road.
 pub fn group(arms: &[Arm]) -> Vec<Phase> {
     let main = arms.iter().reduce(|best, arm| if arm.weight > best.weight { arm } else { best });
     arms.iter().map(|arm| Phase::from(main.is_some_and(|main| crosses(main.direction, arm.direction)))).collect()

@@ -1,5 +1,5 @@
-//! Routes kept on disk between runs: little-endian numbers under a key and a checksum. Whatever does not fit is searched
-//! again.
+//! Routes kept on disk between runs: little-endian numbers under a key and a checksum. Whatever
+//! does not fit is searched again.
 
 use std::fs;
 use std::io;
@@ -48,7 +48,8 @@ pub fn file(folder: &Path, key: u64) -> PathBuf {
     folder.join(format!("routes-{key:016x}.bin"))
 }
 
-/// Written under another name first: a run that is stopped half-way, or two at once, leave no broken file.
+/// Written under another name first: a run that is stopped half-way, or two at once, leave no
+/// broken file.
 pub fn write(file: &Path, key: u64, routes: &Routes) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;

@@ -1,8 +1,10 @@
-//! The network as the route search sees it: what each road costs, which grows with the number of routes along it.
+//! The network as the route search sees it: what each road costs, which grows with the number of
+//! routes along it.
 //!
-//! If every car took the way that is fastest on empty roads, a few arterials would jam and the rest stay empty. So the
-//! routes are searched in batches, and each batch sees the load that the ones before have put on the roads (incremental
-//! assignment, with the volume-delay curve of the US Bureau of Public Roads).
+//! If every car took the way that is fastest on empty roads, a few arterials would jam and the rest
+//! stay empty. So the routes are searched in batches, and each batch sees the load that the ones
+//! before have put on the roads (incremental assignment, with the volume-delay curve of the US
+//! Bureau of Public Roads).
 
 use crate::map::Network;
 use crate::model::{Incidence, LANE_FLOW, travel_time};
@@ -16,8 +18,8 @@ const SIGNAL_WAIT: u64 = 90;
 /// Greens last 27 s of 60.
 const SIGNAL_PERCENT: u64 = 45;
 
-/// Vehicles an hour that one route stands for: four cars for each intersection, a place for sixteen, five routes from
-/// each, and about three and a half trips an hour.
+/// Vehicles an hour that one route stands for: four cars for each intersection, a place for
+/// sixteen, five routes from each, and about three and a half trips an hour.
 const ROUTE_FLOW: u64 = 46;
 
 /// Beyond four times its capacity a road gets no worse, so that costs stay small.

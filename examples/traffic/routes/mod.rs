@@ -1,8 +1,9 @@
-//! The prepared set of routes that cars draw from. Routing is done before the first step, so that it is neither measured
-//! nor able to make a run depend on timing.
+//! The prepared set of routes that cars draw from. Routing is done before the first step, so that
+//! it is neither measured nor able to make a run depend on timing.
 //!
-//! A search from every place (in parallel, ended as soon as its few destinations are reached) was chosen over contraction
-//! hierarchies: trips are local, so a search sees a small part of the map, and there is nothing to prepare first.
+//! A search from every place (in parallel, ended as soon as its few destinations are reached) was
+//! chosen over contraction hierarchies: trips are local, so a search sees a small part of the map,
+//! and there is nothing to prepare first.
 
 mod cache;
 mod graph;
@@ -67,15 +68,16 @@ pub struct Routes {
     /// The routes from place `p` are `routes[first[p]..first[p + 1]]`.
     first: Vec<u32>,
     routes: Vec<Route>,
-    /// For each route the number of the exit to take at each of its intersections, then [`ARRIVE`]. One byte a hop: all
-    /// routes of a large city stay in a core's cache.
+    /// For each route the number of the exit to take at each of its intersections, then [`ARRIVE`].
+    /// One byte a hop: all routes of a large city stay in a core's cache.
     hops: Vec<u8>,
     /// Where the way goes on for each [`DETOUR`] among the hops.
     detours: HashMap<u32, u32>,
 }
 
 impl Routes {
-    /// The routes of a network, from the folder `cache` if they are there, else searched and stored there.
+    /// The routes of a network, from the folder `cache` if they are there, else searched and stored
+    /// there.
     pub fn prepare(
         network: &Network,
         incidence: &Incidence,
@@ -160,8 +162,8 @@ impl Routes {
         &self.routes[self.first[place] as usize..self.first[place + 1] as usize]
     }
 
-    /// The exit to take, or [`ARRIVE`], and where that stands: not at `cursor` if the way was closed there. Detours may be
-    /// closed too, each by a later closure than the last.
+    /// The exit to take, or [`ARRIVE`], and where that stands: not at `cursor` if the way was
+    /// closed there. Detours may be closed too, each by a later closure than the last.
     #[inline]
     pub fn next(&self, mut cursor: u32) -> (u32, u8) {
         loop {

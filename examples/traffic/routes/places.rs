@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use crate::hash::{below, hash};
 use crate::map::Network;
 
-/// One intersection in so many is a place: dense enough that the cars which start and end there do not fill its roads.
+/// One intersection in so many is a place: dense enough that the cars which start and end there do
+/// not fill its roads.
 const NODES_PER_PLACE: u32 = 16;
 
 /// A small map still gets trips in all directions.
 const FEWEST_PLACES: u32 = 64;
 
-/// Routes from one place: enough for variety, few enough that a large city's routes stay in the cache.
+/// Routes from one place: enough for variety, few enough that a large city's routes stay in the
+/// cache.
 pub const ROUTES_PER_PLACE: usize = 5;
 
 /// The longest trip as the crow flies, in decimetres.
@@ -69,7 +71,8 @@ impl Places {
         self.nodes
     }
 
-    /// Different places within the longest trip, picked by hash; the next place where there is none.
+    /// Different places within the longest trip, picked by hash; the next place where there is
+    /// none.
     pub fn destinations(&self, place: u32) -> Vec<u32> {
         let mut near = self.within_reach(place);
         if near.is_empty() {

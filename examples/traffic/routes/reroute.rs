@@ -1,8 +1,9 @@
 //! Ways around closed roads.
 //!
-//! A car under way learns of a closure where the closed road begins, and takes a detour from there; who sets out later
-//! knows of it and takes another route from the start. So the hops that lead onto a closed road become detours, the
-//! routes that meet one are replaced, and everything else stays as it is: nothing has to look at the cars.
+//! A car under way learns of a closure where the closed road begins, and takes a detour from there;
+//! who sets out later knows of it and takes another route from the start. So the hops that lead
+//! onto a closed road become detours, the routes that meet one are replaced, and everything else
+//! stays as it is: nothing has to look at the cars.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -23,7 +23,8 @@ const BLANK: Label = Label { time: UNREACHED, parent: 0, exit: 0, settled: false
 pub struct Search {
     labels: Vec<Label>,
     touched: Vec<u32>,
-    /// Time and node, the earliest first; of nodes with the same time the one with the lower number.
+    /// Time and node, the earliest first; of nodes with the same time the one with the lower
+    /// number.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
@@ -32,7 +33,8 @@ impl Search {
         Self { labels: vec![BLANK; graph.nodes()], touched: Vec::new(), queue: BinaryHeap::new() }
     }
 
-    /// The numbers of the exits to take from `start` to each goal, none where no open road leads there.
+    /// The numbers of the exits to take from `start` to each goal, none where no open road leads
+    /// there.
     pub fn run(&mut self, graph: &Graph, start: u32, goals: &[u32]) -> Vec<Option<Vec<u8>>> {
         self.relax(start, Label { time: 0, ..BLANK });
         let mut missing = goals.len();

@@ -54,7 +54,8 @@ impl CityApp {
         self.app.world_mut()
     }
 
-    /// A frame without a step: lets the plugins look at schedules, and brings diagnostics and districts up to date.
+    /// A frame without a step: lets the plugins look at schedules, and brings diagnostics and
+    /// districts up to date.
     pub fn frame(&mut self) {
         self.app.update();
     }
@@ -119,7 +120,8 @@ impl Simulation for CityApp {
     }
 
     fn workload(&mut self, measured: Duration) -> Workload {
-        // The end of a frame brings diagnostics up to date; the rest of it would count as work of the measured steps.
+        // The end of a frame brings diagnostics up to date; the rest of it would count as work of
+        // the measured steps.
         self.app.world_mut().run_schedule(Last);
         self.gauge.read(self.app.world(), measured)
     }

@@ -1,5 +1,6 @@
-//! The city as entities: intersections, roads and cars, in the order in which they are numbered. Neighbours in the city
-//! are neighbours in that order, so a run of rows is a district: most of what its rows tell each other stays within it.
+//! The city as entities: intersections, roads and cars, in the order in which they are numbered.
+//! Neighbours in the city are neighbours in that order, so a run of rows is a district: most of
+//! what its rows tell each other stays within it.
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ pub struct CurrentRoutes(pub Arc<Routes>);
 #[derive(Component, Clone, Copy)]
 pub struct Number(pub u32);
 
-/// No car can move at an intersection before this second, unless it hears from a neighbour. Apart from the rest, so that
-/// a sweep reads four bytes of each intersection that sleeps.
+/// No car can move at an intersection before this second, unless it hears from a neighbour. Apart
+/// from the rest, so that a sweep reads four bytes of each intersection that sleeps.
 #[derive(Component)]
 pub struct Wake(pub u32);
 

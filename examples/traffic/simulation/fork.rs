@@ -9,7 +9,8 @@ use super::entities::{CurrentRoutes, Number, Plan};
 use crate::model::Demand;
 use crate::plain::{Plain, State};
 
-/// The city as it is between two steps, on arrays and one thread. It knows nothing of orders that have not taken effect.
+/// The city as it is between two steps, on arrays and one thread. It knows nothing of orders that
+/// have not taken effect.
 pub fn fork(world: &mut World) -> Plain {
     let state = State {
         now: world.resource::<Now>().0,

@@ -82,7 +82,8 @@ fn gang(start: &AffinityDiagnostics, end: &AffinityDiagnostics, leader: &Whereab
     let same_core: u64 = pairs().map(|(end, start)| end.same_core_rows - start.same_core_rows).sum();
     let mut busy: Vec<_> = pairs().map(|(end, start)| end.busy - start.busy).collect();
     if let (Some(busy), Some((end_leader, start_leader))) = (busy.first_mut(), pairs().next()) {
-        // The leader also sweeps alone what is not worth a round: it is busy in systems whenever it does not wait for others.
+        // The leader also sweeps alone what is not worth a round: it is busy in systems whenever it
+        // does not wait for others.
         *busy = (in_systems(end) - in_systems(start)).saturating_sub(end_leader.wait - start_leader.wait);
     }
     Workload {

@@ -1,5 +1,5 @@
-//! The city in Bevy: ordinary systems over entities. Tagged with `.affine()` they run on the pinned gang; untagged they
-//! are what they would be without the crate.
+//! The city in Bevy: ordinary systems over entities. Tagged with `.affine()` they run on the pinned
+//! gang; untagged they are what they would be without the crate.
 
 mod app;
 mod entities;

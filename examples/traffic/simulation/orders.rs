@@ -1,5 +1,5 @@
-//! What the player tells the city to do. An order takes effect at the start of a stated second, whatever runs the city
-//! and however fast, so that the same orders always lead to the same city.
+//! What the player tells the city to do. An order takes effect at the start of a stated second,
+//! whatever runs the city and however fast, so that the same orders always lead to the same city.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Finds ways around closed roads on a thread of its own, so that neither drawing nor a step waits for a search.
+//! Finds ways around closed roads on a thread of its own, so that neither drawing nor a step waits
+//! for a search.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! One second in four systems, each a sweep that sends messages. What a row does depends on that row alone, and messages
-//! are applied when all rows have had their turn: so the city is the same to the bit, whoever sweeps which rows.
+//! One second in four systems, each a sweep that sends messages. What a row does depends on that
+//! row alone, and messages are applied when all rows have had their turn: so the city is the same
+//! to the bit, whoever sweeps which rows.
 
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::{Res, ResMut};
@@ -85,7 +86,8 @@ pub fn arrive(
     );
 }
 
-/// Roads hear how many cars are on them: from some of the intersections in each step, so that no step has to ask all.
+/// Roads hear how many cars are on them: from some of the intersections in each step, so that no
+/// step has to ask all.
 pub fn sample(intersections: AffineQuery<(&Number, &Intersection)>, mut roads: AffineQuery<&mut Road>, scene: Scene) {
     let now = scene.now.0;
     intersections.par_iter().scatter(

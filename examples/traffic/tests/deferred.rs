@@ -1,4 +1,5 @@
-//! The model as it is defined: every message waits until all rows have been swept, in whatever order.
+//! The model as it is defined: every message waits until all rows have been swept, in whatever
+//! order.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Orders change the city, yet no rule of the model; and the same orders lead to the same city, whatever runs it.
+//! Orders change the city, yet no rule of the model; and the same orders lead to the same city,
+//! whatever runs it.
 
 use std::sync::Arc;
 

@@ -7,7 +7,8 @@ const NARROWEST: f64 = 1_000.0;
 /// The widest view, 60 s: more than the recording holds.
 const WIDEST: f64 = 60e9;
 
-/// The stretch of time on show. Times are nanoseconds of the recording's clock, as `f64`: exact for 104 days.
+/// The stretch of time on show. Times are nanoseconds of the recording's clock, as `f64`: exact for
+/// 104 days.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) begin: f64,
@@ -15,7 +16,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Shows `times`; if that is too short or too long for the axis, as close as it gets, from the same begin.
+    /// Shows `times`; if that is too short or too long for the axis, as close as it gets, from the
+    /// same begin.
     pub(super) fn over(times: Range<f64>) -> Self {
         let span = (times.end - times.start).clamp(NARROWEST, WIDEST);
         Self { begin: times.start, end: times.start + span }
@@ -96,7 +98,8 @@ impl std::fmt::Display for Nanoseconds {
     }
 }
 
-/// Writes a time on the axis, where neighbours are `step` apart: all with the unit of the step, and no more digits than it needs.
+/// Writes a time on the axis, where neighbours are `step` apart: all with the unit of the step, and
+/// no more digits than it needs.
 pub(super) struct Tick {
     pub(super) time: f64,
     pub(super) step: f64,

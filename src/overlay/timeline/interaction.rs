@@ -1,4 +1,5 @@
-//! What the pointer does: click freezes, drag moves, ctrl and scroll zoom at the pointer, double-click shows the whole frame, Space pauses.
+//! What the pointer does: click freezes, drag moves, ctrl and scroll zoom at the pointer,
+//! double-click shows the whole frame, Space pauses.
 
 use bevy_egui::egui::{Key, Modifiers, Pos2, Response, Ui};
 

@@ -17,7 +17,8 @@ const TEXT_WIDTH: f32 = 28.0;
 const HELP_HEIGHT: f32 = 3.0;
 /// The most lines of the grid.
 const TICKS: usize = 7;
-/// Bars of one lane, kind and colour that begin less than this many points after the last one ended are drawn as one with it.
+/// Bars of one lane, kind and colour that begin less than this many points after the last one ended
+/// are drawn as one with it.
 const FINEST: f32 = 0.5;
 
 pub(super) fn paint(
@@ -82,7 +83,8 @@ fn add_bars(mesh: &mut Mesh, layout: &Layout, timeline: &Timeline, row: Rect, la
     }
 }
 
-/// Where the mark on a bar from `left` to `right` begins that should begin at `x`: inside the bar, and a point before its end if the bar is that long.
+/// Where the mark on a bar from `left` to `right` begins that should begin at `x`: inside the bar,
+/// and a point before its end if the bar is that long.
 pub(super) fn begin_of_mark(x: f32, left: f32, right: f32) -> f32 {
     // Not `clamp`, which panics where a bar of one point is shorter by rounding.
     x.min(right - 1.0).max(left)

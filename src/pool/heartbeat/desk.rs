@@ -1,4 +1,5 @@
-//! A worker's desk: where it lays out jobs for others, where others ask it for more, and where it sleeps.
+//! A worker's desk: where it lays out jobs for others, where others ask it for more, and where it
+//! sleeps.
 
 use crossbeam_utils::CachePadded;
 
@@ -16,15 +17,15 @@ pub(super) const OPEN: usize = usize::MAX;
 
 /// What a worker shares with those who take from it. Lives as long as the pool.
 pub(crate) struct Desk {
-    /// Joins whose frames lie below this address are to be published; see [`Scope`](super::Scope). Written by the worker when it publishes
-    /// and retracts, and by others, who set it to [`OPEN`] to ask for jobs. When both write at once a request may be lost: the
-    /// next beat repeats it.
+    /// Joins whose frames lie below this address are to be published; see [`Scope`](super::Scope).
+    /// Written by the worker when it publishes and retracts, and by others, who set it to [`OPEN`]
+    /// to ask for jobs. When both write at once a request may be lost: the next beat repeats it.
     pub(super) limit: CachePadded<AtomicUsize>,
     /// When a job was last taken from here, in nanoseconds of the pool's clock; 0 if none was since
     /// the worker sat down.
     taken_from: CachePadded<AtomicU64>,
-    /// How many jobs this worker has taken from others, and how many joins it has published. Only the worker itself counts, so plain
-    /// additions do.
+    /// How many jobs this worker has taken from others, and how many joins it has published. Only
+    /// the worker itself counts, so plain additions do.
     taken: AtomicU64,
     published: AtomicU64,
     /// The worker's end of the deque; held for as long as it sits here.
@@ -51,15 +52,16 @@ impl Desk {
         }
     }
 
-    /// A worker sits down: its first joins are to be published, and its first job may be taken at once. A session costs more than giving one job
-    /// away, and a short one would be over before the next beat.
+    /// A worker sits down: its first joins are to be published, and its first job may be taken at
+    /// once. A session costs more than giving one job away, and a short one would be over before
+    /// the next beat.
     pub(super) fn open(&self) {
         self.limit.store(OPEN, Ordering::Relaxed);
         self.taken_from.store(0, Ordering::Relaxed);
     }
 
-    /// The oldest job on the desk, if there is one and none was taken for `interval` nanoseconds. In both cases the worker is asked to
-    /// publish more.
+    /// The oldest job on the desk, if there is one and none was taken for `interval` nanoseconds.
+    /// In both cases the worker is asked to publish more.
     pub(super) fn take(&self, interval: u64) -> Option<JobRef> {
         let now = now();
         let last = self.taken_from.load(Ordering::Relaxed);

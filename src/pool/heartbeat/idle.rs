@@ -26,9 +26,10 @@ impl<'s> Scope<'s> {
         self.run_until_finished(|| spin_until(session.spin, news).unwrap_or_else(|| session.sleep(index, news)));
     }
 
-    /// Waits until `job`, which another worker has taken, is done. Meanwhile it runs jobs that come from that worker, and no others:
-    /// these are parts of `job`. (That worker had nothing on its desk when it took the job, or it would have taken that.) Other jobs
-    /// could hold up this join for long, and stack up.
+    /// Waits until `job`, which another worker has taken, is done. Meanwhile it runs jobs that come
+    /// from that worker, and no others: these are parts of `job`. (That worker had nothing on its
+    /// desk when it took the job, or it would have taken that.) Other jobs could hold up this join
+    /// for long, and stack up.
     pub(super) fn wait_for(&mut self, job: &Job) {
         let Some((session, index)) = self.seat() else { return };
         let news = || match job.is_done() {
@@ -59,14 +60,16 @@ impl<'s> Scope<'s> {
         let Some((session, index)) = self.seat() else { return };
         session.desk(index).count_taken();
         let owner = job.run(self, index);
-        // The sleep handshake of `Parker`: the job that is done is the condition. The job itself may be gone by now.
+        // The sleep handshake of `Parker`: the job that is done is the condition. The job itself
+        // may be gone by now.
         handshake_fence("done_fence");
         session.desk(owner).latch.unpark_after_fence();
     }
 }
 
 impl<'s> Session<'s> {
-    /// Sleeps until there are news: as the ticker, looking for them in every interval, or until the role of the ticker is free.
+    /// Sleeps until there are news: as the ticker, looking for them in every interval, or until the
+    /// role of the ticker is free.
     fn sleep(&'s self, index: usize, news: impl Fn() -> Option<News>) -> News {
         let bench = &self.desk(index).bench;
         let ticker = bench.park(|| match self.is_over() {
@@ -77,8 +80,8 @@ impl<'s> Session<'s> {
         self.doze(bench, news)
     }
 
-    /// Sleeps until there are news, and looks for them in every interval: spinning any longer could keep the worker that is waited for from
-    /// its core.
+    /// Sleeps until there are news, and looks for them in every interval: spinning any longer could
+    /// keep the worker that is waited for from its core.
     fn doze(&self, parker: &Parker, news: impl Fn() -> Option<News>) -> News {
         loop {
             if let Some(news) = parker.park_for(self.interval(), &news) {

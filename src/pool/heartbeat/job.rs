@@ -42,7 +42,8 @@ impl Job {
         Self { start, owner, taker: AtomicUsize::new(NOBODY), done: AtomicBool::new(false) }
     }
 
-    /// Acquire: pairs with the release in [`JobRef::run`], so that the owner sees what the job wrote.
+    /// Acquire: pairs with the release in [`JobRef::run`], so that the owner sees what the job
+    /// wrote.
     #[inline]
     pub(super) fn is_done(&self) -> bool {
         self.done.load(needed(Ordering::Acquire, "done_load"))
@@ -58,7 +59,8 @@ impl Job {
 /// The right to run a published job: there is one for each, and it cannot be copied.
 pub(super) struct JobRef(NonNull<Job>);
 
-// SAFETY: what it leads to may be used from any thread: the start function is `Sync`, the rest is atomic or never written.
+// SAFETY: what it leads to may be used from any thread: the start function is `Sync`, the rest is
+// atomic or never written.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -81,8 +83,8 @@ impl JobRef {
     }
 }
 
-/// The second closure of a join and, if another worker ran it, what came of it. The locks are there for the compiler: only one thread
-/// looks at a time.
+/// The second closure of a join and, if another worker ran it, what came of it. The locks are there
+/// for the compiler: only one thread looks at a time.
 pub(super) struct SecondHalf<F, R> {
     closure: Mutex<Option<F>>,
     outcome: Mutex<Option<thread::Result<R>>>,

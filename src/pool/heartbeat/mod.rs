@@ -1,8 +1,10 @@
-//! Fork/join on the gang's workers: joins run on as if they were serial, and only idle workers make them share. `../README.md`
-//! has the protocol and its invariants; `tests/loom_heartbeat.rs` checks these very files.
+//! Fork/join on the gang's workers: joins run on as if they were serial, and only idle workers make
+//! them share. `../README.md` has the protocol and its invariants; `tests/loom_heartbeat.rs` checks
+//! these very files.
 //!
-//! `scope.rs` has the joins and decides which of them others may see, `job.rs` what others see of a join, `desk.rs` where they see it,
-//! `idle.rs` what workers do that have nothing to do, `session.rs` the beginning and the end.
+//! `scope.rs` has the joins and decides which of them others may see, `job.rs` what others see of a
+//! join, `desk.rs` where they see it, `idle.rs` what workers do that have nothing to do,
+//! `session.rs` the beginning and the end.
 
 mod desk;
 mod idle;

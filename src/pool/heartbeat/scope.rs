@@ -13,26 +13,32 @@ use super::{
 };
 use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, planted, try_lock};
 
-/// How many published joins have to finish, without a request from another worker, before publishing gets sparser. The whole way to sparse
-/// costs a microsecond or two, once in a heartbeat.
+/// How many published joins have to finish, without a request from another worker, before
+/// publishing gets sparser. The whole way to sparse costs a microsecond or two, once in a
+/// heartbeat.
 const UNDISTURBED: u32 = 16;
 
-/// How many bytes of stack lie between two published joins at first, once publishing is sparse: a few levels of a small recursive
-/// function. Doubled each time that [`UNDISTURBED`] joins have finished.
+/// How many bytes of stack lie between two published joins at first, once publishing is sparse: a
+/// few levels of a small recursive function. Doubled each time that [`UNDISTURBED`] joins have
+/// finished.
 const FIRST_STRIDE: usize = 256;
 
-/// So many joins published one inside the other, with none finished between, are a long chain rather than a bushy tree: there the many
-/// short joins lie near the leaves, here every second half may be long.
+/// So many joins published one inside the other, with none finished between, are a long chain
+/// rather than a bushy tree: there the many short joins lie near the leaves, here every second half
+/// may be long.
 const LONG_DESCENT: u32 = 16;
 
-/// The right to fork: handed to the closure of [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat), and by each join to its closures.
+/// The right to fork: handed to the closure of
+/// [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat), and by each join to its closures.
 ///
 /// # Which joins are published
-/// To be taken by others a join has to be published, which costs 20 to 40 ns; one that is not is two calls. At the start, and after another
-/// worker took a job or asked for one, all are published. From then on publishing gets sparser: only joins whose frames lie a stride
-/// deeper in the stack than the last published one, and the stride doubles whenever a few joins have finished undisturbed. (A join inside no
-/// published one is always published.) So one comparison of the stack's address with a limit decides, and others ask for jobs by raising
-/// the limit. Addresses are a measure of depth only: nothing but speed depends on them.
+/// To be taken by others a join has to be published, which costs 20 to 40 ns; one that is not is
+/// two calls. At the start, and after another worker took a job or asked for one, all are
+/// published. From then on publishing gets sparser: only joins whose frames lie a stride deeper in
+/// the stack than the last published one, and the stride doubles whenever a few joins have finished
+/// undisturbed. (A join inside no published one is always published.) So one comparison of the
+/// stack's address with a limit decides, and others ask for jobs by raising the limit. Addresses
+/// are a measure of depth only: nothing but speed depends on them.
 ///
 /// ```
 /// use bevy_affinity::prelude::*;
@@ -103,9 +109,10 @@ impl<'s> Scope<'s> {
         Some(Self::new(&desk.limit, Some(Seat { session, index, deque })))
     }
 
-    /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it, or on another worker at the same time
-    /// if one has nothing else to do. While it waits for another worker, this one takes jobs from that one only,
-    /// so the stack holds no more joins than it would serially.
+    /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it,
+    /// or on another worker at the same time if one has nothing else to do. While it waits for
+    /// another worker, this one takes jobs from that one only, so the stack holds no more joins
+    /// than it would serially.
     ///
     /// ```
     /// # use bevy_affinity::prelude::*;
@@ -126,7 +133,8 @@ impl<'s> Scope<'s> {
     /// ```
     ///
     /// # Panics
-    /// If a closure panics. Both have finished or were never started then; if both panic the payload is that of `a`.
+    /// If a closure panics. Both have finished or were never started then; if both panic the
+    /// payload is that of `a`.
     ///
     /// # Aborts
     /// If `a` panics, what is left of `b` (the closure that did not run, its result, or its
@@ -145,8 +153,8 @@ impl<'s> Scope<'s> {
         (a, b(self))
     }
 
-    /// Calls `f` with each index of the range, in order unless other workers take part: then the far half of what is left goes to them,
-    /// again and again.
+    /// Calls `f` with each index of the range, in order unless other workers take part: then the
+    /// far half of what is left goes to them, again and again.
     ///
     /// ```
     /// # use bevy_affinity::prelude::*;
@@ -159,7 +167,8 @@ impl<'s> Scope<'s> {
     /// ```
     ///
     /// # Panics
-    /// If a call panics: later indices of the same piece are left out, and the payload is that of the smallest index that panicked.
+    /// If a call panics: later indices of the same piece are left out, and the payload is that of
+    /// the smallest index that panicked.
     pub fn for_each(&mut self, range: Range<usize>, f: impl Fn(&mut Scope, usize) + Sync) {
         self.sweep(range, &f);
     }
@@ -176,7 +185,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Whether the next join of the caller's function would be published: if not, a loop can do without one.
+    /// Whether the next join of the caller's function would be published: if not, a loop can do
+    /// without one.
     #[inline(always)]
     pub(crate) fn is_to_publish(&self) -> bool {
         frame_address() < self.limit.load(Ordering::Relaxed)
@@ -231,8 +241,8 @@ impl<'s> Scope<'s> {
         outer
     }
 
-    /// Takes the newest job back; false if another worker was faster. Whoever takes takes the oldest, so if there is a job left it is the one of
-    /// the innermost join.
+    /// Takes the newest job back; false if another worker was faster. Whoever takes takes the
+    /// oldest, so if there is a job left it is the one of the innermost join.
     fn retract(&mut self, outer: usize) -> bool {
         let is_back = self.seat.as_ref().is_some_and(|seat| seat.deque.pop().is_some());
         self.heed_requests();
@@ -272,7 +282,8 @@ impl<'s> Scope<'s> {
         if self.stride == 0 || self.innermost == OPEN { OPEN } else { self.innermost.saturating_sub(self.stride) }
     }
 
-    /// The index of the worker that this scope belongs to; the leader's where everything runs on the spot.
+    /// The index of the worker that this scope belongs to; the leader's where everything runs on
+    /// the spot.
     pub(crate) fn worker(&self) -> usize {
         self.seat.as_ref().map_or(0, |seat| seat.index)
     }

@@ -29,7 +29,8 @@ pub(crate) struct Session<'p> {
     ticking: AtomicBool,
 }
 
-/// The role of the one idle worker that wakes up by itself. Passed on to another idle worker when it is dropped.
+/// The role of the one idle worker that wakes up by itself. Passed on to another idle worker when
+/// it is dropped.
 pub(super) struct Ticker<'s>(&'s Session<'s>);
 
 impl<'p> Session<'p> {
@@ -62,9 +63,11 @@ impl<'p> Session<'p> {
         self.desks.iter().for_each(|desk| desk.bench.unpark_after_fence());
     }
 
-    /// Runs what others give away, on worker `index`, until the session is over. Returns for how many nanoseconds it had nothing to do.
+    /// Runs what others give away, on worker `index`, until the session is over. Returns for how
+    /// many nanoseconds it had nothing to do.
     pub(crate) fn follow(&self, index: usize) -> u64 {
-        // A worker that comes too late, or whose index the leader runs at the end, leaves the desk alone.
+        // A worker that comes too late, or whose index the leader runs at the end, leaves the desk
+        // alone.
         let scope = if self.is_over() { None } else { Scope::seated(self, index) };
         scope.map_or(0, |mut scope| {
             scope.help();
@@ -80,7 +83,8 @@ impl<'p> Session<'p> {
         Duration::from_nanos(self.interval)
     }
 
-    /// Relaxed would do for the decision; acquire because the round's end is not far and what follows reads the leader's results.
+    /// Relaxed would do for the decision; acquire because the round's end is not far and what
+    /// follows reads the leader's results.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)

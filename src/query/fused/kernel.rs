@@ -13,7 +13,8 @@ use variadics_please::all_tuples;
 use super::{super::sweep::Sweep, sealed};
 use crate::placement::Storage;
 
-/// The row that a kernel of [`fused`](super::fused()) is called with: the item of the query data `D` of an entity that passes the filter `F`.
+/// The row that a kernel of [`fused`](super::fused()) is called with: the item of the query data
+/// `D` of an entity that passes the filter `F`.
 ///
 /// It is taken apart in the kernel's signature, as [`In`](bevy_ecs::system::In) is:
 ///
@@ -59,9 +60,11 @@ impl<D: RowData<F>, F: QueryFilter> std::fmt::Debug for Row<'_, '_, D, F> {
     }
 }
 
-/// What all rows of a kernel share: `&T` of a resource `T`, a [`Query`] over read-only data, or an [`Option`] of these.
+/// What all rows of a kernel share: `&T` of a resource `T`, a [`Query`] over read-only data, or an
+/// [`Option`] of these.
 ///
-/// A [`Query`] may read what no kernel of the same [`fused`](super::fused()) writes; Bevy's message about conflicting parameters (B0001) tells if one does.
+/// A [`Query`] may read what no kernel of the same [`fused`](super::fused()) writes; Bevy's message
+/// about conflicting parameters (B0001) tells if one does.
 ///
 /// # Sealed
 /// Its supertrait is private, so that it cannot be implemented outside of this crate: other
@@ -128,7 +131,8 @@ impl<P: KernelParam> KernelParam for Option<P> {
     }
 }
 
-/// A function (or closure) that can be fused: its first parameter is a [`Row`], all others are [`KernelParam`]s.
+/// A function (or closure) that can be fused: its first parameter is a [`Row`], all others are
+/// [`KernelParam`]s.
 ///
 /// # Sealed
 /// Its supertrait is private, so that it cannot be implemented outside of this crate: only of
@@ -156,7 +160,8 @@ impl<P: KernelParam> KernelParam for Option<P> {
             `Option` of these: `fn drive(Row((mut position, velocity)): Row<(&mut Position, &Velocity)>, time: &Time)`"
 )]
 pub trait Kernel<Marker>: sealed::Kernel<Marker> + Send + Sync + 'static {
-    /// What it is given of a row. Of the row's entity alone: [`fused`](super::fused()) goes on with the next kernel before the other rows have been visited.
+    /// What it is given of a row. Of the row's entity alone: [`fused`](super::fused()) goes on with
+    /// the next kernel before the other rows have been visited.
     type Data: SingleEntityQueryData + 'static;
     /// Which rows it is called for.
     type Filter: QueryFilter + 'static;
@@ -209,7 +214,8 @@ macro_rules! impl_kernel {
                 storage: Storage,
                 rows: Range<u32>,
             ) {
-                // As in Bevy: without this function the compiler does not see that `&Func` can be called.
+                // As in Bevy: without this function the compiler does not see that `&Func` can be
+                // called.
                 #[inline(always)]
                 #[allow(clippy::too_many_arguments, reason = "as many as there are parameters")]
                 fn call<R, $($param),*>(kernel: impl Fn(R, $($param),*), row: R, $($param: $param),*) {
@@ -232,9 +238,10 @@ macro_rules! impl_kernel {
                     F: QueryFilter,
                     $($param: Copy),*
                 {
-                    // With a parameter for each reference: so the compiler knows that no row overwrites what they refer to, and reads it once. A method of the
-                    // kernel, and `inline`: so it is compiled together with the kernel, which becomes a part of the loop. Without these, loops over `f32` were seen to
-                    // take twice as long.
+                    // With a parameter for each reference: so the compiler knows that no row
+                    // overwrites what they refer to, and reads it once. A method of the kernel, and
+                    // `inline`: so it is compiled together with the kernel, which becomes a part of
+                    // the loop. Without these, loops over `f32` were seen to take twice as long.
                     #[inline]
                     unsafe fn run(&self, sweep: &Sweep<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*) {
                         // SAFETY: the caller's promise.

@@ -134,9 +134,11 @@ impl<'w, 's, D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> Pass<'w, 
 /// Kernels that can be fused: a tuple of one to twelve.
 ///
 /// # Invariant (one kernel at a time)
-/// At any time at most one kernel of a [`Kernels`] has items of a row. A kernel takes items of any lifetime, so none outlives its call; blocks
-/// of rows that are visited at the same time are disjoint ('parts' on `Part`); and all kernels of a block are called by one thread, one after another.
-/// Items reach no other rows: their data is `SingleEntityQueryData`, and filters are checked when their access is registered.
+/// At any time at most one kernel of a [`Kernels`] has items of a row. A kernel takes items of any
+/// lifetime, so none outlives its call; blocks of rows that are visited at the same time are
+/// disjoint ('parts' on `Part`); and all kernels of a block are called by one thread, one after
+/// another. Items reach no other rows: their data is `SingleEntityQueryData`, and filters are
+/// checked when their access is registered.
 ///
 /// # Sealed
 /// Its supertrait is private, so that it cannot be implemented outside of this crate: the compiler
@@ -215,7 +217,8 @@ macro_rules! impl_kernels {
                 rows: Range<u32>,
             ) {
                 $(
-                    // SAFETY: the caller's promise; the kernels before have no items any more: 'one kernel at a time' on the trait.
+                    // SAFETY: the caller's promise; the kernels before have no items any more: 'one
+                    // kernel at a time' on the trait.
                     unsafe { passes.$index.visit(&self.$index, storage, rows.clone()) };
                 )*
             }

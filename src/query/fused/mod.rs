@@ -1,4 +1,5 @@
-//! [`fused`]: systems that touch nothing but their own rows, one after another on each block of rows while it is in the cache.
+//! [`fused`]: systems that touch nothing but their own rows, one after another on each block of
+//! rows while it is in the cache.
 
 mod kernel;
 mod kernels;
@@ -26,16 +27,19 @@ mod sealed {
     pub trait Kernels<Markers> {}
 }
 
-/// The most rows that all kernels visit before the next ones: 8 KiB of an `f32` column. A handful of columns with their change ticks fits a
-/// second-level cache, two or three a first-level one; shorter blocks gain nothing, and each costs some 10 ns a kernel.
+/// The most rows that all kernels visit before the next ones: 8 KiB of an `f32` column. A handful
+/// of columns with their change ticks fits a second-level cache, two or three a first-level one;
+/// shorter blocks gain nothing, and each costs some 10 ns a kernel.
 const BLOCK_ROWS: usize = 2048;
 
-/// One system made of several *kernels*: functions of one row, each as good as a system over a query. A worker goes through its rows block by block (2,048
-/// rows) and calls all kernels, one after another, for a block before it goes on to the next: the block stays in the core's cache, and
-/// nobody waits in between.
+/// One system made of several *kernels*: functions of one row, each as good as a system over a
+/// query. A worker goes through its rows block by block (2,048 rows) and calls all kernels, one
+/// after another, for a block before it goes on to the next: the block stays in the core's cache,
+/// and nobody waits in between.
 ///
-/// A kernel's first parameter is its [`Row`]: query data, and a filter if it has one. The others are what all rows share, and only read: `&T` of a resource,
-/// [`Query`](bevy_ecs::system::Query) over read-only data, and [`Option`] of these. Kernels may be functions or closures.
+/// A kernel's first parameter is its [`Row`]: query data, and a filter if it has one. The others
+/// are what all rows share, and only read: `&T` of a resource, [`Query`](bevy_ecs::system::Query)
+/// over read-only data, and [`Option`] of these. Kernels may be functions or closures.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -65,9 +69,11 @@ const BLOCK_ROWS: usize = 2048;
 /// assert_eq!(app.world().get::<Position>(ship).unwrap().0, 4.0);
 /// ```
 ///
-/// The world is afterwards as if each kernel were a system and these were chained, to the bit and to the change tick: a later kernel sees what an earlier one
-/// changed in the same run, an earlier one what a later one changed in the run before. That is so because a kernel can look at nothing that another one
-/// writes, except for the row that it is called with. What kernels write elsewhere (a counter that a closure shares) is written in another order.
+/// The world is afterwards as if each kernel were a system and these were chained, to the bit and
+/// to the change tick: a later kernel sees what an earlier one changed in the same run, an earlier
+/// one what a later one changed in the run before. That is so because a kernel can look at nothing
+/// that another one writes, except for the row that it is called with. What kernels write elsewhere
+/// (a counter that a closure shares) is written in another order.
 ///
 /// It is one system otherwise: one name, one place in the schedule, one line in the diagnostics,
 /// run conditions and sets for all kernels or for none. If a resource is missing, no kernel runs,
@@ -75,7 +81,8 @@ const BLOCK_ROWS: usize = 2048;
 /// queries cannot visit whole tables (a component in a sparse set), all go by archetype.
 ///
 /// # Panics
-/// When the system is initialised, if a kernel's data conflicts with itself, or if a `Query` that rows share can read what a kernel writes.
+/// When the system is initialised, if a kernel's data conflicts with itself, or if a `Query` that
+/// rows share can read what a kernel writes.
 #[must_use = "a system does nothing until it is added to a schedule"]
 #[track_caller]
 pub fn fused<M, K: Kernels<M>>(kernels: K) -> Fused<K> {
@@ -123,8 +130,8 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
         for_each_part(&plan, &rows, move |part| {
             part.for_each_range(&rows, |_, storage, rows| {
                 for block in blocks(rows, length) {
-                    // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by 'parts' on `Part`; `run` is used up, so no other call
-                    // visits these rows.
+                    // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by
+                    // 'parts' on `Part`; `run` is used up, so no other call visits these rows.
                     unsafe { kernels.visit(&passes, storage, block) };
                 }
             });

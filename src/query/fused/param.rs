@@ -26,16 +26,16 @@ pub struct FusedParam<'w, 's, K: Kernels<M>, M: 'static> {
 /// The state of a fused system between its runs.
 pub struct FusedState<S> {
     kernels: S,
-    /// The storages that any of the kernels visits. Tables if all can visit tables, archetypes if one cannot: kernels that cut the same entities
-    /// into different blocks would meet in them.
+    /// The storages that any of the kernels visits. Tables if all can visit tables, archetypes if
+    /// one cannot: kernels that cut the same entities into different blocks would meet in them.
     matched: Matched,
     /// What was measured.
     sites: Sites<Known>,
     runs: Runs,
 }
 
-// SAFETY: `init_access` registers the access of all kernels, `get_param` uses just that. The kernels' access to rows may overlap, as in a
-// `ParamSet`: see 'one kernel at a time' on `Kernels`.
+// SAFETY: `init_access` registers the access of all kernels, `get_param` uses just that. The
+// kernels' access to rows may overlap, as in a `ParamSet`: see 'one kernel at a time' on `Kernels`.
 unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> {
     type State = FusedState<K::States>;
     type Item<'w, 's> = FusedParam<'w, 's, K, M>;
@@ -48,7 +48,8 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
     }
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
-        // No two kernels touch a row at a time, so their rows are checked against what is there already and not against each other's.
+        // No two kernels touch a row at a time, so their rows are checked against what is there
+        // already and not against each other's.
         state.sites.set_owner(Owner { system: meta.name().clone(), data: std::any::type_name::<K>() });
         let shared = access.require_shared_access::<Self>(meta);
         let mut rows = FilteredAccessSet::new();
@@ -59,7 +60,8 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
             rows.extend(alone);
         }
         shared.extend(rows);
-        // What a kernel's rows share is used while others visit rows: it must not conflict with any of them.
+        // What a kernel's rows share is used while others visit rows: it must not conflict with any
+        // of them.
         K::each(&state.kernels).for_each(|kernel| kernel.register_params(meta, access, world));
     }
 

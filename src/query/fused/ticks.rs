@@ -18,7 +18,8 @@ pub enum LastRun {
     Stays,
     /// It becomes the kernel's `this_run` of the run before.
     Advances,
-    /// It becomes the system's: this is the first run, or somebody has set the system's, as Bevy does when it is too old.
+    /// It becomes the system's: this is the first run, or somebody has set the system's, as Bevy
+    /// does when it is too old.
     Follows(Tick),
 }
 

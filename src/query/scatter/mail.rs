@@ -1,4 +1,5 @@
-//! The messages on their way: a lane for each pair of sender and owner, whose memory is kept from call to call.
+//! The messages on their way: a lane for each pair of sender and owner, whose memory is kept from
+//! call to call.
 
 use std::{
     any::{Any, TypeId},
@@ -22,7 +23,8 @@ type Destination = (Storage, u32);
 /// Messages from the rows of one part to the rows of another, in the order of the senders' rows.
 struct Lane<M> {
     letters: VecDeque<(Destination, M)>,
-    /// For each storage of senders that sent something: its place in the order of storages, and how many letters.
+    /// For each storage of senders that sent something: its place in the order of storages, and how
+    /// many letters.
     segments: VecDeque<(u32, usize)>,
 }
 
@@ -55,7 +57,8 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// The place of a sender's lanes: its own, then those of the chunks it lost, in the order of rows.
+    /// The place of a sender's lanes: its own, then those of the chunks it lost, in the order of
+    /// rows.
     fn place(&self, sender: usize, stolen: Option<u32>) -> usize {
         sender * self.per_sender() + stolen.map_or(0, |taken| (self.stolen - taken) as usize)
     }
@@ -67,8 +70,8 @@ impl Lanes {
 
 /// All lanes of one call, by the part that sends, then the part that owns the receiver.
 ///
-/// A lane is locked by its sender in the first phase and by its owner in the second: the locks are never contended, and are there to
-/// say so safely.
+/// A lane is locked by its sender in the first phase and by its owner in the second: the locks are
+/// never contended, and are there to say so safely.
 pub(super) struct Mail<M> {
     layout: Lanes,
     lanes: Box<[CachePadded<Mutex<Lane<M>>>]>,
@@ -90,7 +93,8 @@ impl<M> Mail<M> {
         Self { layout, lanes: (0..lanes).map(|_| CachePadded::default()).collect(), stolen: AtomicBool::new(false) }
     }
 
-    /// What the rows of `sender` send through, or those of the chunk of it that was stolen after so many others.
+    /// What the rows of `sender` send through, or those of the chunk of it that was stolen after so
+    /// many others.
     pub(super) fn outbox<'a>(&'a self, sender: usize, stolen: Option<u32>, address: Address<'a>) -> Outbox<'a, M> {
         if stolen.is_some() {
             // Relaxed: read after the round, which orders it.
@@ -105,7 +109,8 @@ impl<M> Mail<M> {
         }
     }
 
-    /// Hands over the messages to rows of `owner`: by the sender's storage, then (runs ascend with parts) by its row.
+    /// Hands over the messages to rows of `owner`: by the sender's storage, then (runs ascend with
+    /// parts) by its row.
     pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(Destination, M)) {
         let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { self.layout.per_sender() };
         let lanes = self.lanes.iter().skip(owner).step_by(self.layout.owners).step_by(step);
@@ -146,8 +151,8 @@ pub struct Outbox<'a, M> {
 }
 
 impl<M> Outbox<'_, M> {
-    /// Sends `message` to `entity`, which applies it after all senders have sent. If there is no such entity, or it does not match the
-    /// receiving query, the message is dropped and counted.
+    /// Sends `message` to `entity`, which applies it after all senders have sent. If there is no
+    /// such entity, or it does not match the receiving query, the message is dropped and counted.
     #[inline]
     pub fn send(&mut self, entity: Entity, message: M) {
         match self.address.rows.find(entity) {
@@ -170,7 +175,8 @@ impl<M> Outbox<'_, M> {
     }
 }
 
-/// The mail of one query between calls, by type of message and by layout: calls by different routes take turns while one is looked for.
+/// The mail of one query between calls, by type of message and by layout: calls by different routes
+/// take turns while one is looked for.
 #[derive(Default)]
 pub(in crate::query) struct MailStore(Mutex<HashMap<(TypeId, Lanes), Box<dyn Any + Send>>>);
 

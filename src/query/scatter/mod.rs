@@ -1,8 +1,9 @@
-//! Deferred updates to other entities: every worker posts what its rows have to say, then every owner applies what was sent to
-//! its rows. No locks on components, and the same result whatever the number of workers.
+//! Deferred updates to other entities: every worker posts what its rows have to say, then every
+//! owner applies what was sent to its rows. No locks on components, and the same result whatever
+//! the number of workers.
 //!
-//! The idea is that of multi_iterate_mut's second part (a buffer for each owner that others post to), with the written data left where it is:
-//! an owner applies messages to rows in its own cache.
+//! The idea is that of multi_iterate_mut's second part (a buffer for each owner that others post
+//! to), with the written data left where it is: an owner applies messages to rows in its own cache.
 
 mod mail;
 
@@ -26,12 +27,13 @@ use super::{
 };
 use mail::{Lanes, Mail};
 
-/// In [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the senders' rows change hands between so many pieces for each worker: each may need
-/// lanes of its own, and more would not balance better.
+/// In [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the senders' rows change hands between so
+/// many pieces for each worker: each may need lanes of its own, and more would not balance better.
 const PIECES_PER_WORKER: usize = 16;
 
-/// In lock step so many chunks of a share may be stolen, each with lanes of its own beside the owner's: enough to rescue most of a share whose owner lost
-/// its core, few enough that all may stand empty.
+/// In lock step so many chunks of a share may be stolen, each with lanes of its own beside the
+/// owner's: enough to rescue most of a share whose owner lost its core, few enough that all may
+/// stand empty.
 const STOLEN_LANES: u32 = 7;
 
 /// What became of the messages of one [`scatter`](AffineParIter::scatter).
@@ -90,14 +92,16 @@ impl Counts {
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
-    /// Sends messages from the entities of this query to those of `receivers`, another [`AffineQuery`] of the same system.
+    /// Sends messages from the entities of this query to those of `receivers`, another
+    /// [`AffineQuery`] of the same system.
     ///
-    /// First `send` is called with each item of this query and an [`Outbox`]; when all have been, `receive` is called with each message and the item
-    /// of the entity it was sent to. Messages to one entity arrive in the order of the senders' rows. So what `send` reads is the
-    /// state before the call, and the result does not depend on the number of workers, nor on the mode.
+    /// First `send` is called with each item of this query and an [`Outbox`]; when all have been,
+    /// `receive` is called with each message and the item of the entity it was sent to. Messages to
+    /// one entity arrive in the order of the senders' rows. So what `send` reads is the state
+    /// before the call, and the result does not depend on the number of workers, nor on the mode.
     ///
-    /// Messages to entities that do not exist or do not match are counted and dropped. If `send` or `receive` panics,
-    /// messages that were not applied are dropped.
+    /// Messages to entities that do not exist or do not match are counted and dropped. If `send` or
+    /// `receive` panics, messages that were not applied are dropped.
     ///
     /// # Panics
     /// Also if `receivers` are of another world than this query, whose rows have other owners.
@@ -178,7 +182,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 /// One call of `scatter`.
 ///
 /// # Invariant (items)
-/// Both closures take items of any lifetime, so no item outlives the call it was passed to: rows may be visited again.
+/// Both closures take items of any lifetime, so no item outlives the call it was passed to: rows
+/// may be visited again.
 struct Scatter<'w, 's, 'v, 'r, D: IterQueryData, F: QueryFilter, D2: IterQueryData, F2: QueryFilter, S, R> {
     senders: Sweep<'w, 's, D, F>,
     receivers: Sweep<'v, 'r, D2, F2>,
@@ -231,7 +236,8 @@ where
                 let [posting, delivering] = &mut *layouts;
                 let needless = posting.needless_cut(&self.senders.rows, owners);
                 let needless = needless.min(delivering.needless_cut(&self.receivers.rows, owners));
-                // The same for both: what is laid out for the senders is not cut anew for the receivers.
+                // The same for both: what is laid out for the senders is not cut anew for the
+                // receivers.
                 let grain = cost.grain(total, owners).max(needless);
                 let senders = posting.by_owner(&self.senders.rows, &mut placement, grain);
                 let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
@@ -299,7 +305,8 @@ where
         let mut report = ScatterReport::default();
         let mut cursor = self.receivers.cursor();
         mail.drain_for(owner, |(storage, row), message| {
-            // SAFETY: 'access' on `Sweep`; the division gives each row one owner, which alone visits it; 'items' on the type.
+            // SAFETY: 'access' on `Sweep`; the division gives each row one owner, which alone
+            // visits it; 'items' on the type.
             match unsafe { cursor.item(storage, row) } {
                 Some(item) => {
                     (self.receive)(D2::shrink(item), message);

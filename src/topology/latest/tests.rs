@@ -52,7 +52,8 @@ fn a_mask_is_followed_there_and_back() {
     system.reading.set((&[0, 1, 2], 3));
     let back = system.after(LIFETIME, &mut latest);
     assert_eq!((ids(&back), back.parallelism()), (vec![0, 1, 2], 3));
-    // Who changed the mask of the process may have changed its workers' too: the same cores again are no reason to leave them.
+    // Who changed the mask of the process may have changed its workers' too: the same cores again
+    // are no reason to leave them.
     assert_ne!(back.version, first.version);
 }
 

@@ -1,4 +1,5 @@
-//! On the machine at hand, in threads of their own. Where pinning is forbidden the refusal itself is checked.
+//! On the machine at hand, in threads of their own. Where pinning is forbidden the refusal itself
+//! is checked.
 
 use std::thread;
 

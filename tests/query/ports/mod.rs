@@ -1,4 +1,5 @@
-//! Programs written for Bevy, with one type name and one word changed: see `systems.rs`, which is compiled twice.
+//! Programs written for Bevy, with one type name and one word changed: see `systems.rs`, which is
+//! compiled twice.
 
 use bevy::{ecs::schedule::ScheduleConfigs, ecs::system::ScheduleSystem, prelude::*};
 use bevy_affinity::prelude::*;
@@ -24,7 +25,8 @@ use world::{Row, spawn};
 /// Rows: enough for every worker to have some.
 const ROWS: u32 = 4000;
 
-/// The bits of every component after ten frames, by row: two worlds may have their tables in different orders.
+/// The bits of every component after ten frames, by row: two worlds may have their tables in
+/// different orders.
 fn bits_after(mut app: App, systems: ScheduleConfigs<ScheduleSystem>) -> Vec<(u32, Vec<u32>)> {
     spawn(app.world_mut(), ROWS);
     app.add_systems(Update, systems);

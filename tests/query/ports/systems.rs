@@ -1,4 +1,5 @@
-// The shapes of Bevy's example `ecs/parallel_query` and of `bevy_ecs`' iteration benches. `Query` is Bevy's or ours: that is all that differs.
+// The shapes of Bevy's example `ecs/parallel_query` and of `bevy_ecs`' iteration benches. `Query`
+// is Bevy's or ours: that is all that differs.
 
 use bevy::{
     ecs::batching::BatchingStrategy,

@@ -82,8 +82,9 @@ impl Course {
         (car % u32::from(self.lanes).min(MOST_LANES as u32)) as u8
     }
 
-    /// Visits the cars of the link from the stop line back. Each drives at free speed until it reaches the car in front
-    /// of it: so it is drawn as the model counts, which knows only when a car can have reached the stop line.
+    /// Visits the cars of the link from the stop line back. Each drives at free speed until it
+    /// reaches the car in front of it: so it is drawn as the model counts, which knows only when a
+    /// car can have reached the stop line.
     pub fn place<'a>(
         &self,
         cars: impl ExactSizeIterator<Item = &'a Slot>,
@@ -112,7 +113,8 @@ impl Course {
         self.entry + self.length() * (1.0 - left).max(0.0)
     }
 
-    /// Bumper to bumper; nearer where the model lets more cars flow through a short link than could stand on it.
+    /// Bumper to bumper; nearer where the model lets more cars flow through a short link than could
+    /// stand on it.
     fn spacing(&self, cars: usize) -> f32 {
         let in_a_lane = cars.div_ceil(usize::from(self.lanes).min(MOST_LANES)).max(1);
         CAR_SPACING.min(self.length() / in_a_lane as f32)

@@ -17,7 +17,8 @@ use crate::simulation::{Number, Plan};
 /// Often enough to see a jam grow, rarely enough that a million roads cost nothing.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// A road takes this part of the way to a new value each time, so that colours follow traffic and not the signals.
+/// A road takes this part of the way to a new value each time, so that colours follow traffic and
+/// not the signals.
 const SMOOTHING: i32 = 4;
 
 /// What a full road shows; above it there is [`CLOSED`].

@@ -6,14 +6,16 @@ use bevy::render::renderer::RenderAdapterInfo;
 use super::Scenery;
 use crate::game::shared::{CameraView, Frame};
 
-/// Metres in a pixel beyond which a car would be no more than a dot among dots: the colours of the roads say more then.
+/// Metres in a pixel beyond which a car would be no more than a dot among dots: the colours of the
+/// roads say more then.
 const CARS: f32 = 2.5;
 
-/// The bar of a signal is as wide as its lanes, so it can be told from the cars a little longer than it can be read.
+/// The bar of a signal is as wide as its lanes, so it can be told from the cars a little longer
+/// than it can be read.
 const SIGNALS: f32 = 1.3;
 
-/// Most roads in the picture before the minor ones are left out. About what a software rasteriser draws in a tenth of a
-/// second; a GPU draws New York's 370,000 in a few milliseconds.
+/// Most roads in the picture before the minor ones are left out. About what a software rasteriser
+/// draws in a tenth of a second; a GPU draws New York's 370,000 in a few milliseconds.
 const MOST_ROADS_IN_SOFTWARE: usize = 60_000;
 const MOST_ROADS_ON_A_GPU: usize = 2_000_000;
 

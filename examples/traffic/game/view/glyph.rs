@@ -23,7 +23,8 @@ pub struct Pose {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     pub centre: Vec2,
-    /// Metres from the centre to the sides: a 32,767th of it is the smallest step, centimetres in a street.
+    /// Metres from the centre to the sides: a 32,767th of it is the smallest step, centimetres in a
+    /// street.
     pub reach: f32,
 }
 

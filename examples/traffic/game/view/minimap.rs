@@ -1,4 +1,5 @@
-//! The whole city in the lower right corner, with a frame around what the window shows. A click goes there.
+//! The whole city in the lower right corner, with a frame around what the window shows. A click
+//! goes there.
 
 use std::time::Duration;
 
@@ -91,7 +92,8 @@ impl Minimap {
     }
 }
 
-/// Where roads are a seventh full, in 255ths, a pixel begins to glow: half of the roads in it lead away from a jam.
+/// Where roads are a seventh full, in 255ths, a pixel begins to glow: half of the roads in it lead
+/// away from a jam.
 fn colour(road: f32, density: u32) -> egui::Color32 {
     let jam = ((density as f32 / 255.0 - 0.15) * 2.5).clamp(0.0, 1.0);
     let mix = |from: f32, to: f32, share: f32| from + (to - from) * share;

@@ -1,5 +1,5 @@
-//! Everything that is drawn of the city. What never changes is worked out while the city loads ([`Scenery`]); what moves
-//! is packed for the GPU once a step, and only what is in view.
+//! Everything that is drawn of the city. What never changes is worked out while the city loads
+//! ([`Scenery`]); what moves is packed for the GPU once a step, and only what is in view.
 
 mod course;
 mod density;

@@ -1,5 +1,5 @@
-//! Packs the cars and signals in view for the GPU, on all workers: once a step, not once a frame, for the GPU moves them
-//! in between.
+//! Packs the cars and signals in view for the GPU, on all workers: once a step, not once a frame,
+//! for the GPU moves them in between.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -20,13 +20,16 @@ use crate::game::shared::{CameraView, Clock, Follow, Frame, FrameParts, Selectio
 use crate::model::{Approach, Intersection};
 use crate::simulation::{Now, Number, Plan};
 
-/// Most glyphs in one picture: 4 MB a step for the GPU. A window that shows cars at all rarely shows as many.
+/// Most glyphs in one picture: 4 MB a step for the GPU. A window that shows cars at all rarely
+/// shows as many.
 const MOST_GLYPHS: usize = 1 << 18;
 
-/// How far beyond the window is packed, as a share of its size, so that the camera can move without packing again.
+/// How far beyond the window is packed, as a share of its size, so that the camera can move without
+/// packing again.
 const MARGIN: f32 = 0.3;
 
-/// Packed again when the window shows less than this share of the area: nearer by, coordinates would become coarse.
+/// Packed again when the window shows less than this share of the area: nearer by, coordinates
+/// would become coarse.
 const SMALLEST_SHARE: f32 = 0.15;
 
 /// What is packed.
@@ -223,7 +226,8 @@ impl Painter<'_> {
         }
     }
 
-    /// Where a car was a step ago: on this road, on the one before it, or where the model says if nobody looked.
+    /// Where a car was a step ago: on this road, on the one before it, or where the model says if
+    /// nobody looked.
     fn before(&self, road: u32, course: &Course, place: Place) -> Pose {
         let track = self.subject.now.checked_sub(1).and_then(|second| self.tracks.find(place.car, second));
         match track {

@@ -1,11 +1,12 @@
-//! The one mesh that everything is drawn with: many squares, which a shader moves to where they belong.
+//! The one mesh that everything is drawn with: many squares, which a shader moves to where they
+//! belong.
 
 use bevy::asset::{RenderAssetUsages, load_internal_asset, uuid_handle};
 use bevy::mesh::{Indices, PrimitiveTopology};
 use bevy::prelude::*;
 
-/// Squares of one draw. Few enough that a batch of roads is a district that can be left out, and that the last batch
-/// of cars leaves little idle; enough that a million are a few hundred draws.
+/// Squares of one draw. Few enough that a batch of roads is a district that can be left out, and
+/// that the last batch of cars leaves little idle; enough that a million are a few hundred draws.
 pub const BATCH: usize = 2_048;
 
 /// [`BATCH`] squares from -1 to 1; the third coordinate is the number of the square.

@@ -11,7 +11,8 @@ const NONE: u32 = u32::MAX;
 /// Bytes of a ribbon.
 pub const SIZE: usize = 32;
 
-/// How important a road is, which decides how wide it is drawn from far away; the shader knows the same numbers.
+/// How important a road is, which decides how wide it is drawn from far away; the shader knows the
+/// same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Minor,
@@ -34,8 +35,8 @@ pub struct Ribbon {
     pub class: Class,
 }
 
-/// All roads of a network, the minor ones first, in each class in the order of the network: neighbours in the list are
-/// neighbours in the city.
+/// All roads of a network, the minor ones first, in each class in the order of the network:
+/// neighbours in the list are neighbours in the city.
 pub fn ribbons(network: &Network) -> Vec<Ribbon> {
     let numbers = 0..network.links.len() as u32;
     let mut ribbons: Vec<Ribbon> = numbers.filter_map(|number| ribbon(network, number)).collect();
@@ -66,7 +67,8 @@ fn ribbon(network: &Network, number: u32) -> Option<Ribbon> {
     })
 }
 
-/// The link in the other direction: of several between the same intersections the one with the same rank.
+/// The link in the other direction: of several between the same intersections the one with the same
+/// rank.
 pub fn opposite(network: &Network, number: u32) -> Option<u32> {
     let links = &network.links;
     let key = |link: &Link| (link.to, link.from);

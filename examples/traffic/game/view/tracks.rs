@@ -12,14 +12,15 @@ pub struct Track {
 
 /// For each car the place at the last even and at the last odd second in which it was drawn.
 ///
-/// A car is on one link, which one worker draws: nobody else writes its words meanwhile, and `Relaxed` is enough since
-/// the workers' rounds order one sweep before the next.
+/// A car is on one link, which one worker draws: nobody else writes its words meanwhile, and
+/// `Relaxed` is enough since the workers' rounds order one sweep before the next.
 pub struct Tracks {
     even: Vec<AtomicU64>,
     odd: Vec<AtomicU64>,
 }
 
-/// Bits of the second, modulo; more than three hours, longer than anybody looks elsewhere without one stray car.
+/// Bits of the second, modulo; more than three hours, longer than anybody looks elsewhere without
+/// one stray car.
 const SECOND_BITS: u32 = 14;
 /// Bits of the road's number.
 const ROAD_BITS: u32 = 32;

@@ -1,4 +1,5 @@
-//! Draws cars and signals: the GPU moves each of them from where it was to where it is while a step is shown.
+//! Draws cars and signals: the GPU moves each of them from where it was to where it is while a step
+//! is shown.
 
 use bevy::asset::{RenderAssetUsages, load_internal_asset, uuid_handle};
 use bevy::camera::visibility::NoFrustumCulling;
@@ -22,7 +23,8 @@ const SHADER: Handle<Shader> = uuid_handle!("5f1f2a43-42a5-4d0b-8b39-9b8ac1c3a8d
 struct TrafficMaterial {
     #[storage(0, read_only)]
     glyphs: Handle<ShaderBuffer>,
-    /// The centre of the packed area, metres from there to its sides, and how much of the step has passed.
+    /// The centre of the packed area, metres from there to its sides, and how much of the step has
+    /// passed.
     #[uniform(1)]
     scene: Vec4,
 }

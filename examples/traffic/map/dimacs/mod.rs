@@ -1,7 +1,8 @@
 //! Graphs of the 9th DIMACS challenge: `X.gr` holds the arcs, `X.co` beside it where the nodes are.
 //!
-//! Distances are decimetres. If the name contains `-d.` and the same name with `-t.` lies beside it, then that one
-//! holds the same arcs with their travel times, and the ratio of the two tells the class of each road.
+//! Distances are decimetres. If the name contains `-d.` and the same name with `-t.` lies beside
+//! it, then that one holds the same arcs with their travel times, and the ratio of the two tells
+//! the class of each road.
 
 mod records;
 
@@ -12,8 +13,8 @@ use super::assemble::assemble;
 use super::geo::{self, Place};
 use super::{Link, MapError, Network, Node};
 
-/// Most nodes a file may announce: twice the road graph of the whole United States. It keeps a broken count from
-/// asking for all memory.
+/// Most nodes a file may announce: twice the road graph of the whole United States. It keeps a
+/// broken count from asking for all memory.
 const MAX_NODES: u32 = 50_000_000;
 
 /// Coordinates are given in millionths of a degree.
@@ -161,8 +162,8 @@ fn road_classes(path: &Path, graph: &Graph, twin: &Path) -> Result<Vec<(u8, u16)
         .collect()
 }
 
-/// Lanes and free speed in km/h. Time over distance is 1, 5/4, 5/3 or 5/2 for the classes A1 to A4; the limits lie
-/// halfway between.
+/// Lanes and free speed in km/h. Time over distance is 1, 5/4, 5/3 or 5/2 for the classes A1 to A4;
+/// the limits lie halfway between.
 fn road_class(distance: u32, time: u32) -> (u8, u16) {
     let (distance, time) = (u64::from(distance), u64::from(time));
     if 8 * time < 9 * distance {

@@ -1,4 +1,5 @@
-//! The text format of the DIMACS challenges: one record a line, fields between spaces, comments behind a `c`.
+//! The text format of the DIMACS challenges: one record a line, fields between spaces, comments
+//! behind a `c`.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
@@ -117,7 +118,8 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// Skips the letter that tells what kind of record this is; any other than `letter` is an error.
+    /// Skips the letter that tells what kind of record this is; any other than `letter` is an
+    /// error.
     pub fn expect(&mut self, letter: &str) -> Result<(), MapError> {
         match self.fields.next() {
             Some(found) if found == letter => Ok(()),

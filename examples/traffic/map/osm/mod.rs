@@ -1,7 +1,7 @@
 //! OpenStreetMap extracts (`.osm.pbf`).
 //!
-//! The file is read twice: first the ways that cars may use, then the nodes that those ways name. Other nodes, which
-//! are nearly all of a file, are never kept.
+//! The file is read twice: first the ways that cars may use, then the nodes that those ways name.
+//! Other nodes, which are nearly all of a file, are never kept.
 //!
 //! The reader is our own because a map may be hostile: protocol buffers that are decoded into
 //! structs take a hundred bytes for an empty element of two, which zlib packs a thousandfold. Here

@@ -1,5 +1,5 @@
-//! What the tags of a way say about driving on it. Tags are free text written by many hands: what cannot be
-//! understood counts as absent.
+//! What the tags of a way say about driving on it. Tags are free text written by many hands: what
+//! cannot be understood counts as absent.
 
 /// Most lanes in one direction that a tag is believed about.
 const MAX_LANES: u8 = 8;
@@ -36,8 +36,8 @@ struct Tags<'a> {
     area: Option<&'a str>,
 }
 
-/// Reads a way's tags; `None` if it is no road for cars. Service roads (driveways, car parks) are left out: they would
-/// add half as many nodes again and carry no through traffic.
+/// Reads a way's tags; `None` if it is no road for cars. Service roads (driveways, car parks) are
+/// left out: they would add half as many nodes again and carry no through traffic.
 pub fn road<'a>(tags: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Road> {
     let tags = collect(tags);
     let highway = tags.highway?;

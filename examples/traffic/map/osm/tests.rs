@@ -45,7 +45,8 @@ fn damaged_bytes_never_panic() {
     for i in 0..40 {
         let at = (i * 7_919_993) % bytes.len();
         bytes[at] ^= 0x55;
-        // Damage in unused fields may go unnoticed; all that counts here is that an answer comes back.
+        // Damage in unused fields may go unnoticed; all that counts here is that an answer comes
+        // back.
         let _ = read_bytes(&bytes);
         bytes[at] ^= 0x55;
     }
@@ -99,7 +100,8 @@ fn portland_is_near_its_published_size() {
         eprintln!("skipped: {file} is not here");
         return;
     }
-    // 4,544 nodes, 6,944 segments and 514 signals before the parts that cannot be reached are left out.
+    // 4,544 nodes, 6,944 segments and 514 signals before the parts that cannot be reached are left
+    // out.
     let map = load(&path).unwrap();
     assert!((4_300..=4_544).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
     assert!((11_000..=11_500).contains(&map.links.len()), "{} links", map.links.len());

@@ -67,7 +67,8 @@ struct Point {
     /// `None` if the extract was cut so that the way went out of it.
     place: Option<Place>,
     signal: bool,
-    /// A way ends here or several meet: what lies between two junctions is only the shape of the road.
+    /// A way ends here or several meet: what lies between two junctions is only the shape of the
+    /// road.
     junction: bool,
 }
 
@@ -148,8 +149,9 @@ impl Points {
         runs
     }
 
-    /// Moves signals on the shape of a road to the junction nearest along it. They stand at the stop lines before a
-    /// junction, one for each approach; a node with a single approach would have nothing to alternate with.
+    /// Moves signals on the shape of a road to the junction nearest along it. They stand at the
+    /// stop lines before a junction, one for each approach; a node with a single approach would
+    /// have nothing to alternate with.
     fn move_signals(&mut self, segments: &[Segment]) {
         for segment in segments {
             if segment.signal_near_start {
@@ -248,8 +250,8 @@ mod tests {
         Road { direction, lanes: 1, speed_kmh: 50 }
     }
 
-    /// Ways over points that stand 100 m apart on a meridian in the order of their ids; those in `missing` are
-    /// outside of the extract.
+    /// Ways over points that stand 100 m apart on a meridian in the order of their ids; those in
+    /// `missing` are outside of the extract.
     fn network(ways: &[(Direction, &[i64])], signals: &[i64], missing: &[i64]) -> Network {
         let mut map = Ways::new(0);
         for (direction, ids) in ways {

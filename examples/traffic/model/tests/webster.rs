@@ -1,4 +1,5 @@
-//! Webster's formula for the mean delay at a fixed-time signal, the yardstick of traffic engineering since 1958.
+//! Webster's formula for the mean delay at a fixed-time signal, the yardstick of traffic
+//! engineering since 1958.
 
 use super::Crossing;
 use crate::hash::{hash, mix};
@@ -22,7 +23,8 @@ fn webster(load: f64) -> f64 {
     uniform + random - correction
 }
 
-/// Poisson arrivals in one second: how often a product of uniform numbers stays above e to the minus mean.
+/// Poisson arrivals in one second: how often a product of uniform numbers stays above e to the
+/// minus mean.
 fn arrivals(mean: f64, second: u32) -> u32 {
     let mut random = hash(&[7, u64::from(second)]);
     let mut product = 1.0;
