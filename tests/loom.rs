@@ -11,14 +11,14 @@
 
 #[path = "../src/pool/clock.rs"]
 mod clock;
-#[path = "../src/pool/crew.rs"]
-mod crew;
 #[path = "../src/pool/epoch.rs"]
 mod epoch;
 #[path = "loom/model.rs"]
 mod model;
 #[path = "../src/pool/parker.rs"]
 mod parker;
+#[path = "../src/pool/participants.rs"]
+mod participants;
 #[path = "../src/pool/round.rs"]
 mod round;
 #[path = "../src/pool/spin.rs"]
@@ -40,9 +40,9 @@ use loom::{
 };
 
 use crate::{
-    crew::Crew,
     model::model,
     parker::Parker,
+    participants::Participants,
     round::{Board, Seat, work},
 };
 
@@ -58,9 +58,9 @@ impl Row {
     }
 }
 
-/// A gang of `workers - 1` threads plays a round for each of `crews`; each must call the indices of
-/// its crew once, no others, and show their writes to the leader.
-fn play(workers: usize, crews: &[Crew]) {
+/// A gang of `workers - 1` threads plays a round for each of `participants`; each must call their
+/// indices once, no others, and show their writes to the leader.
+fn play(workers: usize, participants: &[Participants]) {
     let board = Arc::new(Board::new());
     let seats: Vec<_> = (1..workers).map(|_| Arc::new(Seat::new())).collect();
     let threads: Vec<_> = (1..workers)
@@ -73,16 +73,16 @@ fn play(workers: usize, crews: &[Crew]) {
     let rows: Vec<_> = (0..workers).map(|_| Row(UnsafeCell::new(0))).collect();
     let mut calls = vec![0; workers];
     let mut lead = board.try_lead().expect("nobody else leads");
-    for &crew in crews {
+    for &participants in participants {
         let seats = seats.iter().map(|seat| &**seat);
         let job = |index: usize| {
-            assert!(crew.has(index), "{index} is not called");
+            assert!(participants.has(index), "{index} is not called");
             // SAFETY: each index has a row of its own; loom checks it.
             rows[index].0.with_mut(|row| unsafe { *row += 1 });
         };
-        assert!(lead.round(seats, crew, |_| false, Duration::ZERO, &job).is_ok());
+        assert!(lead.round(seats, participants, |_| false, Duration::ZERO, &job).is_ok());
         for (index, (row, calls)) in rows.iter().zip(&mut calls).enumerate() {
-            *calls += u32::from(crew.has(index));
+            *calls += u32::from(participants.has(index));
             // SAFETY: the round is over; loom checks it.
             row.0.with(|row| assert_eq!(unsafe { *row }, *calls));
         }
@@ -94,35 +94,35 @@ fn play(workers: usize, crews: &[Crew]) {
 }
 
 /// The leader and one other.
-fn with(worker: usize) -> Crew {
-    let mut crew = Crew::LEADER;
-    crew.add(worker);
-    crew
+fn with(worker: usize) -> Participants {
+    let mut participants = Participants::LEADER;
+    participants.add(worker);
+    participants
 }
 
 #[test]
 fn one_round_of_two() {
-    model(3, || play(2, &[Crew::ALL]));
+    model(3, || play(2, &[Participants::ALL]));
 }
 
 #[test]
 fn two_rounds_of_two() {
-    model(2, || play(2, &[Crew::ALL; 2]));
+    model(2, || play(2, &[Participants::ALL; 2]));
 }
 
 #[test]
 fn one_round_of_three() {
-    model(1, || play(3, &[Crew::ALL]));
+    model(1, || play(3, &[Participants::ALL]));
 }
 
 #[test]
 fn a_worker_is_called_only_in_the_second_round() {
-    model(2, || play(2, &[Crew::LEADER, Crew::ALL]));
+    model(2, || play(2, &[Participants::LEADER, Participants::ALL]));
 }
 
 #[test]
 fn a_worker_is_not_called_in_the_second_of_three_rounds() {
-    model(2, || play(2, &[Crew::ALL, Crew::LEADER, Crew::ALL]));
+    model(2, || play(2, &[Participants::ALL, Participants::LEADER, Participants::ALL]));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_worker_comes_back() {
                 // SAFETY: each index has a row of its own; loom checks it.
                 rows[index].0.with_mut(|row| unsafe { *row += 1 });
             };
-            assert!(lead.round(std::iter::once(&*seat), Crew::ALL, |_| left_out, Duration::ZERO, &job).is_ok());
+            assert!(lead.round(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job).is_ok());
         }
         // SAFETY: the rounds are over; loom checks it.
         rows.iter().for_each(|row| row.0.with(|row| assert_eq!(unsafe { *row }, 2)));
@@ -177,7 +177,7 @@ fn panics_reach_the_leader_after_all_are_done() {
             }
         };
         let payload = lead
-            .round(std::iter::once(&*seat), Crew::ALL, |_| false, Duration::ZERO, &job)
+            .round(std::iter::once(&*seat), Participants::ALL, |_| false, Duration::ZERO, &job)
             .expect_err("index 1 panicked");
         assert_eq!(payload.downcast_ref(), Some(&"planted"));
         assert_eq!(done.load(Ordering::Relaxed), 2);
@@ -220,7 +220,8 @@ fn leaders_take_turns() {
             move || {
                 if let Some(mut lead) = board.try_lead() {
                     let seats: [&Seat; 0] = [];
-                    let round = lead.round(seats.iter().copied(), Crew::ALL, |_| false, Duration::ZERO, &|_| ());
+                    let round =
+                        lead.round(seats.iter().copied(), Participants::ALL, |_| false, Duration::ZERO, &|_| ());
                     assert!(round.is_ok());
                     // As the books of a round, which are written when it is over.
                     row.add();
@@ -241,7 +242,7 @@ fn round_of_two(left_out: bool, job: impl Fn(usize) + Sync) -> Result<(), unwind
         thread::spawn(move || work(&board, &seat, 1, seen))
     };
     let mut lead = board.try_lead().expect("nobody else leads");
-    let round = lead.round(std::iter::once(&*seat), Crew::ALL, |_| left_out, Duration::ZERO, &job);
+    let round = lead.round(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job);
     lead.stop(std::iter::once(&*seat));
     worker.join().expect("the worker survives");
     round

@@ -10,19 +10,19 @@ mod clock;
 /// As in `heartbeat/mod.rs`, with models of what is seen inside of it only.
 #[path = "loom"]
 mod heartbeat {
-    #[path = "../../src/pool/heartbeat/desk.rs"]
-    mod desk;
     #[path = "../../src/pool/heartbeat/idle.rs"]
     mod idle;
     #[path = "../../src/pool/heartbeat/job.rs"]
     mod job;
+    #[path = "../../src/pool/heartbeat/job_queue.rs"]
+    mod job_queue;
     #[path = "../../src/pool/heartbeat/scope.rs"]
     mod scope;
     #[path = "../../src/pool/heartbeat/session.rs"]
     mod session;
     mod ticker;
 
-    pub(crate) use desk::Desk;
+    pub(crate) use job_queue::JobQueue;
     pub(crate) use scope::{Scope, on_the_spot};
     pub(crate) use session::Session;
 }
@@ -53,7 +53,7 @@ use loom::{
 };
 
 use crate::{
-    heartbeat::{Desk, Scope, Session},
+    heartbeat::{JobQueue, Scope, Session},
     model::model,
     parker::Parker,
 };
@@ -116,12 +116,12 @@ fn session<R>(workers: usize, root: impl FnOnce(&mut Scope) -> R) -> R {
 /// not look at its own.
 fn session_with<R>(gates: &[Arc<Gate>], root: impl FnOnce(&mut Scope) -> R) -> R {
     let workers = gates.len();
-    let desks: Box<[_]> = (0..workers).map(|_| CachePadded::new(Desk::new())).collect();
+    let queues: Box<[_]> = (0..workers).map(|_| CachePadded::new(JobQueue::new())).collect();
     // Loom's threads cannot borrow, and the session cannot own: what is leaked is freed after all
     // threads have ended.
-    let desks = Box::into_raw(desks);
+    let queues = Box::into_raw(queues);
     // SAFETY: freed below, when no thread uses it any more.
-    let session = Arc::new(Session::new(unsafe { &*desks }, Duration::ZERO, Duration::ZERO));
+    let session = Arc::new(Session::new(unsafe { &*queues }, Duration::ZERO, Duration::ZERO));
     let helpers: Vec<_> = (1..workers)
         .map(|index| {
             let (session, gate) = (session.clone(), gates[index].clone());
@@ -137,7 +137,7 @@ fn session_with<R>(gates: &[Arc<Gate>], root: impl FnOnce(&mut Scope) -> R) -> R
     }
     drop(session);
     // SAFETY: made by `into_raw` above, and nothing borrows it any more.
-    drop(unsafe { Box::from_raw(desks) });
+    drop(unsafe { Box::from_raw(queues) });
     result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 

@@ -6,7 +6,7 @@
 //! as they promise to be better, and then ever more seldom, when the time that was spent since
 //! would pay for it.
 
-mod arm;
+mod estimate;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ pub(crate) use site::{CallSites, LazySite, Owner, Site, Sites};
 
 use std::ops::Range;
 
-use arm::Arm;
+use estimate::Estimate;
 
 use crate::settings::SchedulerMode;
 
@@ -42,14 +42,14 @@ const CALLS_PER_SAMPLE: u32 = 8;
 const BUDGET: f32 = 100.0;
 
 /// What trials may cost before anything was earned, in nanoseconds.
-const FIRST_CREDIT: f32 = 50_000.0;
+const FIRST_BUDGET: f32 = 50_000.0;
 
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 const TRIAL_CALLS: u32 = 3;
 
 /// The first trial of a route is so many calls longer if the route does no better: what is new is
 /// at its slowest, and a bad impression keeps it from being tried again for hundreds of calls.
-const FIRST_CHANCES: u32 = 3;
+const FIRST_RETRIES: u32 = 3;
 
 /// For so many nanoseconds calls of a trial are not counted because workers are still waking up:
 /// that takes 30 to 50 us, a few short calls. Where calls are so seldom that workers never come in
@@ -58,7 +58,7 @@ const WAKING: u64 = 200_000;
 
 /// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
 /// that wake them or do without. Calls shorter than the second number gain so little that they are
-/// to wake workers four times as seldom; the first credit is not enough for that.
+/// to wake workers four times as seldom; the first budget is not enough for that.
 const WAKE_UP: f32 = 40_000.0;
 const WORTH_WAKING: f32 = 6_000.0;
 
@@ -125,13 +125,13 @@ struct Trial {
     /// When its first timed call ended.
     since: Option<u64>,
     /// For how many more calls it goes on as long as the route is found to be no better.
-    chances: u32,
+    retries: u32,
 }
 
 /// What is known of the calls that one place in a program starts.
 #[derive(Debug)]
 pub(crate) struct Model {
-    arms: [Arm; 3],
+    estimates: [Estimate; 3],
     current: Choice,
     trial: Option<Trial>,
     /// Calls until each route may be tried again, and between two trials.
@@ -140,7 +140,7 @@ pub(crate) struct Model {
     /// Calls since one was timed.
     untimed: u32,
     /// Nanoseconds that trials may cost.
-    credit: f32,
+    exploration_budget: f32,
     /// What the rows of a round took, all workers together: smoothed, for the rows of the last
     /// round.
     busy: f32,
@@ -158,13 +158,13 @@ pub(crate) struct Model {
 impl Default for Model {
     fn default() -> Self {
         Self {
-            arms: [Arm::default(); 3],
+            estimates: [Estimate::default(); 3],
             current: Choice::Leader,
             trial: None,
             wait: [0; 3],
             interval: [FIRST_INTERVAL; 3],
             untimed: CALLS_PER_SAMPLE,
-            credit: FIRST_CREDIT,
+            exploration_budget: FIRST_BUDGET,
             busy: 0.0,
             surprises: 0,
             rows: 0,
@@ -232,7 +232,7 @@ impl Model {
                 return decision;
             }
         }
-        let timed = self.untimed > CALLS_PER_SAMPLE || !self.arm(self.current).is_known();
+        let timed = self.untimed > CALLS_PER_SAMPLE || !self.estimate(self.current).is_known();
         if timed {
             self.reconsider(rows, workers, are_asleep);
         }
@@ -257,7 +257,7 @@ impl Model {
             return;
         }
         let nanoseconds = call.end.saturating_sub(call.start);
-        let off = self.arms[choice as usize].observe(rows, nanoseconds, choice.fixed());
+        let off = self.estimates[choice as usize].observe(rows, nanoseconds, choice.fixed());
         if self.trial.is_some_and(|trial| trial.left == 0) {
             self.end_trial(choice, rows);
         }
@@ -266,7 +266,7 @@ impl Model {
             self.busy = if self.busy > 0.0 { self.busy + (busy.min(self.busy * 2.0) - self.busy) / 4.0 } else { busy };
         }
         if choice == self.current {
-            self.credit += nanoseconds as f32 * self.untimed as f32 / BUDGET;
+            self.exploration_budget += nanoseconds as f32 * self.untimed as f32 / BUDGET;
             self.untimed = 0;
             self.notice(off, rows, nanoseconds);
         }
@@ -285,9 +285,9 @@ impl Model {
 
     fn end_trial(&mut self, choice: Choice, rows: u64) {
         let slower = self.expected(choice, rows) / self.expected(self.current, rows).max(1.0);
-        if let Some(trial) = self.trial.as_mut().filter(|trial| trial.chances > 0 && slower >= BETTER) {
-            (trial.chances, trial.left) = (trial.chances - 1, 1);
-            self.arms[choice as usize].reopen();
+        if let Some(trial) = self.trial.as_mut().filter(|trial| trial.retries > 0 && slower >= BETTER) {
+            (trial.retries, trial.left) = (trial.retries - 1, 1);
+            self.estimates[choice as usize].reopen();
             return;
         }
         self.trial = None;
@@ -307,11 +307,11 @@ impl Model {
             self.surprises = 0;
             self.wait = [0; 3];
             self.interval = [FIRST_INTERVAL; 3];
-            self.arms[self.current as usize].restart(rows, nanoseconds);
+            self.estimates[self.current as usize].restart(rows, nanoseconds);
             Choice::ALL
                 .into_iter()
                 .filter(|&other| other != self.current)
-                .for_each(|other| self.arms[other as usize].doubt());
+                .for_each(|other| self.estimates[other as usize].doubt());
         }
     }
 
@@ -327,37 +327,37 @@ impl Model {
         let wakes = choice != Choice::Leader && are_asleep();
         let wake_up = if self.expected(self.current, rows) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = self.cost_of_trial(choice, rows) + if wakes { wake_up } else { 0.0 };
-        if self.credit >= cost {
+        if self.exploration_budget >= cost {
             self.begin_trial(choice, cost);
         }
     }
 
     fn begin_trial(&mut self, choice: Choice, cost: f32) {
         let place = choice as usize;
-        self.credit -= cost;
-        let chances = if self.arms[place].was_tried() { 0 } else { FIRST_CHANCES };
-        self.arms[place].doubt();
+        self.exploration_budget -= cost;
+        let retries = if self.estimates[place].was_tried() { 0 } else { FIRST_RETRIES };
+        self.estimates[place].doubt();
         self.wait[place] = self.interval[place];
         self.trials += 1;
-        self.trial = Some(Trial { choice, left: TRIAL_CALLS, since: None, chances });
+        self.trial = Some(Trial { choice, left: TRIAL_CALLS, since: None, retries });
     }
 
     fn is_worth_a_trial(&self, other: Choice, rows: u64, workers: usize) -> bool {
-        if other == self.current || !self.is_possible(other) || !self.arm(self.current).is_known() {
+        if other == self.current || !self.is_possible(other) || !self.estimate(self.current).is_known() {
             return false;
         }
         let now = self.expected(self.current, rows);
         if self.at_best(other, rows, workers) >= now * BETTER {
             return false;
         }
-        self.wait[other as usize] == 0 && self.credit >= self.cost_of_trial(other, rows)
+        self.wait[other as usize] == 0 && self.exploration_budget >= self.cost_of_trial(other, rows)
     }
 
     /// What a trial takes longer than the same calls by the present route.
     fn cost_of_trial(&self, other: Choice, rows: u64) -> f32 {
         let now = self.expected(self.current, rows);
         let then = match other {
-            tried if self.arm(tried).was_tried() => self.expected(tried, rows),
+            tried if self.estimate(tried).was_tried() => self.expected(tried, rows),
             Choice::Leader => self.busy,
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Choice::LockStep | Choice::Heartbeat => now + ROUND + SESSION,
@@ -367,8 +367,8 @@ impl Model {
 
     /// What a call could take by another route if all went well there.
     fn at_best(&self, other: Choice, rows: u64, workers: usize) -> f32 {
-        let alone = self.arm(Choice::Leader);
-        let shared = self.arm(Choice::LockStep);
+        let alone = self.estimate(Choice::Leader);
+        let shared = self.estimate(Choice::LockStep);
         let work = match (alone.was_tried(), shared.was_tried()) {
             (true, _) => alone.expected(rows, 0.0),
             (_, true) => self.busy,
@@ -385,7 +385,8 @@ impl Model {
     }
 
     fn best(&self, rows: u64) -> Choice {
-        let known = Choice::ALL.into_iter().filter(|&choice| self.arm(choice).is_known() || choice == self.current);
+        let known =
+            Choice::ALL.into_iter().filter(|&choice| self.estimate(choice).is_known() || choice == self.current);
         let possible = known.filter(|&choice| self.is_possible(choice));
         possible.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Choice::Leader)
     }
@@ -394,18 +395,18 @@ impl Model {
         choice != Choice::Heartbeat || self.by_fork
     }
 
-    fn arm(&self, choice: Choice) -> &Arm {
-        &self.arms[choice as usize]
+    fn estimate(&self, choice: Choice) -> &Estimate {
+        &self.estimates[choice as usize]
     }
 
     fn expected(&self, choice: Choice, rows: u64) -> f32 {
-        self.arm(choice).expected(rows, choice.fixed())
+        self.estimate(choice).expected(rows, choice.fixed())
     }
 
     /// What it chose last and why.
     pub(crate) fn explain(&self) -> Explanation {
         let expected = |choice| {
-            let known = self.arm(choice).was_tried();
+            let known = self.estimate(choice).was_tried();
             known.then(|| std::time::Duration::from_nanos(self.expected(choice, self.rows) as u64))
         };
         Explanation {

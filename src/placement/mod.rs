@@ -2,8 +2,8 @@
 //! core wrote in one system are the rows it reads in the next. Pure and safe: it knows numbers of
 //! rows, not the rows.
 
+mod balancer;
 mod footprints;
-mod learner;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -148,7 +148,7 @@ impl Placement {
     }
 
     /// Takes back runs that a young storage is not worth. Systems with dearer rows may want them
-    /// back, but not for ever: each call takes one off its youth.
+    /// back, but not for ever: each call takes one off its settling.
     #[cold]
     fn settle(&mut self, storage: Storage, rows: u32, wanted: usize) {
         let Some(runs) = self.slot(storage) else { return };

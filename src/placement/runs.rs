@@ -6,8 +6,8 @@ use crossbeam_utils::CachePadded;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
+    balancer::{Balancer, Histogram, Verdict},
     footprints::has_stayed,
-    learner::{Learner, Profile, Verdict},
 };
 use crate::topology::CoreId;
 
@@ -24,7 +24,7 @@ const REMAINING_EXCESS: u32 = 32;
 
 /// So often a storage is placed before its runs may only become more. At first nothing is known of
 /// what its rows cost, then only what cold ones do.
-const YOUTH: u8 = 16;
+const SETTLING: u8 = 16;
 
 /// As many as a storage of few rows has runs, and one more: a world may have thousands of those,
 /// and each place in memory that a sweep looks at counts.
@@ -44,14 +44,14 @@ pub(crate) struct Runs {
     swept_on: Few<AtomicU32>,
     /// What the runs cost, where there are several. Apart: the leader writes it in each round, and
     /// workers read what stands around it.
-    learner: Option<Box<CachePadded<Learner>>>,
+    balancer: Option<Box<CachePadded<Balancer>>>,
     /// While cuts are being learned, where the time goes.
-    profile: Option<Box<Profile>>,
+    histogram: Option<Box<Histogram>>,
     /// How many rows there were when cuts were last learned; 0 if they never were, and rows count
     /// alike.
     learned_at: u32,
     /// How often the storage may still be placed until it has as many runs as it is worth, or more.
-    youth: u8,
+    settling: u8,
 }
 
 impl Runs {
@@ -61,10 +61,10 @@ impl Runs {
             first_owner,
             cuts: smallvec![0; parts + 1],
             swept_on: (0..parts).map(|_| AtomicU32::new(0)).collect(),
-            learner: (parts > 1).then(|| Box::new(CachePadded::new(Learner::new(parts)))),
-            profile: None,
+            balancer: (parts > 1).then(|| Box::new(CachePadded::new(Balancer::new(parts)))),
+            histogram: None,
             learned_at: 0,
-            youth: YOUTH,
+            settling: SETTLING,
         };
         let alignment = runs.alignment_for(rows);
         for (part, cut) in runs.cuts.iter_mut().enumerate() {
@@ -86,16 +86,16 @@ impl Runs {
     /// Whether it was placed so seldom that runs may still become fewer.
     #[inline]
     pub(super) fn is_young(&self) -> bool {
-        self.youth > 0
+        self.settling > 0
     }
 
     pub(super) fn grow_older(&mut self) {
-        self.youth = self.youth.saturating_sub(1);
+        self.settling = self.settling.saturating_sub(1);
     }
 
     /// As old as the runs that these take the place of.
     pub(super) fn aged_as(self, before: &Self) -> Self {
-        Self { youth: before.youth, ..self }
+        Self { settling: before.settling, ..self }
     }
 
     pub(super) fn first_owner(&self) -> usize {
@@ -159,31 +159,31 @@ impl Runs {
     pub(super) fn observe(&mut self, worker: usize, nanoseconds: u64) -> bool {
         let part = worker.wrapping_sub(self.first_owner);
         let inside = part < self.parts();
-        inside && self.learner.as_mut().is_some_and(|learner| learner.add(part, nanoseconds))
+        inside && self.balancer.as_mut().is_some_and(|balancer| balancer.add(part, nanoseconds))
     }
 
     /// Where the time goes in these rows, while somebody wants to know.
     #[inline]
-    pub(crate) fn profile(&self) -> Option<&Profile> {
-        self.profile.as_deref()
+    pub(crate) fn histogram(&self) -> Option<&Histogram> {
+        self.histogram.as_deref()
     }
 
     /// Moves cuts towards what was learned in the frame that ends; returns how many rows changed
     /// owner.
     pub(super) fn end_frame(&mut self) -> u32 {
-        let Some(learner) = &mut self.learner else { return 0 };
-        match (learner.end_frame(self.profile.is_some()), &mut self.profile) {
-            (Verdict::Begin, profile) => *profile = Some(Box::new(Profile::new(self.cuts[self.cuts.len() - 1]))),
-            (Verdict::Move, Some(profile)) => {
-                if let Some(better) = profile.better_cuts(&self.cuts) {
-                    profile.fade();
+        let Some(balancer) = &mut self.balancer else { return 0 };
+        match (balancer.end_frame(self.histogram.is_some()), &mut self.histogram) {
+            (Verdict::Begin, histogram) => *histogram = Some(Box::new(Histogram::new(self.cuts[self.cuts.len() - 1]))),
+            (Verdict::Move, Some(histogram)) => {
+                if let Some(better) = histogram.better_cuts(&self.cuts) {
+                    histogram.fade();
                     return self.take_over(&better);
                 }
-                if learner.give_up() {
-                    self.profile = None;
+                if balancer.give_up() {
+                    self.histogram = None;
                 }
             }
-            (Verdict::End, profile) => *profile = None,
+            (Verdict::End, histogram) => *histogram = None,
             _ => {}
         }
         0

@@ -47,10 +47,10 @@ fn counted_loads(placement: &Placement) -> Vec<u64> {
 fn observe_frame(placement: &mut Placement, storage: Storage, costs: &[u64], dear: u32) {
     (0..placement.workers()).for_each(|worker| placement.observe(storage, worker, costs[worker]));
     let runs = placement.get(storage).expect("placed");
-    if let Some(profile) = runs.profile() {
+    if let Some(histogram) = runs.histogram() {
         let cut = (u64::from(runs.rows()) * u64::from(dear) / 64) as u32;
-        profile.add(0..cut, costs[0]);
-        profile.add(cut..runs.rows(), costs[1]);
+        histogram.add(0..cut, costs[0]);
+        histogram.add(cut..runs.rows(), costs[1]);
     }
 }
 
@@ -169,9 +169,9 @@ fn a_storage_of_few_runs_is_resized_after_its_cuts_were_learned() {
         let cost = |rows: std::ops::Range<u32>| rows.map(|row| if row >= 9_000 { 200 } else { 10 }).sum::<u64>();
         let runs: Vec<_> = placement.get(TABLE).expect("placed").by_owner().collect();
         for (worker, rows) in runs {
-            if let Some(profile) = placement.get(TABLE).and_then(Runs::profile) {
+            if let Some(histogram) = placement.get(TABLE).and_then(Runs::histogram) {
                 let chunks = rows.clone().step_by(100).map(|row| row..rows.end.min(row + 100));
-                chunks.for_each(|chunk| profile.add(chunk.clone(), cost(chunk)));
+                chunks.for_each(|chunk| histogram.add(chunk.clone(), cost(chunk)));
             }
             placement.observe(TABLE, worker, cost(rows));
         }
@@ -214,7 +214,7 @@ fn what_others_swept_counts_to_the_owner() {
             }
             placement.claims.forget_thefts();
             placement.end_frame();
-            placement.get(TABLE).and_then(Runs::profile).is_some()
+            placement.get(TABLE).and_then(Runs::histogram).is_some()
         })
     };
     assert!(learns(true) && !learns(false));

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{clock::nanoseconds, round::Stint};
+use super::{clock::nanoseconds, round::RoundStats};
 
 /// Counters of one worker.
 ///
@@ -165,7 +165,7 @@ impl WorkerCounters {
     }
 
     /// Records a call that a thread made for itself, with or without the lead.
-    pub(super) fn record_here(&self, call: Stint, own: bool) {
+    pub(super) fn record_here(&self, call: RoundStats, own: bool) {
         let count = |counter: &AtomicU64, amount: u64| _ = counter.fetch_add(amount, Ordering::Relaxed);
         count(&self.here.busy, call.busy());
         count(&self.here.rounds, 1);
@@ -179,10 +179,10 @@ impl WorkerCounters {
 
     /// Records the call that a worker made in the round `round`.
     #[inline]
-    pub(super) fn record_stint(&self, stint: Stint, round: Range<u64>) {
-        add(&self.busy, stint.busy());
+    pub(super) fn record_stint(&self, stats: RoundStats, round: Range<u64>) {
+        add(&self.busy, stats.busy());
         add(&self.rounds, 1);
-        add(&self.wait, stint.began.saturating_sub(round.start) + stint.idle + (round.end - stint.ended));
+        add(&self.wait, stats.began.saturating_sub(round.start) + stats.idle + (round.end - stats.ended));
     }
 
     /// Records a round that the worker was left out of.
@@ -213,10 +213,10 @@ impl WorkerCounters {
     }
 
     /// The leader's last call for its own index.
-    pub(super) fn led_own(&self) -> Stint {
+    pub(super) fn led_own(&self) -> RoundStats {
         let [began, busy, idle] =
             [&self.began, &self.last_own, &self.last_idle].map(|value| value.load(Ordering::Relaxed));
-        Stint { began, ended: began + busy + idle, idle, ..Stint::default() }
+        RoundStats { began, ended: began + busy + idle, idle, ..RoundStats::default() }
     }
 
     /// How long the last call for its own index kept it busy, in nanoseconds.

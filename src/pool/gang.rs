@@ -17,8 +17,8 @@ use log::warn;
 
 use super::{
     WorkerIndex,
-    attendance::{Attendance, Record},
     clock::now,
+    eviction::{Eviction, Record},
     round::{Board, Seat, work},
     unwind::AbortOnUnwind,
 };
@@ -58,7 +58,7 @@ impl Deref for GangSeat {
 /// The worker threads of this process.
 pub(super) struct Gang {
     pub(super) board: Arc<CachePadded<Board>>,
-    pub(super) attendance: Attendance,
+    pub(super) eviction: Eviction,
     members: Mutex<Members>,
 }
 
@@ -82,18 +82,18 @@ pub(super) struct Identity {
     /// The core it is pinned to, if it is.
     pub(super) core: Option<CoreId>,
     /// What it was last pinned by; nothing on the leader and on new threads.
-    post: Option<Post>,
+    pin_state: Option<PinState>,
 }
 
 /// Where the workers of a pool stay: they are pinned again when it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Post {
+pub(super) struct PinState {
     pub(super) pinning: Pinning,
     /// Of the cores: see [`Topology::version`].
     pub(super) version: u32,
 }
 
-impl Post {
+impl PinState {
     pub(super) fn new(pinning: Pinning, topology: &Topology) -> Self {
         Self { pinning, version: topology.version }
     }
@@ -119,7 +119,7 @@ pub(super) struct LeaderGuard {
 impl LeaderGuard {
     pub(super) fn enter() -> Self {
         let before = IDENTITY.get();
-        let leader = Identity { index: WorkerIndex::LEADER, core: None, post: None };
+        let leader = Identity { index: WorkerIndex::LEADER, core: None, pin_state: None };
         IDENTITY.set(Some(before.unwrap_or(leader)));
         Self { before }
     }
@@ -139,7 +139,7 @@ impl Gang {
         gang.upgrade().unwrap_or_else(|| {
             let started = Arc::new(Self {
                 board: Arc::new(CachePadded::new(Board::new())),
-                attendance: Attendance::default(),
+                eviction: Eviction::default(),
                 members: Mutex::default(),
             });
             *gang = Arc::downgrade(&started);
@@ -191,8 +191,8 @@ impl Gang {
         let builder = thread::Builder::new().name(format!("affinity worker {}", index.0)).stack_size(WORKER_STACK);
         let thread = builder.spawn(move || {
             let guard = AbortOnUnwind::because("a worker panicked outside of a round's closure");
-            IDENTITY.set(Some(Identity { index, core: None, post: None }));
-            keep_pinned(Post::new(pinning, &topology), &topology);
+            IDENTITY.set(Some(Identity { index, core: None, pin_state: None }));
+            keep_pinned(PinState::new(pinning, &topology), &topology);
             drop(topology);
             work(&board, &own_seat, index.0, seen);
             guard.defuse();
@@ -220,16 +220,16 @@ impl Drop for Gang {
     }
 }
 
-/// Moves the calling worker thread to where `post` wants it, on the cores of `topology`, if it is
-/// not there yet. The leader is left alone.
+/// Moves the calling worker thread to where `pin_state` wants it, on the cores of `topology`, if it
+/// is not there yet. The leader is left alone.
 #[inline]
-pub(super) fn keep_pinned(post: Post, topology: &Topology) {
+pub(super) fn keep_pinned(pin_state: PinState, topology: &Topology) {
     if let Some(identity) = IDENTITY.get()
-        && identity.post != Some(post)
+        && identity.pin_state != Some(pin_state)
         && identity.index != WorkerIndex::LEADER
     {
-        let core = pin(identity.index, post.pinning, topology);
-        IDENTITY.set(Some(Identity { post: Some(post), core, ..identity }));
+        let core = pin(identity.index, pin_state.pinning, topology);
+        IDENTITY.set(Some(Identity { pin_state: Some(pin_state), core, ..identity }));
     }
 }
 

@@ -1,18 +1,18 @@
 //! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file
 //! has the protocol.
 
-mod attendance;
 mod batch;
+mod broadcast;
 mod claims;
 mod clock;
 mod contention;
 mod counters;
-mod crew;
 mod epoch;
+mod eviction;
 mod gang;
 mod heartbeat;
-mod lead;
 mod parker;
+mod participants;
 mod per_worker;
 mod recording;
 mod round;
@@ -28,11 +28,11 @@ pub use counters::WorkerTimes;
 pub use heartbeat::Scope;
 pub use per_worker::PerWorker;
 
+pub(crate) use broadcast::Finished;
 pub(crate) use claims::{ClaimBoard, MAX_CHUNKS, Tag};
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
-pub(crate) use crew::Crew;
-pub(crate) use lead::Finished;
+pub(crate) use participants::Participants;
 
 use std::{
     panic::resume_unwind,
@@ -51,10 +51,10 @@ use crate::{
     topology::{CoreId, Topology, current_core},
 };
 use batch::{Exchange, Run};
+use broadcast::Turn;
 use counters::WorkerCounters;
-use gang::{Gang, Post, SharedSeat, identity};
-use heartbeat::{Desk, Session, on_the_spot};
-use lead::Turn;
+use gang::{Gang, PinState, SharedSeat, identity};
+use heartbeat::{JobQueue, Session, on_the_spot};
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
 /// worker 0 may run on core 5.
@@ -115,7 +115,7 @@ pub struct AffinityPool {
     gang: Arc<Gang>,
     seats: Arc<[SharedSeat]>,
     counters: Arc<[CachePadded<WorkerCounters>]>,
-    desks: Arc<[CachePadded<Desk>]>,
+    queues: Arc<[CachePadded<JobQueue>]>,
     /// By worker.
     pub(crate) swept: Arc<[CachePadded<SweptRows>]>,
     /// Whether workers whose core is taken are left out.
@@ -123,7 +123,7 @@ pub struct AffinityPool {
     recorder: Arc<Recorder>,
     heartbeat: Duration,
     spin: Duration,
-    post: Post,
+    pin_state: PinState,
     /// Of the cores that the pool was made for.
     topology: Arc<Topology>,
 }
@@ -154,14 +154,14 @@ impl AffinityPool {
             gang,
             seats,
             counters: (0..workers).map(|_| CachePadded::default()).collect(),
-            desks: (0..workers).map(|_| CachePadded::new(Desk::new())).collect(),
+            queues: (0..workers).map(|_| CachePadded::new(JobQueue::new())).collect(),
             swept: (0..workers).map(|_| CachePadded::default()).collect(),
             // Workers that share cores wait for each other: that is what was asked for.
             watchful: settings.avoid_busy_cores && workers <= cores,
             recorder,
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
-            post: Post::new(settings.pinning, &topology),
+            pin_state: PinState::new(settings.pinning, &topology),
             topology,
         }
     }
@@ -204,14 +204,14 @@ impl AffinityPool {
     /// line on stderr, as it does for any panic in a drop while unwinding. Nothing else that panics
     /// in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
-        drop(self.run_some(Crew::ALL, f));
+        drop(self.run_some(Participants::ALL, f));
     }
 
-    /// [`run`](Self::run) for the indices that `crew` has. The others are not called: their workers
-    /// sleep on, or go on waiting for the next round, and count as idle. If that leaves the leader
-    /// alone there is no round: its index is run on the spot.
-    pub(crate) fn run_some(&self, crew: Crew, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.round(SpanKind::Share, crew, move |worker| {
+    /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
+    /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
+    /// leader alone there is no round: its index is run on the spot.
+    pub(crate) fn run_some(&self, participants: Participants, f: impl Fn(Worker) + Sync) -> Finished<'_> {
+        self.round(SpanKind::Share, participants, move |worker| {
             f(worker);
             0
         })
@@ -252,7 +252,7 @@ impl AffinityPool {
 
     /// [`heartbeat`](Self::heartbeat), and what was measured of it.
     pub(crate) fn session<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> (R, Finished<'_>) {
-        let turn = self.turn(Crew::ALL);
+        let turn = self.turn(Participants::ALL);
         if self.seats.is_empty() || matches!(turn, Turn::Nested) {
             return (on_the_spot(f), Finished::nested(self));
         }
@@ -261,8 +261,8 @@ impl AffinityPool {
         let result = Mutex::new(None);
         let finished = match turn {
             Turn::Led(lead) => {
-                let session = Session::new(&self.desks, self.heartbeat, self.spin);
-                self.lead_round(lead, SpanKind::Session, Crew::ALL, |worker| match worker.index() {
+                let session = Session::new(&self.queues, self.heartbeat, self.spin);
+                self.lead_round(lead, SpanKind::Session, Participants::ALL, |worker| match worker.index() {
                     0 => {
                         let (outcome, idle) = session.lead(take_root());
                         *lock(&result) = Some(outcome);
@@ -271,8 +271,8 @@ impl AffinityPool {
                     index => session.follow(index),
                 })
             }
-            // Whoever leads has the desks.
-            Turn::Here | Turn::Nested => self.run_here(SpanKind::Session, Crew::LEADER, |_| {
+            // Whoever leads has the queues.
+            Turn::Here | Turn::Nested => self.run_here(SpanKind::Session, Participants::LEADER, |_| {
                 *lock(&result) = Some(Ok(on_the_spot(take_root())));
                 0
             }),
@@ -338,13 +338,15 @@ impl AffinityPool {
             *lock(&result) = Some(exchange.lead(takes_part, run, caller));
             0
         };
-        drop(match self.turn(Crew::ALL) {
-            Turn::Led(turn) => self.lead_round(turn, SpanKind::Batches, Crew::ALL, |worker| match worker.index() {
-                0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
-                index => exchange.follow(index - 1, run),
-            }),
-            Turn::Here => self.run_here(SpanKind::Batches, Crew::LEADER, |_| lead(&|_| false)),
-            Turn::Nested => self.run_nested(Crew::LEADER, |_| lead(&|_| false)),
+        drop(match self.turn(Participants::ALL) {
+            Turn::Led(turn) => {
+                self.lead_round(turn, SpanKind::Batches, Participants::ALL, |worker| match worker.index() {
+                    0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
+                    index => exchange.follow(index - 1, run),
+                })
+            }
+            Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| lead(&|_| false)),
+            Turn::Nested => self.run_nested(Participants::LEADER, |_| lead(&|_| false)),
         });
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
         let result = batch::first_panic(exchange, result.expect("a round calls index 0"));
@@ -369,13 +371,13 @@ impl AffinityPool {
     /// How many second halves of joins each worker has taken from others so far, by worker index:
     /// how often work changed hands.
     pub fn jobs_taken(&self) -> impl Iterator<Item = u64> + '_ {
-        self.desks.iter().map(|desk| desk.jobs_taken())
+        self.queues.iter().map(|queue| queue.jobs_taken())
     }
 
     /// How many joins each worker has published so far, by worker index: those whose second halves
     /// others could have taken.
     pub fn joins_published(&self) -> impl Iterator<Item = u64> + '_ {
-        self.desks.iter().map(|desk| desk.joins_published())
+        self.queues.iter().map(|queue| queue.joins_published())
     }
 }
 
@@ -383,7 +385,7 @@ impl std::fmt::Debug for AffinityPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AffinityPool")
             .field("workers", &self.workers())
-            .field("pinning", &self.post.pinning)
+            .field("pinning", &self.pin_state.pinning)
             .field("spin", &self.spin)
             .finish_non_exhaustive()
     }

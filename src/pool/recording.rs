@@ -6,9 +6,9 @@ use std::{ops::Range, sync::atomic::Ordering};
 use super::{
     AffinityPool, WorkerIndex,
     counters::{Done, WorkerCounters},
-    crew::Crew,
     gang::Identity,
-    round::Stint,
+    participants::Participants,
+    round::RoundStats,
 };
 use crate::{
     record::{Span, SpanKind, running_index},
@@ -32,36 +32,36 @@ impl AffinityPool {
         Some(kind)
     }
 
-    /// What a worker adds to its stint while somebody records: reading its counters from another
+    /// What a worker adds to its stats while somebody records: reading its counters from another
     /// core would take longer.
-    pub(super) fn look(&self, me: Identity) -> Stint {
+    pub(super) fn look(&self, me: Identity) -> RoundStats {
         let core = me.core.or_else(current_core).map_or(0, |core| core.index() as u64 + 1);
-        Stint { core, ..self.swept_by(me.index.0) }
+        RoundStats { core, ..self.swept_by(me.index.0) }
     }
 
-    /// Records what the workers of `crew` did in `round`, which just ended, and what this thread
-    /// did for its own index.
+    /// Records what the workers of `participants` did in `round`, which just ended, and what this
+    /// thread did for its own index.
     #[cold]
-    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: Stint, crew: Crew) {
+    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: RoundStats, participants: Participants) {
         let own = self.own_span(kind, own);
-        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| crew.has(worker));
-        let stints = || called().filter_map(|(worker, seat)| Some((worker, seat.stint.get()?)));
+        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| participants.has(worker));
+        let stats = || called().filter_map(|(worker, seat)| Some((worker, seat.stats.get()?)));
         // A worker may begin before the leader does: the call goes out first.
-        let called = stints().fold(round.start, |called, (_, stint)| called.min(stint.began));
+        let called = stats().fold(round.start, |called, (_, stats)| called.min(stats.began));
         let own = Span { called, released: round.end, ..own };
         self.recorder.write(|spans| {
             // These were recorded before anyone knew this.
             let taken_over = spans.newest_mut().take_while(|span| span.is_taken_over() && span.called == round.start);
             taken_over.for_each(|span| (span.called, span.released) = (own.called, own.released));
             spans.push(own);
-            for (worker, stint) in stints() {
-                let core = stint.core.checked_sub(1).map(|core| CoreId(core as usize));
-                spans.push(self.with_stint(Span { worker, share_of: worker, core, ..own }, stint));
+            for (worker, stats) in stats() {
+                let core = stats.core.checked_sub(1).map(|core| CoreId(core as usize));
+                spans.push(self.with_stint(Span { worker, share_of: worker, core, ..own }, stats));
             }
         });
     }
 
-    /// Leaves out what was done in a round that panicked: its stints are not whole.
+    /// Leaves out what was done in a round that panicked: they are not whole.
     #[cold]
     pub(super) fn skip_round(&self) {
         self.leader_counters().recorded_in.store(0, Ordering::Relaxed);
@@ -77,31 +77,31 @@ impl AffinityPool {
     }
 
     /// The leader's span for its own index.
-    fn own_span(&self, kind: SpanKind, own: Stint) -> Span {
-        let Stint { rows, stolen, .. } = self.swept_by(0);
-        let stint = Stint { rows, stolen, ..own };
-        self.with_stint(Span::on_leader(kind, running_index(), stint.began..stint.ended), stint)
+    fn own_span(&self, kind: SpanKind, own: RoundStats) -> Span {
+        let RoundStats { rows, stolen, .. } = self.swept_by(0);
+        let stats = RoundStats { rows, stolen, ..own };
+        self.with_stint(Span::on_leader(kind, running_index(), stats.began..stats.ended), stats)
     }
 
-    /// `span` with what its worker did in `stint`.
-    fn with_stint(&self, span: Span, stint: Stint) -> Span {
-        let Done { rows, stolen: stolen_rows, jobs_taken, joins_published } = self.newly_done(span.worker, stint);
-        let Stint { began: begin, ended: end, idle, .. } = stint;
+    /// `span` with what its worker did in `stats`.
+    fn with_stint(&self, span: Span, stats: RoundStats) -> Span {
+        let Done { rows, stolen: stolen_rows, jobs_taken, joins_published } = self.newly_done(span.worker, stats);
+        let RoundStats { began: begin, ended: end, idle, .. } = stats;
         Span { begin, end, idle, rows, stolen_rows, jobs_taken, joins_published, ..span }
     }
 
-    /// What `worker`, which has swept as many rows as `stint` says so far, has done since this was
+    /// What `worker`, which has swept as many rows as `stats` says so far, has done since this was
     /// last asked.
-    fn newly_done(&self, worker: usize, Stint { rows, stolen, .. }: Stint) -> Done {
-        let desk = &self.desks[worker];
-        let done = Done { rows, stolen, jobs_taken: desk.jobs_taken(), joins_published: desk.joins_published() };
+    fn newly_done(&self, worker: usize, RoundStats { rows, stolen, .. }: RoundStats) -> Done {
+        let queue = &self.queues[worker];
+        let done = Done { rows, stolen, jobs_taken: queue.jobs_taken(), joins_published: queue.joins_published() };
         self.counters[worker].recorded.advance(done)
     }
 
-    /// A stint that only says how many rows `worker` has swept so far.
-    fn swept_by(&self, worker: usize) -> Stint {
+    /// Stats that only say how many rows `worker` has swept so far.
+    fn swept_by(&self, worker: usize) -> RoundStats {
         let swept = &self.swept[worker];
-        Stint { rows: swept.read().0, stolen: swept.stolen(), ..Stint::default() }
+        RoundStats { rows: swept.read().0, stolen: swept.stolen(), ..RoundStats::default() }
     }
 
     pub(super) fn leader_counters(&self) -> &WorkerCounters {

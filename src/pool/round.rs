@@ -11,9 +11,9 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     clock::nanoseconds,
-    crew::{AtomicCrew, Crew},
     epoch::{AtomicCall, AtomicEpoch, Call, Epoch},
     parker::Parker,
+    participants::{AtomicCrew, Participants},
     spin::spin_until,
     unwind::{AbortOnUnwind, Payload, drop_or_abort},
 };
@@ -62,7 +62,7 @@ struct Order {
     job: UnsafeCell<Option<ErasedJob>>,
     /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a
     /// worker that is late may see that of the next round.
-    crew: AtomicCrew,
+    participants: AtomicCrew,
     /// How long a worker that was called stays hot after the round, in nanoseconds.
     spin: AtomicU64,
 }
@@ -83,7 +83,8 @@ impl Order {
     fn is_for(&self, index: usize, call: Call) -> bool {
         match call {
             Call::Round { workers } => {
-                index < usize::from(workers) && self.crew.load().is_some_and(|crew| crew.has(index))
+                index < usize::from(workers)
+                    && self.participants.load().is_some_and(|participants| participants.has(index))
             }
             Call::Stop => true,
         }
@@ -109,13 +110,13 @@ pub(crate) struct Seat {
     /// it is not called.
     arrived: AtomicEpoch,
     /// Beside `arrived`, which the leader looks at anyway.
-    pub(super) stint: LastStint,
+    pub(super) stats: LastRoundStats,
     parker: Parker,
 }
 
 /// What a worker did in one round. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stint {
+pub(crate) struct RoundStats {
     pub(crate) began: u64,
     pub(crate) ended: u64,
     /// For how long in between it had nothing to do.
@@ -129,16 +130,16 @@ pub(crate) struct Stint {
     pub(crate) core_taken: bool,
 }
 
-impl Stint {
+impl RoundStats {
     /// For how long it had something to do.
     pub(crate) fn busy(self) -> u64 {
         self.ended.saturating_sub(self.began).saturating_sub(self.idle)
     }
 }
 
-/// A worker's stint in the last round that called it; nothing if the leader ran its index. Relaxed:
-/// ordered by the arrival that follows.
-pub(crate) struct LastStint {
+/// What a worker did in the last round that called it; nothing if the leader ran its index.
+/// Relaxed: ordered by the arrival that follows.
+pub(crate) struct LastRoundStats {
     began: AtomicU64,
     ended: AtomicU64,
     idle: AtomicU64,
@@ -148,32 +149,32 @@ pub(crate) struct LastStint {
     core_taken: AtomicBool,
 }
 
-impl LastStint {
+impl LastRoundStats {
     fn new() -> Self {
         let [began, ended, idle, core, rows, stolen] = [0; 6].map(AtomicU64::new);
         Self { began, ended, idle, core, rows, stolen, core_taken: AtomicBool::new(false) }
     }
 
-    pub(super) fn set(&self, stint: Stint) {
-        self.began.store(stint.began, Ordering::Relaxed);
-        self.ended.store(stint.ended, Ordering::Relaxed);
-        self.idle.store(stint.idle, Ordering::Relaxed);
-        self.core.store(stint.core, Ordering::Relaxed);
-        self.rows.store(stint.rows, Ordering::Relaxed);
-        self.stolen.store(stint.stolen, Ordering::Relaxed);
-        self.core_taken.store(stint.core_taken, Ordering::Relaxed);
+    pub(super) fn set(&self, stats: RoundStats) {
+        self.began.store(stats.began, Ordering::Relaxed);
+        self.ended.store(stats.ended, Ordering::Relaxed);
+        self.idle.store(stats.idle, Ordering::Relaxed);
+        self.core.store(stats.core, Ordering::Relaxed);
+        self.rows.store(stats.rows, Ordering::Relaxed);
+        self.stolen.store(stats.stolen, Ordering::Relaxed);
+        self.core_taken.store(stats.core_taken, Ordering::Relaxed);
     }
 
     fn clear(&self) {
         self.ended.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn get(&self) -> Option<Stint> {
+    pub(super) fn get(&self) -> Option<RoundStats> {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let [began, ended, idle] = [&self.began, &self.ended, &self.idle].map(read);
         let [core, rows, stolen] = [&self.core, &self.rows, &self.stolen].map(read);
         let core_taken = self.core_taken.load(Ordering::Relaxed);
-        (ended > 0).then_some(Stint { began, ended, idle, core, rows, stolen, core_taken })
+        (ended > 0).then_some(RoundStats { began, ended, idle, core, rows, stolen, core_taken })
     }
 }
 
@@ -195,7 +196,7 @@ impl Board {
             order: CachePadded::new(Order {
                 call: AtomicCall::new(),
                 job: UnsafeCell::new(None),
-                crew: AtomicCrew::default(),
+                participants: AtomicCrew::default(),
                 spin: AtomicU64::new(0),
             }),
             led: CachePadded::new(AtomicBool::new(false)),
@@ -261,7 +262,7 @@ impl Seat {
             claimed: CachePadded::new(AtomicEpoch::new()),
             reserved: CachePadded::new(AtomicEpoch::new()),
             arrived: AtomicEpoch::new(),
-            stint: LastStint::new(),
+            stats: LastRoundStats::new(),
             parker: Parker::new(),
         }
     }
@@ -353,21 +354,25 @@ fn arrive(board: &Board, seat: &Seat, epoch: Epoch) {
 }
 
 /// The seats of the workers that are called, with their indices: the first of all seats is index 1.
-fn called<'a>(seats: impl Iterator<Item = &'a Seat>, crew: Crew) -> impl Iterator<Item = (&'a Seat, usize)> {
-    seats.zip(1..).filter(move |&(_, index)| crew.has(index) || planted("uncalled_awaited"))
+fn called<'a>(
+    seats: impl Iterator<Item = &'a Seat>,
+    participants: Participants,
+) -> impl Iterator<Item = (&'a Seat, usize)> {
+    seats.zip(1..).filter(move |&(_, index)| participants.has(index) || planted("uncalled_awaited"))
 }
 
 impl Lead<'_> {
     /// Runs `job` once for index 0 and once for the index of each seat (the first seat is index 1)
-    /// that `crew` has, and returns when all are done. Workers that were called stay hot for `spin`
-    /// afterwards; those that are `left_out` are not woken, and this thread runs their indices.
+    /// that `participants` has, and returns when all are done. Workers that were called stay hot
+    /// for `spin` afterwards; those that are `left_out` are not woken, and this thread runs their
+    /// indices.
     ///
     /// # Errors
     /// The payload of the first panic, after all others have finished.
     pub(crate) fn round<'a, S>(
         &mut self,
         seats: S,
-        crew: Crew,
+        participants: Participants,
         left_out: impl Fn(usize) -> bool,
         spin: Duration,
         job: Job<'_>,
@@ -376,13 +381,13 @@ impl Lead<'_> {
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         let guard = AbortOnUnwind::because("a panic would leave a round that workers are still in");
-        self.publish(seats.clone(), crew, left_out, spin, job);
+        self.publish(seats.clone(), participants, left_out, spin, job);
         self.board.run_index(job, 0);
         if planted("leaders_panic_lost") {
             drop(self.board.take_panic());
         }
-        self.take_over_sleepers(seats.clone(), crew, job);
-        for (seat, index) in called(seats, crew).filter(|_| !planted("leader_leaves_early")) {
+        self.take_over_sleepers(seats.clone(), participants, job);
+        for (seat, index) in called(seats, participants).filter(|_| !planted("leader_leaves_early")) {
             self.finish_seat(seat, index, job);
         }
         let panic = self.board.take_panic();
@@ -390,8 +395,14 @@ impl Lead<'_> {
         panic.map_or(Ok(()), Err)
     }
 
-    fn publish<'a, S>(&mut self, seats: S, crew: Crew, left_out: impl Fn(usize) -> bool, spin: Duration, job: Job<'_>)
-    where
+    fn publish<'a, S>(
+        &mut self,
+        seats: S,
+        participants: Participants,
+        left_out: impl Fn(usize) -> bool,
+        spin: Duration,
+        job: Job<'_>,
+    ) where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow,
@@ -400,13 +411,13 @@ impl Lead<'_> {
         let order = &self.board.order;
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
         order.job.with_mut(|slot| unsafe { *slot = Some(job) });
-        order.crew.store(Some(crew));
+        order.participants.store(Some(participants));
         order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
         // Nobody else knows this round yet: the leader gets the seats of who is not to take part.
         for (seat, index) in seats.clone().zip(1..) {
-            if !crew.has(index) && !planted("uncalled_unclaimed") {
+            if !participants.has(index) && !planted("uncalled_unclaimed") {
                 seat.claim(self.epoch);
             } else if left_out(index) {
                 seat.reserve(self.epoch);
@@ -416,8 +427,8 @@ impl Lead<'_> {
         order.call.store(self.epoch, Call::Round { workers }, needed(Ordering::Release, "call_store"));
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         handshake_fence("publish_fence");
-        let to_wake =
-            called(seats, crew).filter(|(seat, _)| !self.has_reserved(seat) && !planted("publish_wakes_nobody"));
+        let to_wake = called(seats, participants)
+            .filter(|(seat, _)| !self.has_reserved(seat) && !planted("publish_wakes_nobody"));
         to_wake.for_each(|(seat, _)| seat.parker.unpark_after_fence());
     }
 
@@ -430,8 +441,8 @@ impl Lead<'_> {
     /// Runs the indices of workers that are left out, and of those that are still asleep: their
     /// wake-up is under way but takes longer than most rounds. Only who claimed a seat runs its
     /// index: others may be found out to be away while the round is on, and have claimed theirs.
-    fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, crew: Crew, job: Job<'_>) {
-        for (seat, index) in called(seats, crew) {
+    fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, participants: Participants, job: Job<'_>) {
+        for (seat, index) in called(seats, participants) {
             if self.has_reserved(seat)
                 || seat.parker.is_asleep() && (planted("sleepers_unclaimed") || seat.claim(self.epoch))
             {
@@ -454,7 +465,7 @@ impl Lead<'_> {
 
     fn run_taken(&self, seat: &Seat, index: usize, job: Job<'_>) {
         self.board.run_index(job, index);
-        seat.stint.clear();
+        seat.stats.clear();
         // Relaxed: only the leader itself reads this arrival, and the worker may not write one for
         // a round it lost.
         seat.arrived.store(self.epoch, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{AffinityPool, Crew, WorkerTimes, round::Lead};
+use super::{AffinityPool, Participants, WorkerTimes, round::Lead};
 use crate::settings::{AffinitySettings, Pinning, WorkerCount};
 
 fn pool(workers: usize) -> AffinityPool {
@@ -65,7 +65,7 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
     let watchful = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
     let record = &careless.seats[0].record;
     let lead = lead(&careless);
-    watchful.gang.attendance.leave_out(record, super::now() + MINUTE);
+    watchful.gang.eviction.leave_out(record, super::now() + MINUTE);
     assert_eq!((watchful.is_left_out(1), watchful.present()), (true, 1));
     assert_eq!((careless.is_left_out(1), careless.present()), (false, 2));
     drop(lead);
@@ -201,24 +201,24 @@ fn times_add_up() {
 }
 
 /// The leader and `others`.
-fn crew(others: &[usize]) -> Crew {
-    let mut crew = Crew::LEADER;
-    others.iter().for_each(|&worker| crew.add(worker));
-    crew
+fn participants(others: &[usize]) -> Participants {
+    let mut participants = Participants::LEADER;
+    others.iter().for_each(|&worker| participants.add(worker));
+    participants
 }
 
-/// Rounds of all crews that so many workers can make, again and again; each calls whom it should,
-/// and nobody else.
+/// Rounds of all sets of participants of this many workers, again and again; each calls whom it
+/// should, and nobody else.
 fn assert_crews(pool: &AffinityPool, rounds: usize) {
     let calls: Vec<_> = (0..pool.workers()).map(|_| AtomicUsize::new(0)).collect();
     let mut expected = vec![0; pool.workers()];
     for round in 0..rounds {
         let others: Vec<_> = (1..pool.workers()).filter(|worker| (round * 5) >> (worker - 1) & 1 == 1).collect();
-        let crew = crew(&others);
-        pool.run_some(crew, |worker| {
+        let participants = participants(&others);
+        pool.run_some(participants, |worker| {
             calls[worker.index()].fetch_add(1, Ordering::Relaxed);
         });
-        expected.iter_mut().enumerate().for_each(|(worker, calls)| *calls += usize::from(crew.has(worker)));
+        expected.iter_mut().enumerate().for_each(|(worker, calls)| *calls += usize::from(participants.has(worker)));
         assert!(calls.iter().zip(&expected).all(|(calls, &expected)| calls.load(Ordering::Relaxed) == expected));
     }
 }
@@ -251,7 +251,7 @@ fn crews_in_turn_on_a_busy_machine() {
 fn who_is_not_called_is_idle() {
     let pool = pool(4);
     for _ in 0..200 {
-        let round = pool.run_some(crew(&[2]), |_| thread::sleep(Duration::from_micros(10)));
+        let round = pool.run_some(participants(&[2]), |_| thread::sleep(Duration::from_micros(10)));
         assert_eq!([1, 3].map(|worker| round.busy(worker)), [Some(0); 2]);
     }
     let times: Vec<_> = pool.worker_times().collect();
@@ -266,7 +266,7 @@ fn a_crew_of_the_leader_needs_no_gang() {
     let lead = lead(&pool);
     let here = thread::current().id();
     let called = AtomicUsize::new(0);
-    let round = pool.run_some(Crew::LEADER, |worker| {
+    let round = pool.run_some(Participants::LEADER, |worker| {
         assert_eq!((worker.index(), worker.core(), thread::current().id()), (0, None, here));
         assert!(super::in_round());
         thread::sleep(Duration::from_micros(10));
@@ -279,7 +279,7 @@ fn a_crew_of_the_leader_needs_no_gang() {
     assert!(round.led() >= 10_000);
     // Somebody else has the gang: all indices are the leader's, and nobody knows how long they
     // would have taken their workers.
-    assert_eq!(pool.run_some(Crew::ALL, |_| {}).busy_of_all(), None);
+    assert_eq!(pool.run_some(Participants::ALL, |_| {}).busy_of_all(), None);
     drop(lead);
     let times: Vec<_> = pool.worker_times().collect();
     assert_eq!((times[0].rounds, times[0].taken_over), (4, 2));
@@ -293,7 +293,7 @@ fn panics_in_a_crew_reach_the_caller_after_all_are_done() {
         for culprit in [0].iter().chain(others) {
             let done = AtomicUsize::new(0);
             let result = catch_unwind(AssertUnwindSafe(|| {
-                pool.run_some(crew(others), |worker| {
+                pool.run_some(participants(others), |worker| {
                     if worker.index() == *culprit {
                         std::panic::resume_unwind(Box::new(*culprit));
                     }
@@ -314,10 +314,10 @@ fn rounds_in_a_crew_and_beside_it_run_on_the_spot() {
     let pool = pool(3);
     let inner = AtomicUsize::new(0);
     let nested = |_| {
-        drop(pool.run_some(crew(&[1]), |_| _ = inner.fetch_add(1, Ordering::Relaxed)));
+        drop(pool.run_some(participants(&[1]), |_| _ = inner.fetch_add(1, Ordering::Relaxed)));
     };
-    pool.run_some(crew(&[2]), nested);
-    pool.run_some(Crew::LEADER, nested);
+    pool.run_some(participants(&[2]), nested);
+    pool.run_some(Participants::LEADER, nested);
     assert_eq!(inner.into_inner(), 6);
 }
 
@@ -328,7 +328,7 @@ fn workers_that_share_a_bit_are_called_together() {
     for (others, expected) in [(&[5][..], vec![0, 5]), (&[64], (0..1).chain(63..workers).collect())] {
         for _ in 0..20 {
             let called = Mutex::new(Vec::new());
-            pool.run_some(crew(others), |worker| called.lock().unwrap().push(worker.index()));
+            pool.run_some(participants(others), |worker| called.lock().unwrap().push(worker.index()));
             let mut called = called.into_inner().unwrap();
             called.sort_unstable();
             assert_eq!(called, expected);

@@ -5,6 +5,7 @@ mod chunk;
 mod commands;
 mod contiguous;
 mod cost;
+mod fork_range;
 mod forward;
 mod fused;
 mod line;
@@ -16,7 +17,6 @@ mod recorded;
 mod reduce;
 mod scatter;
 mod shares;
-mod stretch;
 pub(crate) mod sweep;
 mod walk;
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 use bevy_tasks::ComputeTaskPool;
 
 use super::{
+    fork_range::{ForkRange, on_heartbeat},
     line::Line,
     plan::{Plan, Route},
     recorded::SweepSpan,
-    shares::{Chunks, Claim, Shares, crew, learn_costs},
-    stretch::{Stretch, on_heartbeat},
+    shares::{Chunks, Claim, Shares, learn_costs, participants},
     sweep::Rows,
     walk::Walk,
 };
@@ -62,14 +62,14 @@ pub(super) type Body<'a> = dyn Fn(Part<'_, '_>) + Sync + 'a;
 /// # Invariant (parts)
 /// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a
 /// division has disjoint runs, of which [`on_compute_threads`] makes a part each; [`Claim`] and
-/// [`Stretch`] say the same of shares and stretches.
+/// [`ForkRange`] say the same of shares and ranges.
 pub(super) struct Part<'a, 's> {
     /// Whose rows these are. Ascends with the rows of each storage.
     pub(super) index: usize,
     /// For a chunk that its owner lost: how many others of the share were taken before, which
     /// ascends against the rows.
     pub(super) stolen: Option<u32>,
-    /// Who owns which rows. Those of this part, unless it is a stretch.
+    /// Who owns which rows. Those of this part, unless it is a [`ForkRange`].
     pub(super) division: Division<'a>,
     rows: PartRows<'a, 's>,
 }
@@ -81,7 +81,7 @@ enum PartRows<'a, 's> {
     /// What is claimed of that in a round.
     Claimed(Claim<'a>),
     /// What other workers leave to it.
-    Stretch(Stretch<'a, 's>),
+    ForkRange(ForkRange<'a, 's>),
 }
 
 impl<'a, 's> Part<'a, 's> {
@@ -98,8 +98,8 @@ impl<'a, 's> Part<'a, 's> {
         Self { index, stolen, division, rows: PartRows::Claimed(claim) }
     }
 
-    pub(super) fn stretch(index: usize, division: Division<'a>, stretch: Stretch<'a, 's>) -> Self {
-        Self { index, stolen: None, division, rows: PartRows::Stretch(stretch) }
+    pub(super) fn fork_range(index: usize, division: Division<'a>, fork_range: ForkRange<'a, 's>) -> Self {
+        Self { index, stolen: None, division, rows: PartRows::ForkRange(fork_range) }
     }
 
     /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order
@@ -107,7 +107,7 @@ impl<'a, 's> Part<'a, 's> {
     #[inline]
     pub(super) fn for_each_range(self, rows: &Rows<'_, '_>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
         let mut claim = match self.rows {
-            PartRows::Stretch(stretch) => return stretch.for_each_range(&mut visit),
+            PartRows::ForkRange(fork_range) => return fork_range.for_each_range(&mut visit),
             PartRows::Claimed(claim) => Some(claim),
             PartRows::Divided => None,
         };
@@ -184,7 +184,7 @@ pub(super) fn on_gang<'c>(
     let led = || context.affinity[0].read().0;
     let before = led();
     let shares = Shares::new(context, placement, lines, chunks);
-    let round = context.pool.run_some(crew(lines, chunks), move |worker| shares.sweep(worker.index(), &body));
+    let round = context.pool.run_some(participants(lines, chunks), move |worker| shares.sweep(worker.index(), &body));
     (led() - before, round)
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     context::Context,
     placement::{Placement, Runs, Storage},
-    pool::{Crew, Finished, Tag, now, running_on},
+    pool::{Finished, Participants, Tag, now, running_on},
     topology::CoreId,
 };
 
@@ -146,16 +146,16 @@ impl<'a> Shares<'a> {
 /// chunks for all, those who can only steal. Called they cost the leader a cache line each, or a
 /// wake-up (5 us), and a chunk that one of them takes from a worker that lost its core is worth as
 /// much. But of a few dear rows there is none to take.
-pub(super) fn crew(lines: &[Line], chunks: Option<Chunks>) -> Crew {
+pub(super) fn participants(lines: &[Line], chunks: Option<Chunks>) -> Participants {
     let rows: u64 = lines.iter().map(Line::rows).sum();
     let enough = u64::from(FEWEST_LEFT) * lines.len() as u64;
     if chunks.is_some_and(|chunks| rows / u64::from(chunks.rows) >= enough) {
-        return Crew::ALL;
+        return Participants::ALL;
     }
-    let mut crew = Crew::LEADER;
+    let mut participants = Participants::LEADER;
     let owners = (0..).zip(lines).filter(|(_, line)| line.rows() > 0);
-    owners.for_each(|(owner, _)| crew.add(owner));
-    crew
+    owners.for_each(|(owner, _)| participants.add(owner));
+    participants
 }
 
 /// A share of so many chunks is only stolen from where so many are left.
@@ -195,15 +195,15 @@ impl<'a> Claim<'a> {
     /// When the rows of `storage` begin to be swept, if somebody wants to know.
     #[inline]
     pub(super) fn begin(&self, storage: Storage) -> Option<u64> {
-        self.shares.placement.get(storage).and_then(Runs::profile).map(|_| now())
+        self.shares.placement.get(storage).and_then(Runs::histogram).map(|_| now())
     }
 
     /// Counts rows that were swept.
     #[inline]
     pub(super) fn end(&mut self, storage: Storage, rows: Range<u32>, began: Option<u64>) {
         let runs = self.shares.placement.get(storage);
-        if let (Some(began), Some(profile)) = (began, runs.and_then(Runs::profile)) {
-            profile.add(rows.clone(), now() - began);
+        if let (Some(began), Some(histogram)) = (began, runs.and_then(Runs::histogram)) {
+            histogram.add(rows.clone(), now() - began);
         }
         let count = u64::from(rows.end - rows.start);
         self.swept.all += count;

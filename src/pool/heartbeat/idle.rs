@@ -28,7 +28,7 @@ impl<'s> Scope<'s> {
 
     /// Waits until `job`, which another worker has taken, is done. Meanwhile it runs jobs that come
     /// from that worker, and no others: these are parts of `job`. (That worker had nothing on its
-    /// desk when it took the job, or it would have taken that.) Other jobs could hold up this join
+    /// queue when it took the job, or it would have taken that.) Other jobs could hold up this join
     /// for long, and stack up.
     pub(super) fn wait_for(&mut self, job: &Job) {
         let Some((session, index)) = self.seat() else { return };
@@ -37,7 +37,7 @@ impl<'s> Scope<'s> {
             false if planted("joiner_takes_from_any") => session.take_from_any(index).map(News::Job),
             false => job.taker().and_then(|taker| session.take_from(taker)).map(News::Job),
         };
-        let latch = &session.desk(index).latch;
+        let latch = &session.queue(index).latch;
         self.run_until_finished(|| spin_until(session.spin, news).unwrap_or_else(|| session.doze(latch, news)));
     }
 
@@ -58,12 +58,12 @@ impl<'s> Scope<'s> {
 
     fn run(&mut self, job: JobRef) {
         let Some((session, index)) = self.seat() else { return };
-        session.desk(index).count_taken();
+        session.queue(index).count_taken();
         let owner = job.run(self, index);
         // The sleep handshake of `Parker`: the job that is done is the condition. The job itself
         // may be gone by now.
         handshake_fence("done_fence");
-        session.desk(owner).latch.unpark_after_fence();
+        session.queue(owner).latch.unpark_after_fence();
     }
 }
 
@@ -71,7 +71,7 @@ impl<'s> Session<'s> {
     /// Sleeps until there are news: as the ticker, looking for them in every interval, or until the
     /// role of the ticker is free.
     fn sleep(&'s self, index: usize, news: impl Fn() -> Option<News>) -> News {
-        let bench = &self.desk(index).bench;
+        let bench = &self.queue(index).bench;
         let ticker = bench.park(|| match self.is_over() {
             true => Some(None),
             false => self.try_tick().map(Some),

@@ -3,16 +3,16 @@
 //! these very files.
 //!
 //! `scope.rs` has the joins and decides which of them others may see, `job.rs` what others see of a
-//! join, `desk.rs` where they see it, `idle.rs` what workers do that have nothing to do,
+//! join, `job_queue.rs` where they see it, `idle.rs` what workers do that have nothing to do,
 //! `session.rs` the beginning and the end.
 
-mod desk;
 mod idle;
 mod job;
+mod job_queue;
 mod scope;
 mod session;
 
-pub(crate) use desk::Desk;
+pub(crate) use job_queue::JobQueue;
 pub use scope::Scope;
 pub(crate) use scope::on_the_spot;
 pub(crate) use session::Session;

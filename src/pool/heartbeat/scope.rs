@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     super::unwind::AbortOnUnwind,
-    desk::OPEN,
     job::{Job, JobRef, SecondHalf},
+    job_queue::OPEN,
     session::Session,
 };
 use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, planted, try_lock};
@@ -100,13 +100,13 @@ impl<'s> Scope<'s> {
         Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0, idle: 0 }
     }
 
-    /// The scope of a worker in a session; `None` if somebody sits at the desk, who cannot be of
+    /// The scope of a worker in a session; `None` if somebody sits at the queue, who cannot be of
     /// this session.
     pub(super) fn seated(session: &'s Session<'s>, index: usize) -> Option<Self> {
-        let desk = session.desk(index);
-        let deque = try_lock(&desk.deque)?;
-        desk.open();
-        Some(Self::new(&desk.limit, Some(Seat { session, index, deque })))
+        let queue = session.queue(index);
+        let deque = try_lock(&queue.deque)?;
+        queue.open();
+        Some(Self::new(&queue.limit, Some(Seat { session, index, deque })))
     }
 
     /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it,
@@ -235,7 +235,7 @@ impl<'s> Scope<'s> {
         let outer = std::mem::replace(&mut self.innermost, frame);
         if let Some(seat) = &self.seat {
             seat.deque.push(JobRef::new(job));
-            seat.session.desk(seat.index).count_published();
+            seat.session.queue(seat.index).count_published();
         }
         self.set_limit();
         outer

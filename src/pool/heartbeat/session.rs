@@ -10,7 +10,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     super::{clock::nanoseconds, unwind::AbortOnUnwind},
-    Desk, Scope,
+    JobQueue, Scope,
     job::JobRef,
     on_the_spot,
 };
@@ -18,8 +18,8 @@ use crate::sync::{AtomicBool, Ordering, handshake_fence, planted};
 
 /// What the workers share while the leader's closure runs.
 pub(crate) struct Session<'p> {
-    desks: &'p [CachePadded<Desk>],
-    /// Least time between two jobs taken from one desk, in nanoseconds.
+    queues: &'p [CachePadded<JobQueue>],
+    /// Least time between two jobs taken from one queue, in nanoseconds.
     interval: u64,
     /// How long a worker without a job looks for one before it sleeps.
     pub(super) spin: Duration,
@@ -34,9 +34,9 @@ pub(crate) struct Session<'p> {
 pub(super) struct Ticker<'s>(&'s Session<'s>);
 
 impl<'p> Session<'p> {
-    pub(crate) fn new(desks: &'p [CachePadded<Desk>], interval: Duration, spin: Duration) -> Self {
+    pub(crate) fn new(queues: &'p [CachePadded<JobQueue>], interval: Duration, spin: Duration) -> Self {
         let interval = nanoseconds(interval);
-        Self { desks, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
+        Self { queues, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
     }
 
     /// Runs the root on worker 0, and ends the session: in any case, or the others would help for
@@ -60,13 +60,13 @@ impl<'p> Session<'p> {
         self.over.store(true, Ordering::Release);
         // The sleep handshake of `Parker`: the end is the condition.
         handshake_fence("session_end_fence");
-        self.desks.iter().for_each(|desk| desk.bench.unpark_after_fence());
+        self.queues.iter().for_each(|queue| queue.bench.unpark_after_fence());
     }
 
     /// Runs what others give away, on worker `index`, until the session is over. Returns for how
     /// many nanoseconds it had nothing to do.
     pub(crate) fn follow(&self, index: usize) -> u64 {
-        // A worker that comes too late, or whose index the leader runs at the end, leaves the desk
+        // A worker that comes too late, or whose index the leader runs at the end, leaves the queue
         // alone.
         let scope = if self.is_over() { None } else { Scope::seated(self, index) };
         scope.map_or(0, |mut scope| {
@@ -75,8 +75,8 @@ impl<'p> Session<'p> {
         })
     }
 
-    pub(super) fn desk(&self, index: usize) -> &Desk {
-        &self.desks[index]
+    pub(super) fn queue(&self, index: usize) -> &JobQueue {
+        &self.queues[index]
     }
 
     pub(super) fn interval(&self) -> Duration {
@@ -90,16 +90,16 @@ impl<'p> Session<'p> {
         self.over.load(Ordering::Acquire)
     }
 
-    /// A job from the desk of worker `from`.
+    /// A job from the queue of worker `from`.
     pub(super) fn take_from(&self, from: usize) -> Option<JobRef> {
-        self.desk(from).take(self.interval)
+        self.queue(from).take(self.interval)
     }
 
-    /// A job from any desk, beginning at the one after `index`.
+    /// A job from any queue, beginning at the one after `index`.
     pub(super) fn take_from_any(&self, index: usize) -> Option<JobRef> {
-        let (before, after) = self.desks.split_at(index);
+        let (before, after) = self.queues.split_at(index);
         let others = after.iter().skip(1).chain(before);
-        others.into_iter().find_map(|desk| desk.take(self.interval))
+        others.into_iter().find_map(|queue| queue.take(self.interval))
     }
 
     /// The ticker's role, if nobody has it.
@@ -115,10 +115,10 @@ impl Drop for Ticker<'_> {
         self.0.ticking.store(false, Ordering::Relaxed);
         // The sleep handshake of `Parker`: the free role is the condition.
         handshake_fence("ticker_fence");
-        if let Some(desk) = self.0.desks.iter().find(|desk| desk.bench.is_asleep())
+        if let Some(queue) = self.0.queues.iter().find(|queue| queue.bench.is_asleep())
             && !planted("ticker_wakes_nobody")
         {
-            desk.bench.unpark_after_fence();
+            queue.bench.unpark_after_fence();
         }
     }
 }

@@ -17,12 +17,12 @@ use log::warn;
 
 use super::{
     AffineQuery,
+    fork_range::on_heartbeat,
     par_iter::AffineParIter,
     parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang},
     plan::{CallSite, Plan, Route},
     recorded::SweepSpan,
     shares::{Chunks, learn_costs},
-    stretch::on_heartbeat,
     sweep::{Rows, Sweep},
 };
 use mail::{Lanes, Mail};

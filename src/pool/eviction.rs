@@ -20,24 +20,24 @@ const AWAY: u64 = 1_000_000;
 /// For how long a worker is left out at first and at most, in nanoseconds: trying again costs a few
 /// milliseconds where the core is still taken. Each time is as long as all before it, so a core
 /// that is free again stands idle for no longer than it was taken.
-const FIRST_PENALTY: u64 = 20_000_000;
-const LONGEST_PENALTY: u64 = 1_280_000_000;
+const FIRST_BACKOFF: u64 = 20_000_000;
+const LONGEST_BACKOFF: u64 = 1_280_000_000;
 
-/// What was found out about a core holds for so many nanoseconds: verdicts take some turns of
-/// whoever else is there, and frames with few rounds give few.
+/// How long a verdict about a core holds, in nanoseconds: it takes some turns of the other
+/// process, and frames with few rounds give few.
 const RECENT: u64 = 500_000_000;
 
 /// A leader that was moved is left where it is for so many nanoseconds: to move takes some 5 us,
 /// and who brings it back again and again has reasons.
 const MOVE_INTERVAL: u64 = 1_000_000;
 
-/// Whoever stays for so many penalties after coming back begins with the first penalty again.
+/// The backoff starts over after this many backoffs without an eviction.
 const PROBATION: u64 = 2;
 
 /// How many workers of the gang are left out of rounds. Who, each seat's [`Record`] says. Written
 /// by the thread that leads, in rounds of pools that avoid busy cores.
 #[derive(Default)]
-pub(super) struct Attendance {
+pub(super) struct Eviction {
     out: AtomicU32,
     /// When the core that the leader is on was found to be taken last; 0 after it moved.
     leader: AtomicU64,
@@ -47,12 +47,13 @@ pub(super) struct Attendance {
     moved: AtomicU64,
 }
 
-/// What is known of the attendance of one worker. Written by the thread that leads.
+/// What is known of one worker: whether, and for how long, it is left out. Written by the thread
+/// that leads.
 #[derive(Default)]
 pub(super) struct Record {
     /// When it may come back; 0 while it takes part.
     until: AtomicU64,
-    penalty: AtomicU64,
+    backoff: AtomicU64,
     /// When it came back last.
     back: AtomicU64,
     /// When its core was found to be taken last.
@@ -98,7 +99,7 @@ impl Record {
     }
 }
 
-impl Attendance {
+impl Eviction {
     /// To be called before a round: those whose time is over take part again.
     #[inline]
     pub(super) fn prepare(&self, seats: &[SharedSeat]) {
@@ -156,12 +157,12 @@ impl Attendance {
         if record.is_out() {
             return;
         }
-        let (last, back) = (record.penalty.load(Ordering::Relaxed), record.back.load(Ordering::Relaxed));
+        let (last, back) = (record.backoff.load(Ordering::Relaxed), record.back.load(Ordering::Relaxed));
         let again = last > 0 && now.saturating_sub(back) < last * PROBATION;
-        let penalty = if again { (last * 2).min(LONGEST_PENALTY) } else { FIRST_PENALTY };
-        record.penalty.store(penalty, Ordering::Relaxed);
+        let backoff = if again { (last * 2).min(LONGEST_BACKOFF) } else { FIRST_BACKOFF };
+        record.backoff.store(backoff, Ordering::Relaxed);
         record.missed.store(0, Ordering::Relaxed);
-        record.until.store(now.saturating_add(penalty), Ordering::Relaxed);
+        record.until.store(now.saturating_add(backoff), Ordering::Relaxed);
         self.out.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -182,7 +183,7 @@ impl AffinityPool {
     /// other processes.
     #[inline]
     pub(crate) fn present(&self) -> usize {
-        self.workers() - if self.watchful { self.gang.attendance.absent(&self.seats) } else { 0 }
+        self.workers() - if self.watchful { self.gang.eviction.absent(&self.seats) } else { 0 }
     }
 
     /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls
@@ -199,7 +200,7 @@ impl AffinityPool {
     /// Whether any worker may be left out of a round that begins now.
     #[inline]
     pub(super) fn is_anybody_out(&self) -> bool {
-        self.watchful && self.gang.attendance.out.load(Ordering::Relaxed) > 0
+        self.watchful && self.gang.eviction.out.load(Ordering::Relaxed) > 0
     }
 
     /// How many rounds each worker was left out of so far, by worker index, because its core was
@@ -213,9 +214,10 @@ impl AffinityPool {
     #[inline]
     pub(super) fn prepare_round(&self) {
         if self.watchful {
-            self.gang.attendance.prepare(&self.seats);
+            self.gang.eviction.prepare(&self.seats);
         }
-        if self.post.pinning == Pinning::Core && current_core() != self.topology.cores.first().map(|core| core.id) {
+        if self.pin_state.pinning == Pinning::Core && current_core() != self.topology.cores.first().map(|core| core.id)
+        {
             self.leave_workers_core();
         }
     }
@@ -227,14 +229,14 @@ impl AffinityPool {
     #[cold]
     fn leave_workers_core(&self) {
         let Some(seat) = self.owner_of_this_core().filter(|seat| !self.has_left_out(seat)) else { return };
-        let (attendance, now) = (&self.gang.attendance, now());
-        if now.saturating_sub(attendance.moved.load(Ordering::Relaxed)) < MOVE_INTERVAL {
+        let (eviction, now) = (&self.gang.eviction, now());
+        if now.saturating_sub(eviction.moved.load(Ordering::Relaxed)) < MOVE_INTERVAL {
             return;
         }
-        attendance.moved.store(now, Ordering::Relaxed);
-        let went_home = !is_recent(&attendance.home, now) && self.move_leader(0);
+        eviction.moved.store(now, Ordering::Relaxed);
+        let went_home = !is_recent(&eviction.home, now) && self.move_leader(0);
         if !went_home && self.watchful {
-            attendance.leave_out(&seat.record, now);
+            eviction.leave_out(&seat.record, now);
         }
     }
 
@@ -244,13 +246,13 @@ impl AffinityPool {
     /// nobody is better off all take part again: together they have a larger part of the cores.
     #[cold]
     pub(super) fn leave_taken_core(&self, now: u64) {
-        let attendance = &self.gang.attendance;
-        attendance.note_leader(now);
+        let eviction = &self.gang.eviction;
+        eviction.note_leader(now);
         match self.owner_of_this_core() {
             Some(seat) => seat.record.taken.store(now, Ordering::Relaxed),
-            None => attendance.home.store(now, Ordering::Relaxed),
+            None => eviction.home.store(now, Ordering::Relaxed),
         }
-        if !is_recent(&attendance.home, now) && self.move_leader(0) {
+        if !is_recent(&eviction.home, now) && self.move_leader(0) {
             return;
         }
         let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
@@ -258,7 +260,7 @@ impl AffinityPool {
         let Some((last, seat)) = better_off.next_back() else {
             return self.seats.iter().for_each(|seat| seat.record.end_penalty(now));
         };
-        attendance.leave_out(&seat.record, now);
+        eviction.leave_out(&seat.record, now);
         self.move_leader(last + 1);
     }
 
@@ -270,7 +272,7 @@ impl AffinityPool {
 
     /// The worker that is pinned to the core that this thread is on.
     fn owner_of_this_core(&self) -> Option<&SharedSeat> {
-        let here = current_core().filter(|_| self.post.pinning == Pinning::Core)?;
+        let here = current_core().filter(|_| self.pin_state.pinning == Pinning::Core)?;
         let mut workers = self.topology.cores.iter().skip(1).zip(self.seats.iter());
         workers.find(|(core, _)| core.id == here).map(|(_, seat)| seat)
     }
@@ -278,10 +280,10 @@ impl AffinityPool {
     /// Moves the leader to the core of `worker`; false where cores are not told apart, and where
     /// the application keeps this thread to other cores.
     fn move_leader(&self, worker: usize) -> bool {
-        let core = self.topology.cores.get(worker).filter(|_| self.post.pinning == Pinning::Core);
+        let core = self.topology.cores.get(worker).filter(|_| self.pin_state.pinning == Pinning::Core);
         let moved = core.is_some_and(|core| move_current_thread_to(core.id).is_ok());
         if moved {
-            self.gang.attendance.forget_leader();
+            self.gang.eviction.forget_leader();
         }
         moved
     }
@@ -295,39 +297,35 @@ mod tests {
 
     #[test]
     fn whoever_is_found_out_again_stays_out_longer() {
-        let (attendance, seats) = (Attendance::default(), [SharedSeat::default()]);
+        let (eviction, seats) = (Eviction::default(), [SharedSeat::default()]);
         let record = &seats[0].record;
         let mut now = 1;
-        let mut penalties = Vec::new();
+        let mut backoffs = Vec::new();
         for _ in 0..10 {
-            attendance.leave_out(record, now);
+            eviction.leave_out(record, now);
             assert!(record.is_out());
-            penalties.push(record.penalty.load(Ordering::Relaxed));
+            backoffs.push(record.backoff.load(Ordering::Relaxed));
             now = record.until.load(Ordering::Relaxed);
-            attendance.call_back(&seats, now - 1);
+            eviction.call_back(&seats, now - 1);
             assert!(record.is_out());
-            assert_eq!(
-                [now - 1, now].map(|now| Attendance::absent_at(&seats, now)),
-                [1, 0],
-                "before it is called back"
-            );
-            attendance.call_back(&seats, now);
+            assert_eq!([now - 1, now].map(|now| Eviction::absent_at(&seats, now)), [1, 0], "before it is called back");
+            eviction.call_back(&seats, now);
             assert!(!record.is_out());
             now += MS;
         }
-        assert_eq!(penalties[..3], [20 * MS, 40 * MS, 80 * MS]);
-        assert_eq!(penalties[9], LONGEST_PENALTY);
-        attendance.leave_out(record, now + PROBATION * LONGEST_PENALTY);
-        assert_eq!(record.penalty.load(Ordering::Relaxed), FIRST_PENALTY);
+        assert_eq!(backoffs[..3], [20 * MS, 40 * MS, 80 * MS]);
+        assert_eq!(backoffs[9], LONGEST_BACKOFF);
+        eviction.leave_out(record, now + PROBATION * LONGEST_BACKOFF);
+        assert_eq!(record.backoff.load(Ordering::Relaxed), FIRST_BACKOFF);
     }
 
     #[test]
     fn nobody_is_left_out_where_all_cores_are_taken() {
-        let (attendance, record) = (Attendance::default(), Record::default());
-        attendance.note_leader(MS);
-        attendance.leave_out_late(&record, 2 * MS);
+        let (eviction, record) = (Eviction::default(), Record::default());
+        eviction.note_leader(MS);
+        eviction.leave_out_late(&record, 2 * MS);
         assert!(!record.is_out());
-        attendance.leave_out_late(&record, 2 * MS + RECENT);
+        eviction.leave_out_late(&record, 2 * MS + RECENT);
         assert!(record.is_out());
     }
 

@@ -5,7 +5,7 @@ const SMOOTHING: f32 = 4.0;
 
 /// A measurement counts as at most so many times the estimate, and at least as its inverse: one
 /// that an interrupt fell into hardly counts. Many in a row that are further off
-/// [restart](Arm::restart) it.
+/// [restart](Estimate::restart) it.
 const LARGEST_STEP: f32 = 1.25;
 
 /// So many measurements make an estimate.
@@ -13,14 +13,14 @@ const FIRST_SAMPLES: u32 = 2;
 
 /// What calls take by one route.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Arm {
+pub(super) struct Estimate {
     /// Smoothed, in nanoseconds, for `rows` rows.
     time: f32,
     rows: f32,
     samples: u32,
 }
 
-impl Arm {
+impl Estimate {
     /// Whether it was measured often enough.
     pub(super) fn is_known(&self) -> bool {
         self.samples >= FIRST_SAMPLES
@@ -82,13 +82,13 @@ mod tests {
 
     #[test]
     fn the_least_of_the_first_measurements_counts_and_then_no_single_one() {
-        let mut arm = Arm::default();
-        arm.observe(10, 25_000, 0.0);
-        assert!(!arm.is_known());
-        arm.observe(10, 7_000, 0.0);
-        assert!(arm.is_known());
-        assert_eq!(arm.expected(10, 0.0), 7_000.0);
-        arm.observe(10, 70_000, 0.0);
-        assert!(arm.expected(10, 0.0) < 7_500.0);
+        let mut estimate = Estimate::default();
+        estimate.observe(10, 25_000, 0.0);
+        assert!(!estimate.is_known());
+        estimate.observe(10, 7_000, 0.0);
+        assert!(estimate.is_known());
+        assert_eq!(estimate.expected(10, 0.0), 7_000.0);
+        estimate.observe(10, 70_000, 0.0);
+        assert!(estimate.expected(10, 0.0) < 7_500.0);
     }
 }

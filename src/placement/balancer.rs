@@ -47,7 +47,7 @@ const BINS: usize = 64;
 
 /// What is known of the cost of one table's runs. The leader's alone, between rounds.
 #[derive(Debug)]
-pub(super) struct Learner {
+pub(super) struct Balancer {
     /// Nanoseconds by run, in this frame.
     loads: Vec<u64>,
     /// By run: frames in which it was too long, less those in which it was not. Noise meets this
@@ -58,7 +58,7 @@ pub(super) struct Learner {
     frames: u32,
 }
 
-impl Learner {
+impl Balancer {
     pub(super) fn new(parts: usize) -> Self {
         Self { loads: vec![0; parts], strikes: vec![0; parts], patience: PATIENCE, frames: 0 }
     }
@@ -148,14 +148,14 @@ pub(super) enum Verdict {
 
 /// Where in a table the time goes. Workers add to it while they sweep.
 #[derive(Debug)]
-pub(crate) struct Profile {
+pub(crate) struct Histogram {
     /// Rows of a bin.
     width: u32,
     /// Nanoseconds by bin. Relaxed: read after the round.
     bins: [AtomicU64; BINS],
 }
 
-impl Profile {
+impl Histogram {
     pub(super) fn new(rows: u32) -> Self {
         Self { width: rows.div_ceil(BINS as u32).max(1), bins: [const { AtomicU64::new(0) }; BINS] }
     }
@@ -173,7 +173,7 @@ impl Profile {
         }
     }
 
-    /// Rows that came since the profile was made count to the last bin.
+    /// Rows that came since the histogram was made count to the last bin.
     fn bin_of(&self, row: u32) -> usize {
         ((row / self.width) as usize).min(BINS - 1)
     }
@@ -246,18 +246,18 @@ impl Profile {
 mod tests {
     use super::*;
 
-    fn profile(rows: u32, cost: impl Fn(u32) -> u64) -> Profile {
-        let profile = Profile::new(rows);
-        (0..rows).step_by(100).for_each(|row| profile.add(row..rows.min(row + 100), cost(row) * 100));
-        profile
+    fn histogram(rows: u32, cost: impl Fn(u32) -> u64) -> Histogram {
+        let histogram = Histogram::new(rows);
+        (0..rows).step_by(100).for_each(|row| histogram.add(row..rows.min(row + 100), cost(row) * 100));
+        histogram
     }
 
     #[test]
     fn a_dear_tail_is_found() {
-        let profile = profile(100_000, |row| if row >= 90_000 { 200 } else { 10 });
+        let histogram = histogram(100_000, |row| if row >= 90_000 { 200 } else { 10 });
         let mut cuts = vec![0, 50_000, 100_000];
         let mut moves = 0;
-        while let Some(better) = profile.better_cuts(&cuts) {
+        while let Some(better) = histogram.better_cuts(&cuts) {
             assert!(better[1].abs_diff(cuts[1]) <= 100_000 / LONGEST_MOVE);
             (cuts, moves) = (better, moves + 1);
         }
@@ -267,26 +267,26 @@ mod tests {
 
     #[test]
     fn even_rows_stay_where_they_are() {
-        let profile = profile(100_000, |_| 10);
-        assert_eq!(profile.better_cuts(&[0, 25_000, 50_000, 75_000, 100_000]), None);
+        let histogram = histogram(100_000, |_| 10);
+        assert_eq!(histogram.better_cuts(&[0, 25_000, 50_000, 75_000, 100_000]), None);
     }
 
     #[test]
     fn rows_that_came_or_went_do_no_harm() {
-        let profile = profile(1_000, |_| 10);
+        let histogram = histogram(1_000, |_| 10);
         for rows in [1, 10, 999, 5_000] {
-            let better = profile.better_cuts(&[0, 0, rows]).unwrap_or_else(|| vec![0, 0, rows]);
+            let better = histogram.better_cuts(&[0, 0, rows]).unwrap_or_else(|| vec![0, 0, rows]);
             assert!(better.is_sorted() && better[2] == rows, "{better:?}");
         }
     }
 
     #[test]
     fn only_lasting_imbalance_counts() {
-        let mut learner = Learner::new(2);
+        let mut balancer = Balancer::new(2);
         let mut frame = |left: u64, right: u64, learning: bool| {
-            learner.add(0, left);
-            learner.add(1, right);
-            learner.end_frame(learning)
+            balancer.add(0, left);
+            balancer.add(1, right);
+            balancer.end_frame(learning)
         };
         for _ in 0..100 {
             assert_eq!(frame(100_000, 150_000, false), Verdict::GoOn);
@@ -303,24 +303,24 @@ mod tests {
 
     #[test]
     fn noise_that_meets_now_this_run_and_now_that_is_no_imbalance() {
-        let mut learner = Learner::new(2);
+        let mut balancer = Balancer::new(2);
         for frame in 0..1_000_u64 {
             // Two of three frames are out of balance, but no run is too long in more than one of
             // three.
-            learner.add(0, if frame % 3 == 0 { 160_000 } else { 100_000 });
-            learner.add(1, if frame % 3 == 1 { 160_000 } else { 100_000 });
-            assert_eq!(learner.end_frame(false), Verdict::GoOn);
+            balancer.add(0, if frame % 3 == 0 { 160_000 } else { 100_000 });
+            balancer.add(1, if frame % 3 == 1 { 160_000 } else { 100_000 });
+            assert_eq!(balancer.end_frame(false), Verdict::GoOn);
         }
     }
 
     #[test]
     fn imbalance_that_cannot_be_mended_is_left_alone_longer_and_longer() {
-        let mut learner = Learner::new(2);
+        let mut balancer = Balancer::new(2);
         let (mut learning, mut begun) = (false, 0);
         for _ in 0..2_000 {
-            learner.add(0, 100_000);
-            learner.add(1, 130_000);
-            match learner.end_frame(learning) {
+            balancer.add(0, 100_000);
+            balancer.add(1, 130_000);
+            match balancer.end_frame(learning) {
                 Verdict::Begin => (learning, begun) = (true, begun + 1),
                 Verdict::End => learning = false,
                 _ => {}

@@ -6,12 +6,12 @@ use crate::sync::{AtomicU64, Ordering};
 /// are called, woken and waited for. To call a worker costs the leader about 100 ns if it is hot (a
 /// cache line there and one back) and 5 us if it sleeps.
 ///
-/// The leader is in every crew: a round is run by its thread. Workers from [`LAST`](Self::LAST) on
+/// The leader always takes part: a round is run by its thread. Workers from [`LAST`](Self::LAST) on
 /// share a bit: who calls one of them calls all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Crew(u64);
+pub(crate) struct Participants(u64);
 
-impl Crew {
+impl Participants {
     /// All workers, however many there are.
     pub(crate) const ALL: Self = Self(u64::MAX);
     /// The leader and nobody else.
@@ -36,20 +36,20 @@ impl Crew {
     }
 }
 
-/// A [`Crew`] that threads share, or none. Relaxed everywhere: it is ordered by what is written
-/// after it, or one thread's alone.
+/// A [`Participants`] that threads share, or none. Relaxed everywhere: it is ordered by what is
+/// written after it, or one thread's alone.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicCrew(AtomicU64);
 
 impl AtomicCrew {
     #[inline]
-    pub(crate) fn load(&self) -> Option<Crew> {
-        Some(Crew(self.0.load(Ordering::Relaxed))).filter(|crew| crew.has(0))
+    pub(crate) fn load(&self) -> Option<Participants> {
+        Some(Participants(self.0.load(Ordering::Relaxed))).filter(|participants| participants.has(0))
     }
 
     #[inline]
-    pub(crate) fn store(&self, crew: Option<Crew>) {
-        self.0.store(crew.map_or(0, |crew| crew.0), Ordering::Relaxed);
+    pub(crate) fn store(&self, participants: Option<Participants>) {
+        self.0.store(participants.map_or(0, |participants| participants.0), Ordering::Relaxed);
     }
 }
 
@@ -59,18 +59,18 @@ mod tests {
 
     #[test]
     fn a_crew_has_those_who_were_added() {
-        let mut crew = Crew::LEADER;
-        crew.add(3);
-        assert_eq!((0..6).filter(|&worker| crew.has(worker)).collect::<Vec<_>>(), [0, 3]);
-        assert!([0, 1, 62, 63, 64, 65_000].into_iter().all(|worker| Crew::ALL.has(worker)));
+        let mut participants = Participants::LEADER;
+        participants.add(3);
+        assert_eq!((0..6).filter(|&worker| participants.has(worker)).collect::<Vec<_>>(), [0, 3]);
+        assert!([0, 1, 62, 63, 64, 65_000].into_iter().all(|worker| Participants::ALL.has(worker)));
     }
 
     #[test]
     fn workers_beyond_the_last_bit_are_called_together() {
-        let mut crew = Crew::LEADER;
-        crew.add(200);
-        assert!(!crew.has(62) && [63, 64, 200, 65_000].into_iter().all(|worker| crew.has(worker)));
-        (0..63).for_each(|worker| crew.add(worker));
-        assert_eq!(crew, Crew::ALL);
+        let mut participants = Participants::LEADER;
+        participants.add(200);
+        assert!(!participants.has(62) && [63, 64, 200, 65_000].into_iter().all(|worker| participants.has(worker)));
+        (0..63).for_each(|worker| participants.add(worker));
+        assert_eq!(participants, Participants::ALL);
     }
 }

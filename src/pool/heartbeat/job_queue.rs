@@ -1,4 +1,4 @@
-//! A worker's desk: where it lays out jobs for others, where others ask it for more, and where it
+//! A worker's queue: where it lays out jobs for others, where others ask it for more, and where it
 //! sleeps.
 
 use crossbeam_utils::CachePadded;
@@ -16,7 +16,7 @@ use crate::sync::{
 pub(super) const OPEN: usize = usize::MAX;
 
 /// What a worker shares with those who take from it. Lives as long as the pool.
-pub(crate) struct Desk {
+pub(crate) struct JobQueue {
     /// Joins whose frames lie below this address are to be published; see [`Scope`](super::Scope).
     /// Written by the worker when it publishes and retracts, and by others, who set it to [`OPEN`]
     /// to ask for jobs. When both write at once a request may be lost: the next beat repeats it.
@@ -37,7 +37,7 @@ pub(crate) struct Desk {
     pub(super) bench: Parker,
 }
 
-impl Desk {
+impl JobQueue {
     pub(crate) fn new() -> Self {
         let deque = Deque::new_lifo();
         Self {
@@ -60,7 +60,7 @@ impl Desk {
         self.taken_from.store(0, Ordering::Relaxed);
     }
 
-    /// The oldest job on the desk, if there is one and none was taken for `interval` nanoseconds.
+    /// The oldest job on the queue, if there is one and none was taken for `interval` nanoseconds.
     /// In both cases the worker is asked to publish more.
     pub(super) fn take(&self, interval: u64) -> Option<JobRef> {
         let now = now();
@@ -100,12 +100,12 @@ impl Desk {
         self.published.store(self.published.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// How many jobs the worker of this desk has taken from others so far.
+    /// How many jobs the worker of this queue has taken from others so far.
     pub(crate) fn jobs_taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// How many joins the worker of this desk has published so far.
+    /// How many joins the worker of this queue has published so far.
     pub(crate) fn joins_published(&self) -> u64 {
         self.published.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Sweeps by fork/join: a worker goes through a stretch of rows in order, and whenever another one
+//! Sweeps by fork/join: a worker goes through a range of rows in order, and whenever another one
 //! has nothing to do the far half of what is left goes there.
 
 use std::ops::Range;
@@ -26,25 +26,25 @@ struct Call<'a> {
     line: &'a Line,
     /// How many rows are swept between two looks at whether another worker wants some.
     piece: u64,
-    /// What is done with a stretch, whoever gets it.
+    /// What is done with a range, on any worker.
     body: &'a Body<'a>,
-    /// Where the leader runs: asking the system takes longer than many a stretch.
+    /// Where the leader runs: asking the system takes longer than many a range.
     led_on: Option<CoreId>,
 }
 
 /// Rows that one worker sweeps in order. Its end moves towards it when other workers take the far
 /// halves.
 ///
-/// # Invariant (stretches)
-/// The first stretch is the whole line; one that is cut goes on with the near half, and a new one
-/// is made of the far half, once. So stretches are disjoint, and together they are all rows.
-pub(super) struct Stretch<'a, 's> {
+/// # Invariant (ranges)
+/// The first range is the whole line; one that is cut goes on with the near half, and a new one
+/// is made of the far half, once. So ranges are disjoint, and together they are all rows.
+pub(super) struct ForkRange<'a, 's> {
     call: Call<'a>,
     scope: &'a mut Scope<'s>,
     rows: Range<u64>,
 }
 
-/// Sweeps `line` in one session of fork/join: `body` is called for each stretch, which is cut
+/// Sweeps `line` in one session of fork/join: `body` is called for each range, which is cut
 /// between pieces of `piece` rows, or a few more. Returns how many rows the leader swept, and what
 /// was measured.
 pub(super) fn on_heartbeat<'c>(
@@ -78,11 +78,11 @@ impl<'a> Call<'a> {
 
     fn start(self, scope: &mut Scope<'_>, rows: Range<u64>) {
         let (index, division) = (self.piece_at(rows.start), Division::Placed(self.placement));
-        (self.body)(Part::stretch(index, division, Stretch { call: self, scope, rows }));
+        (self.body)(Part::fork_range(index, division, ForkRange { call: self, scope, rows }));
     }
 }
 
-impl<'a> Stretch<'a, '_> {
+impl<'a> ForkRange<'a, '_> {
     /// Calls `visit` for the rows that are left to this worker, piece by piece, in order.
     pub(super) fn for_each_range(mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
         let Call { context, placement, line, led_on, .. } = self.call;
@@ -97,7 +97,7 @@ impl<'a> Stretch<'a, '_> {
         context.affinity[worker].add(end - start, same_core);
     }
 
-    /// Returns where the stretch ended.
+    /// Returns where the range ended.
     fn sweep(&mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) -> u64 {
         let call = self.call;
         while !self.rows.is_empty() {
@@ -116,7 +116,7 @@ impl<'a> Stretch<'a, '_> {
     /// Goes on with the rows before `middle`, while or before somebody sweeps the others.
     fn share(&mut self, middle: u64, visit: &mut impl FnMut(u32, Storage, Range<u32>)) -> u64 {
         let (call, near, far) = (self.call, self.rows.start..middle, middle..self.rows.end);
-        let sweep_near = |scope: &mut Scope<'_>| Stretch { call, scope, rows: near }.sweep(visit);
+        let sweep_near = |scope: &mut Scope<'_>| ForkRange { call, scope, rows: near }.sweep(visit);
         self.scope.join(sweep_near, |scope| call.start(scope, far)).0
     }
 }

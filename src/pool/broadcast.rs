@@ -12,9 +12,9 @@ use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
     contention::is_core_taken,
-    crew::Crew,
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
-    round::{Lead, Stint},
+    participants::Participants,
+    round::{Lead, RoundStats},
     unwind::{Payload, drop_or_abort},
 };
 use crate::record::SpanKind;
@@ -35,19 +35,19 @@ pub(crate) struct Finished<'p> {
     pool: &'p AffinityPool,
     /// Nothing if this thread ran the indices of all.
     lead: Option<Lead<'p>>,
-    crew: Crew,
+    participants: Participants,
     led: u64,
 }
 
 impl<'p> Finished<'p> {
     /// A round that this thread ran by itself, its own index for so many nanoseconds.
-    fn alone(pool: &'p AffinityPool, crew: Crew, led: u64) -> Self {
-        Self { pool, lead: None, crew, led }
+    fn alone(pool: &'p AffinityPool, participants: Participants, led: u64) -> Self {
+        Self { pool, lead: None, participants, led }
     }
 
     /// A round inside another one: nobody measures it.
     pub(super) fn nested(pool: &'p AffinityPool) -> Self {
-        Self::alone(pool, Crew::ALL, 0)
+        Self::alone(pool, Participants::ALL, 0)
     }
 
     /// How long the leader's own part took, in nanoseconds, without the time it had nothing to do.
@@ -59,11 +59,11 @@ impl<'p> Finished<'p> {
     /// One that was not called was not busy.
     pub(crate) fn busy(&self, worker: usize) -> Option<u64> {
         let Some(seat) = worker.checked_sub(1) else { return Some(self.led) };
-        if !self.crew.has(worker) {
+        if !self.participants.has(worker) {
             return Some(0);
         }
         self.lead.as_ref()?;
-        self.pool.seats[seat].stint.get().map(Stint::busy)
+        self.pool.seats[seat].stats.get().map(RoundStats::busy)
     }
 
     /// For how long all workers together were busy; `None` if not each that was called ran its own
@@ -74,12 +74,12 @@ impl<'p> Finished<'p> {
 }
 
 impl AffinityPool {
-    /// Takes the lead of a round of `crew`, if the round needs it and it is to be had.
-    pub(super) fn turn(&self, crew: Crew) -> Turn<'_> {
+    /// Takes the lead of a round of `participants`, if the round needs it and it is to be had.
+    pub(super) fn turn(&self, participants: Participants) -> Turn<'_> {
         if identity().is_some() {
             return Turn::Nested;
         }
-        if self.seats.is_empty() || crew == Crew::LEADER {
+        if self.seats.is_empty() || participants == Participants::LEADER {
             return Turn::Here;
         }
         warn_if_unpinned();
@@ -88,11 +88,16 @@ impl AffinityPool {
 
     /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call
     /// it had nothing to do.
-    pub(super) fn round(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
-        match self.turn(crew) {
-            Turn::Led(lead) => self.lead_round(lead, kind, crew, f),
-            Turn::Here => self.run_here(kind, crew, f),
-            Turn::Nested => self.run_nested(crew, f),
+    pub(super) fn round(
+        &self,
+        kind: SpanKind,
+        participants: Participants,
+        f: impl Fn(Worker) -> u64 + Sync,
+    ) -> Finished<'_> {
+        match self.turn(participants) {
+            Turn::Led(lead) => self.lead_round(lead, kind, participants, f),
+            Turn::Here => self.run_here(kind, participants, f),
+            Turn::Nested => self.run_nested(participants, f),
         }
     }
 
@@ -101,7 +106,7 @@ impl AffinityPool {
         &'p self,
         mut lead: Lead<'p>,
         kind: SpanKind,
-        crew: Crew,
+        participants: Participants,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'p> {
         #[cfg(feature = "trace")]
@@ -114,21 +119,23 @@ impl AffinityPool {
             let seats = self.seats.iter().map(|seat| &***seat);
             let left_out = |worker| anybody_out && self.is_left_out(worker);
             // By value: the workers find the closure and all it holds in one place.
-            lead.round(seats, crew, left_out, self.spin, &move |index| self.call(&f, WorkerIndex(index), recorded))
+            lead.round(seats, participants, left_out, self.spin, &move |index| {
+                self.call(&f, WorkerIndex(index), recorded)
+            })
         };
         if let Err(payload) = round {
             self.skip_round();
             drop(lead);
             resume_unwind(payload);
         }
-        self.record_round(&lead, crew, recorded);
-        Finished { pool: self, lead: Some(lead), crew, led: self.leader_counters().last_own() }
+        self.record_round(&lead, participants, recorded);
+        Finished { pool: self, lead: Some(lead), participants, led: self.leader_counters().last_own() }
     }
 
     /// Calls `f` for one index of a round of the gang and notes when, on the account of the thread
     /// that ran it.
     fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, recorded: Option<SpanKind>) {
-        keep_pinned(self.post, &self.topology);
+        keep_pinned(self.pin_state, &self.topology);
         let Some(me) = identity() else {
             f(Worker { index, core: None });
             return;
@@ -148,62 +155,67 @@ impl AffinityPool {
                 }
             }
             WorkerIndex(worker) => {
-                let looked = recorded.map_or_else(Stint::default, |_| self.look(me));
-                let stint = Stint { began, ended, idle, core_taken: is_core_taken(ended), ..looked };
-                self.seats[worker - 1].stint.set(stint);
+                let looked = recorded.map_or_else(RoundStats::default, |_| self.look(me));
+                let stats = RoundStats { began, ended, idle, core_taken: is_core_taken(ended), ..looked };
+                self.seats[worker - 1].stats.set(stats);
             }
         }
     }
 
-    /// Adds what each worker of `crew` did in the round that just ended to its counters.
-    fn record_round(&self, lead: &Lead<'_>, crew: Crew, recorded: Option<SpanKind>) {
+    /// Adds what each worker of `participants` did in the round that just ended to its counters.
+    fn record_round(&self, lead: &Lead<'_>, participants: Participants, recorded: Option<SpanKind>) {
         let leader = self.leader_counters();
-        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| crew.has(worker));
+        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| participants.has(worker));
         let led = leader.led();
-        let stints = called().filter_map(|(_, seat)| seat.stint.get());
-        let round = led.start..stints.fold(led.end, |end, stint| end.max(stint.ended));
+        let stats = called().filter_map(|(_, seat)| seat.stats.get());
+        let round = led.start..stats.fold(led.end, |end, stats| end.max(stats.ended));
         leader.record_led_wait(round.end);
         for (worker, seat) in called() {
-            let (counters, stint, was_left_out) = (&self.counters[worker], seat.stint.get(), lead.has_reserved(seat));
-            match stint {
-                Some(stint) => counters.record_stint(stint, round.clone()),
+            let (counters, stats, was_left_out) = (&self.counters[worker], seat.stats.get(), lead.has_reserved(seat));
+            match stats {
+                Some(stats) => counters.record_stint(stats, round.clone()),
                 None if was_left_out => counters.record_left_out(),
                 None => {}
             }
-            if self.watchful && !was_left_out && self.is_away(seat, stint, &round) {
-                self.gang.attendance.leave_out_late(&seat.record, round.end);
+            if self.watchful && !was_left_out && self.is_away(seat, stats, &round) {
+                self.gang.eviction.leave_out_late(&seat.record, round.end);
             }
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round, leader.led_own(), crew);
+            self.record_spans(kind, round, leader.led_own(), participants);
         }
     }
 
     /// Whether a worker that was called should be left out of the next rounds, by what it did in
     /// this one.
-    fn is_away(&self, seat: &SharedSeat, stint: Option<Stint>, round: &Range<u64>) -> bool {
-        match stint {
-            Some(stint) => {
-                seat.record.present(stint.core_taken, round.end);
-                stint.core_taken
+    fn is_away(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> bool {
+        match stats {
+            Some(stats) => {
+                seat.record.present(stats.core_taken, round.end);
+                stats.core_taken
             }
             // Where the leader was moved to its core the worker is not to blame.
             None => !self.is_on_core_of(seat) && seat.record.missing(round.end - round.start),
         }
     }
 
-    /// Calls all indices of `crew` on this thread, with the promises of a round. Another thread may
-    /// lead the gang meanwhile: it is left alone.
-    pub(super) fn run_here(&self, kind: SpanKind, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+    /// Calls all indices of `participants` on this thread, with the promises of a round. Another
+    /// thread may lead the gang meanwhile: it is left alone.
+    pub(super) fn run_here(
+        &self,
+        kind: SpanKind,
+        participants: Participants,
+        f: impl Fn(Worker) -> u64 + Sync,
+    ) -> Finished<'_> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
-        let (mut led, mut end) = (Stint::default(), 0);
-        let result = self.for_each_index(crew, |index| {
+        let (mut led, mut end) = (RoundStats::default(), 0);
+        let result = self.for_each_index(participants, |index| {
             let began = now();
             let idle = f(Worker { index, core: None });
-            let call = Stint { began, ended: now(), idle, ..Stint::default() };
+            let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
             let own = index == WorkerIndex::LEADER;
             self.leader_counters().record_here(call, own);
             end = call.ended;
@@ -218,28 +230,28 @@ impl AffinityPool {
             resume_unwind(payload);
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, led.began..end, led, Crew::LEADER);
+            self.record_spans(kind, led.began..end, led, Participants::LEADER);
         }
-        Finished::alone(self, crew, led.busy())
+        Finished::alone(self, participants, led.busy())
     }
 
-    /// Calls all indices of `crew` on this thread, which is inside a round. Nothing is recorded:
-    /// that round's time includes it.
-    pub(super) fn run_nested(&self, crew: Crew, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+    /// Calls all indices of `participants` on this thread, which is inside a round. Nothing is
+    /// recorded: that round's time includes it.
+    pub(super) fn run_nested(&self, participants: Participants, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
-        let result = self.for_each_index(crew, |index| _ = f(Worker { index, core: None }));
+        let result = self.for_each_index(participants, |index| _ = f(Worker { index, core: None }));
         result.unwrap_or_else(|payload| resume_unwind(payload));
         Finished::nested(self)
     }
 
-    /// Calls `call` with each index of `crew`, whether or not another one panics.
+    /// Calls `call` with each index of `participants`, whether or not another one panics.
     ///
     /// # Errors
     /// The payload of the first panic.
-    fn for_each_index(&self, crew: Crew, mut call: impl FnMut(WorkerIndex)) -> Result<(), Payload> {
+    fn for_each_index(&self, participants: Participants, mut call: impl FnMut(WorkerIndex)) -> Result<(), Payload> {
         let mut first = None;
-        for index in (0..self.workers()).filter(|&worker| crew.has(worker)).map(WorkerIndex) {
+        for index in (0..self.workers()).filter(|&worker| participants.has(worker)).map(WorkerIndex) {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call(index))) {
                 match first {
                     None => first = Some(payload),
