@@ -45,7 +45,7 @@
 //! # How a call runs
 //!
 //! 1. A tagged system enters a scope on the schedule's main thread: mode, settings and the gang are
-//!    at hand, and nobody else leads it.
+//!    at hand, and no other thread leads it.
 //! 2. `par_iter_mut()` notes the place in the program; the verb behind it asks how to run. Modes
 //!    say so; [`Auto`](SchedulerMode::Auto) asks what calls from this place took by each way.
 //! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them.

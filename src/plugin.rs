@@ -80,7 +80,7 @@ impl Plugin for AffinityParallelPlugin {
             .init_resource::<SchedulerMode>()
             .register_type::<AffinitySettings>()
             .register_type::<SchedulerMode>()
-            // Every tagged system reads these; whoever writes them is not in conflict with the
+            // Every tagged system reads these; writing them does not conflict with the
             // simulation.
             .allow_ambiguous_resource::<AffinitySettings>()
             .allow_ambiguous_resource::<SchedulerMode>()

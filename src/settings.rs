@@ -129,7 +129,7 @@ pub struct AffinitySettings {
     pub heartbeat: Duration,
     /// Whether a worker whose core is busy with another process is left out of rounds for some
     /// time, and its rows swept by the others: a round would wait for it. Tried again after 20 ms,
-    /// then more and more seldom, down to three times a second. Nobody is left out where workers
+    /// then more and more seldom, down to three times a second. No worker is left out where workers
     /// share cores. A pool for which this is off calls everybody, whomever the other pools of the
     /// process leave out. Default: on.
     pub avoid_busy_cores: bool,
@@ -186,8 +186,8 @@ pub enum SchedulerMode {
     /// On the pinned gang: each worker sweeps the same rows every time, and chunks of another only
     /// if that one is late. Sweeps that cost less than a round stay on the leader.
     LockStep,
-    /// On the same workers, by fork/join: rows go to whoever has nothing to do, in ever smaller
-    /// halves. For rows of very uneven cost. Small sweeps stay on the leader here too.
+    /// On the same workers, by fork/join: rows go to workers that have nothing to do, in ever
+    /// smaller halves. For rows of very uneven cost. Small sweeps stay on the leader here too.
     Heartbeat,
     /// Through Bevy's own `par_iter`, on its compute threads.
     Bevy,

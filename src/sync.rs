@@ -78,7 +78,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Locks if nobody holds the lock; poison counts as little as in [`lock`].
+/// Locks if the lock is free; poison counts as little as in [`lock`].
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     mutex.try_lock().map_or_else(not_held, Some)
 }

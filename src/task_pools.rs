@@ -8,7 +8,7 @@ impl AffinitySettings {
     /// Bevy's task pools, with as many threads together as a gang with these settings leaves cores,
     /// and with one thread each where it leaves fewer than three.
     ///
-    /// Bevy starts as many threads as there are cores, whoever else uses them. In a game that does
+    /// Bevy starts as many threads as there are cores, whatever else uses them. In a game that does
     /// most of its work in tagged systems these get in the way of the workers, which are pinned and
     /// cannot step aside. Where other systems do a large part of the work Bevy's default is the
     /// better choice: with one compute thread Bevy's own `par_iter`, and so

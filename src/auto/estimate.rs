@@ -1,14 +1,14 @@
 //! One way to run a call, and what it was measured to take.
 
-/// One in so many parts is how much a new measurement counts.
+/// A new measurement counts as one part in this many.
 const SMOOTHING: f32 = 4.0;
 
-/// A measurement counts as at most so many times the estimate, and at least as its inverse: one
+/// A measurement counts as at most this many times the estimate, and at least as its inverse: one
 /// that an interrupt fell into hardly counts. Many in a row that are further off
 /// [restart](Estimate::restart) it.
 const LARGEST_STEP: f32 = 1.25;
 
-/// So many measurements make an estimate.
+/// An estimate needs this many measurements.
 const FIRST_SAMPLES: u32 = 2;
 
 /// What calls take by one route.
@@ -39,7 +39,7 @@ impl Estimate {
         fixed + (self.time - fixed) * (rows as f32 / self.rows.max(1.0))
     }
 
-    /// Learns that `rows` rows took so many nanoseconds; returns by which factor that is more or
+    /// Learns that `rows` rows took `nanoseconds`; returns by which factor that is more or
     /// less than expected.
     pub(super) fn observe(&mut self, rows: u64, nanoseconds: u64, fixed: f32) -> f32 {
         let (now, expected) = ((nanoseconds as f32).max(1.0), self.expected(rows, fixed).max(1.0));

@@ -28,14 +28,15 @@ const CHEAPEST_SESSION: f32 = 1_000.0;
 const ROUND: f32 = 600.0;
 const SESSION: f32 = 2_000.0;
 
-/// Sweeps of so many rows begin on the gang, before anything is known.
+/// Sweeps of this many rows begin on the gang, before anything is known.
 const UNKNOWN_ROWS: u64 = 4096;
 
 /// Another route has to be better by this factor to be taken: nothing is gained by going back and
 /// forth.
 const BETTER: f32 = 0.97;
 
-/// One call in so many is timed: two readings of the clock take as long as some hundred cheap rows.
+/// One call in this many is timed: two readings of the clock take as long as some hundred cheap
+/// rows.
 const CALLS_PER_SAMPLE: u32 = 8;
 
 /// Trying costs at most one part in this many of the time that calls take.
@@ -47,11 +48,11 @@ const FIRST_BUDGET: f32 = 50_000.0;
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 const TRIAL_CALLS: u32 = 3;
 
-/// The first trial of a route is so many calls longer if the route does no better: what is new is
+/// The first trial of a route is this many calls longer if the route does no better: what is new is
 /// at its slowest, and a bad impression keeps it from being tried again for hundreds of calls.
 const FIRST_RETRIES: u32 = 3;
 
-/// For so many nanoseconds calls of a trial are not counted because workers are still waking up:
+/// For this many nanoseconds calls of a trial are not counted, because workers are waking up:
 /// that takes 30 to 50 us, a few short calls. Where calls are so seldom that workers never come in
 /// time, that is how it is.
 const WAKING: u64 = 200_000;
@@ -149,7 +150,7 @@ pub(crate) struct Model {
     rows: u64,
     /// Whether calls may go by fork/join.
     by_fork: bool,
-    /// Whether nobody else was at hand in the last call.
+    /// Whether the leader was alone in the last call.
     alone: bool,
     calls: u64,
     trials: u64,
@@ -239,7 +240,7 @@ impl Model {
         Decision { choice: self.current, timed }
     }
 
-    /// Where nobody else is at hand, as while other processes have their cores. What is known of
+    /// Where the leader is alone, as while other processes have their cores. What is known of
     /// the other routes holds until they are back.
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
         (self.calls, self.untimed) = (self.calls + 1, self.untimed.saturating_add(1));

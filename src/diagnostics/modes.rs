@@ -37,7 +37,7 @@ pub struct ModeDiagnostics {
     last_number: Option<u64>,
 }
 
-/// One in so many parts is how much a new frame counts: about a second at 60 frames a second.
+/// A new frame counts as one part in this many: about a second at 60 frames a second.
 const SMOOTHING: u64 = 32;
 
 /// Adds a frame to the averages of its mode, if it ran in that mode from begin to end.

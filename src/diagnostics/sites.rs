@@ -50,7 +50,7 @@ impl CallSiteDiagnostics {
         Self { system, location, calls, trials, rows, choice: choice.mode(), expected }
     }
 
-    /// What a call of so many rows is expected to take in `mode`; `None` if it was never tried,
+    /// What a call of as many rows is expected to take in `mode`; `None` if it was never tried,
     /// because it cannot be better, or is none that `Auto` chooses from.
     pub fn expected(&self, mode: SchedulerMode) -> Option<Duration> {
         let choice = Choice::ALL.into_iter().find(|choice| choice.mode() == mode)?;

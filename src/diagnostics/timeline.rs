@@ -74,7 +74,7 @@ impl AffinityTimeline {
         self.start_or_stop();
     }
 
-    /// Records for as long as the overlay is open, whoever else asked for it or did not.
+    /// Records for as long as the overlay is open, also if no other asked for it.
     #[cfg(feature = "overlay")]
     pub(crate) fn watch(&mut self, on: bool) {
         if self.watched != on {

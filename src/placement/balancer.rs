@@ -42,7 +42,7 @@ const LONGEST_MOVE: u32 = 8;
 /// The best cuts have to be better than the present ones by this factor.
 const WORTH_MOVING: f64 = 0.97;
 
-/// In so many stretches the cost of rows is told apart.
+/// The bins in which the cost of rows is told apart.
 const BINS: usize = 64;
 
 /// What is known of the cost of one table's runs. The leader's alone, between rounds.

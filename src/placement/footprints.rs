@@ -8,8 +8,8 @@ use std::{
 use super::Storage;
 use crate::topology::CoreId;
 
-/// So many rows share a footprint: few enough that halves cut between them, many enough that notes
-/// are rare.
+/// This many rows share a footprint: few enough that halves cut between them, many enough that
+/// notes are rare.
 const ROWS: u32 = 1024;
 
 /// For each storage, by number, the core that swept each block of rows last, plus one; 0 before the

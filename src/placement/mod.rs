@@ -29,7 +29,7 @@ impl Storage {
     }
 }
 
-/// A worker may own more rows of small storages than another by one part in so many of a fair
+/// A worker may own more rows of small storages than another by one part in this many of a fair
 /// share.
 const TOLERATED_LOAD: u64 = 16;
 
@@ -92,7 +92,7 @@ impl Placement {
         busy.saturating_add(given).saturating_sub(taken)
     }
 
-    /// Learns that the run of `worker` in `storage` took so many nanoseconds.
+    /// Learns that the run of `worker` in `storage` took `nanoseconds`.
     pub(crate) fn observe(&mut self, storage: Storage, worker: usize, nanoseconds: u64) {
         if let Some(runs) = self.slot(storage)
             && runs.observe(worker, nanoseconds)

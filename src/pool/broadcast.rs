@@ -23,7 +23,7 @@ use crate::record::SpanKind;
 pub(super) enum Turn<'p> {
     /// The gang: this thread leads it.
     Led(Lead<'p>),
-    /// This thread alone: another one leads, or nobody else is called.
+    /// This thread alone: another one leads, or no other worker is called.
     Here,
     /// This thread alone, which is inside a round.
     Nested,
@@ -40,12 +40,12 @@ pub(crate) struct Finished<'p> {
 }
 
 impl<'p> Finished<'p> {
-    /// A round that this thread ran by itself, its own index for so many nanoseconds.
+    /// A round that this thread ran by itself, its own index for this many nanoseconds.
     fn alone(pool: &'p AffinityPool, participants: Participants, led: u64) -> Self {
         Self { pool, lead: None, participants, led }
     }
 
-    /// A round inside another one: nobody measures it.
+    /// A round inside another one: not measured.
     pub(super) fn nested(pool: &'p AffinityPool) -> Self {
         Self::alone(pool, Participants::ALL, 0)
     }

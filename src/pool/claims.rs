@@ -11,7 +11,7 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, planted};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag(u32);
 
-/// Calls are cut into at most twice so many chunks, shares too: either end counts to one more at
+/// Calls are cut into at most twice this many chunks, shares too: either end counts to one more at
 /// most, far from what 16 bits hold.
 pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 
@@ -82,7 +82,7 @@ impl Claims {
         }
     }
 
-    /// Takes the last chunk that nobody has taken, of a share of `chunks`, if at least `fewest` are
+    /// Takes the last free chunk of a share of `chunks`, if at least `fewest` are
     /// left and fewer than `most` were taken from this end. Returns how many were: the chunk's
     /// number, counted from the far end.
     pub(crate) fn take_back(&self, tag: Tag, chunks: u32, fewest: u32, most: u32) -> Option<u32> {
@@ -113,7 +113,7 @@ impl Claims {
         if planted("claim_after_failure") { Ok(word) } else { outcome }
     }
 
-    /// How many of `chunks` chunks nobody has taken yet; 0 if `most` were taken from the far end,
+    /// How many of `chunks` chunks are free; 0 if `most` were taken from the far end,
     /// so that no more can be.
     pub(crate) fn left(&self, tag: Tag, chunks: u32, most: u32) -> u32 {
         let taken = Taken::of(self.0.load(Ordering::Relaxed), tag);
@@ -169,7 +169,7 @@ impl ClaimBoard {
         &self.shares[worker].claims
     }
 
-    /// Notes that `thief` swept rows of `owner` for so many nanoseconds. Relaxed: read after the
+    /// Notes that `thief` swept rows of `owner` for `nanoseconds`. Relaxed: read after the
     /// round.
     pub(crate) fn note_theft(&self, owner: usize, thief: usize, nanoseconds: u64) {
         self.shares[owner].given.fetch_add(nanoseconds, Ordering::Relaxed);

@@ -18,7 +18,7 @@ const WINDOW: u64 = 16_000_000;
 /// confirms that it still is.
 const NEXT_WINDOW: u64 = 4_000_000;
 
-/// A core is taken if one part in so many of the time went to waiting for it.
+/// A core is taken if one part in this many of the time went to waiting for it.
 const LARGEST_PART: u64 = 3;
 
 /// What a thread knows of itself.

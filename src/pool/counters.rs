@@ -38,7 +38,7 @@ pub(crate) struct WorkerCounters {
     pub(super) recorded_in: AtomicU32,
 }
 
-/// Rounds that a thread ran by itself, while another one led or because nobody else was called.
+/// Rounds that a thread ran by itself, while another one led or because no other worker was called.
 /// There may be several such threads at a time: only read-modify-writes count here.
 #[derive(Default)]
 struct Here {

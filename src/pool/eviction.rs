@@ -13,7 +13,7 @@ use crate::{
     topology::{current_core, move_current_thread_to},
 };
 
-/// A worker is away if it missed rounds of so many nanoseconds altogether, one after another: to
+/// A worker is away if it missed rounds of this many nanoseconds altogether, one after another: to
 /// wake up takes a twentieth of that.
 const AWAY: u64 = 1_000_000;
 
@@ -27,7 +27,7 @@ const LONGEST_BACKOFF: u64 = 1_280_000_000;
 /// process, and frames with few rounds give few.
 const RECENT: u64 = 500_000_000;
 
-/// A leader that was moved is left where it is for so many nanoseconds: to move takes some 5 us,
+/// A leader that was moved is left where it is for this many nanoseconds: to move takes some 5 us,
 /// and who brings it back again and again has reasons.
 const MOVE_INTERVAL: u64 = 1_000_000;
 
@@ -91,7 +91,7 @@ impl Record {
         is_recent(&self.taken, now)
     }
 
-    /// Notes that the worker missed a round of so many nanoseconds; true if it has been away for
+    /// Notes that the worker missed a round of this many nanoseconds; true if it has been away for
     /// too long. One round alone is never too long: something passed by.
     #[cold]
     pub(super) fn missing(&self, nanoseconds: u64) -> bool {
@@ -109,7 +109,7 @@ impl Eviction {
     }
 
     /// How many workers would not take part in a round that began now. Those whose time is over
-    /// would: nobody calls them back before there is a round.
+    /// would: nothing calls them back before there is a round.
     #[inline]
     pub(super) fn absent(&self, seats: &[SharedSeat]) -> usize {
         if self.out.load(Ordering::Relaxed) > 0 { Self::absent_at(seats, now()) } else { 0 }

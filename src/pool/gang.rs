@@ -32,8 +32,8 @@ use crate::{
 /// nothing.
 const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 8 << 20 };
 
-/// After a thread could not be started the next one is tried so many nanoseconds later: a pool made
-/// anew in every frame does not try in every frame.
+/// After a thread could not be started the next one is tried this many nanoseconds later: a pool
+/// made anew in every frame does not try in every frame.
 const NEXT_TRY: u64 = 10_000_000_000;
 
 /// Where each live worker thread sits.
@@ -205,7 +205,7 @@ impl Drop for Gang {
     fn drop(&mut self) {
         let Members { list: members, .. } =
             std::mem::take(self.members.get_mut().unwrap_or_else(PoisonError::into_inner));
-        // Rounds borrow a pool, and pools own the gang: nobody leads any more.
+        // Rounds borrow a pool, and pools own the gang: no thread leads any more.
         if let Some(mut lead) = self.board.try_lead() {
             lead.stop(members.iter().map(|member| &**member.seat));
         }

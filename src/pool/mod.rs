@@ -271,7 +271,7 @@ impl AffinityPool {
                     index => session.follow(index),
                 })
             }
-            // Whoever leads has the queues.
+            // The leader has the queues.
             Turn::Here | Turn::Nested => self.run_here(SpanKind::Session, Participants::LEADER, |_| {
                 *lock(&result) = Some(Ok(on_the_spot(take_root())));
                 0

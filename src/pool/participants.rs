@@ -14,7 +14,7 @@ pub(crate) struct Participants(u64);
 impl Participants {
     /// All workers, however many there are.
     pub(crate) const ALL: Self = Self(u64::MAX);
-    /// The leader and nobody else.
+    /// The leader alone.
     pub(crate) const LEADER: Self = Self(1);
     /// The last worker that may have a bit to itself.
     const LAST: usize = u64::BITS as usize - 1;

@@ -29,8 +29,8 @@ impl<T> PerWorker<T> {
         Self { values: (0..pool.workers()).map(|index| CachePadded::new(Mutex::new(init(index)))).collect() }
     }
 
-    /// Lends the value of `worker` to `f`. In a round nobody else asks for it, so this costs some
-    /// nanoseconds: once in a round, not once for each item.
+    /// Lends the value of `worker` to `f`. In a round no other worker asks for it, so this costs
+    /// some nanoseconds: once in a round, not once for each item.
     ///
     /// # Panics
     /// If the value is in use: inside another `with` for the same worker, or in a round that

@@ -423,7 +423,7 @@ impl Lead<'_> {
                 seat.reserve(self.epoch);
             }
         }
-        // Release: the job is visible to whoever acquires the call.
+        // Release: the job is visible to a thread that acquires the call.
         order.call.store(self.epoch, Call::Round { workers }, needed(Ordering::Release, "call_store"));
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         handshake_fence("publish_fence");

@@ -4,7 +4,7 @@ use std::time::Duration;
 #[cfg(not(affinity_loom))]
 use std::time::Instant;
 
-/// Looks at the clock once in so many looks at the condition: a `PAUSE` is 10 to 40 ns, so about
+/// Looks at the clock once in this many looks at the condition: a `PAUSE` is 10 to 40 ns, so about
 /// once in a microsecond.
 #[cfg(not(affinity_loom))]
 const LOOKS_PER_CLOCK_READ: u32 = 32;

@@ -33,7 +33,7 @@ impl AbortOnUnwind {
 impl Drop for AbortOnUnwind {
     #[cold]
     fn drop(&mut self) {
-        // Not `eprintln!`, which panics if nobody reads stderr any more. In one write: other
+        // Not `eprintln!`, which panics if stderr is closed. In one write: other
         // threads may write there too.
         let line = format!("bevy_affinity: {}; aborting\n", self.0);
         let _ = io::stderr().write_all(line.as_bytes());
@@ -41,7 +41,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Drops a payload that nobody will see. Its own code runs then, and may panic with a payload of
+/// Drops a payload that has no receiver. Its own code runs then, and may panic with a payload of
 /// which the same holds.
 pub(crate) fn drop_or_abort(payload: Payload) {
     let guard = AbortOnUnwind::because("the payload of a panic panicked while it was dropped");

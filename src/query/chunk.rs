@@ -83,7 +83,7 @@ unsafe impl<T: Component> ChunkData for &T {
         // SAFETY: the state of `&T` is the id of `T`.
         let Some(column) = (unsafe { table.get_data_slice_for::<T>(*state) }) else { no_column::<T>() };
         let cells = &column[rows];
-        // SAFETY: read access is the caller's promise, so nobody writes to these cells;
+        // SAFETY: read access is the caller's promise, so no other thread writes to these cells;
         // `UnsafeCell<T>` has the layout of `T`.
         unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<T>(), cells.len()) }
     }

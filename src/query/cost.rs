@@ -24,7 +24,7 @@ const CALLING_A_WORKER: u64 = 100;
 /// ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
 const WORTH_A_PIECE: u64 = 2_000;
 
-/// A worker's share is claimed in so many chunks, if they are then neither shorter than
+/// A worker's share is claimed in this many chunks, if they are then neither shorter than
 /// [`WORTH_A_PIECE`] nor longer than [`LONGEST_CHUNK`].
 const CHUNKS_OF_A_SHARE: u64 = 8;
 
@@ -32,7 +32,7 @@ const CHUNKS_OF_A_SHARE: u64 = 8;
 /// and a claim (10 ns, and what a loop begins with) is a two-hundredth of it.
 const LONGEST_CHUNK: u64 = 8_000;
 
-/// Sweeps of so many rows go parallel before anything is known: for the cheapest rows (0.14 ns)
+/// Sweeps of this many rows go parallel before anything is known: for the cheapest rows (0.14 ns)
 /// that wastes one round, for all others it gains.
 const UNKNOWN_ROWS: u64 = 4096;
 
@@ -45,14 +45,14 @@ const LONGEST_GRAIN: u32 = 1024;
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
 
-/// One in so many sweeps on the leader alone is timed: two readings of the clock take as long as
+/// One sweep in this many on the leader alone is timed: two readings of the clock take as long as
 /// 200 cheap rows.
 const CALLS_PER_SAMPLE: u32 = 8;
 
-/// One in so many parts is how much a new measurement counts.
+/// A new measurement counts as one part in this many.
 const SMOOTHING: u32 = 8;
 
-/// A measurement that is far below the estimate brings it down at once, to one part in so many at
+/// A measurement that is far below the estimate brings it down at once, to one part in this many at
 /// most.
 const FASTEST_FALL: u32 = 4;
 

@@ -103,7 +103,7 @@ struct Pen {
     has_parts: bool,
 }
 
-/// Shares of so many runs are even enough.
+/// Shares of this many runs are even enough.
 const RUNS_OF_A_SHARE: usize = 8;
 
 /// The rows of one call, laid out: all in one line, or in one for each worker. Kept from call to

@@ -149,7 +149,7 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         let conflicts = access.get_conflicts_single(self.query.component_access());
         assert!(conflicts.is_empty(), "{}", self.explain(&conflicts, meta, world));
         self.query.init_access(Some(meta.name()), access, world.into());
-        // The own fetch states ask for the same access once more; nobody needs to hear of it twice.
+        // The own fetch states ask for the same access once more; once is enough.
         let mut scratch = FilteredAccessSet::new();
         D::init_nested_access(&self.sweeps.data, Some(meta.name()), &mut scratch, world.into());
         F::init_nested_access(&self.sweeps.filter, Some(meta.name()), &mut scratch, world.into());

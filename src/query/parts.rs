@@ -24,7 +24,7 @@ use crate::{
 pub(super) enum Division<'a> {
     /// As the placement says.
     Placed(&'a Placement),
-    /// Each storage in so many even runs.
+    /// Each storage in this many even runs.
     Even { parts: usize },
 }
 

@@ -176,7 +176,7 @@ impl<'s> Plan<'s> {
         self.auto.filter(|(_, decision)| decision.timed).map(|_| Timing(now()))
     }
 
-    /// Tells the model what the call on the gang took, for so many rows.
+    /// Tells the model what the call on the gang took for `rows` rows.
     #[inline]
     pub(super) fn end(&self, timing: Option<Timing>, round: &Finished<'_>, rows: u64) {
         if let (Some((site, decision)), Some(Timing(began))) = (self.auto, timing) {

@@ -68,7 +68,7 @@ pub(super) struct Claim<'a> {
 enum Kind {
     /// All of them.
     All,
-    /// As many chunks from the front as nobody else takes; so many rows are claimed by now.
+    /// As many chunks from the front as no other worker takes; how many rows are claimed by now.
     Front { chunks: Chunks, claimed: u64 },
     /// The rows of a chunk that was stolen.
     Stolen(Range<u64>),
@@ -158,7 +158,7 @@ pub(super) fn participants(lines: &[Line], chunks: Option<Chunks>) -> Participan
     participants
 }
 
-/// A share of so many chunks is only stolen from where so many are left.
+/// A share with this many chunks is only stolen from where this many are left.
 fn fewest_left(chunks: u32) -> u32 {
     FEWEST_LEFT.max(chunks / LEAST_PART_LEFT)
 }
@@ -179,7 +179,8 @@ impl<'a> Claim<'a> {
             Kind::Front { claimed, .. } if walk.position() < *claimed => *claimed - walk.position(),
             Kind::Front { chunks, claimed } => {
                 let front = self.shares.placement.claims.share(self.owner).take_front(chunks.tag);
-                // The owner need not count its rows as long as nobody took any: it sees their end.
+                // The owner need not count its rows as long as no other worker took any: it sees
+                // their end.
                 let gone = front.taken > 0 && front.chunk + front.taken >= self.shares.chunks_of(self.owner, *chunks);
                 let rows = if gone { 0 } else { u64::from(chunks.rows) };
                 *claimed += rows;

@@ -1,7 +1,7 @@
-//! What happened when: spans of systems and of workers, written by whoever leads a round, read once
+//! What happened when: spans of systems and of workers, written by the leader of a round, read once
 //! a frame.
 //!
-//! Stands below the pool, which fills it in; the diagnostics empty it. While nobody asks for a
+//! Stands below the pool, which fills it in; the diagnostics empty it. While no reader asks for a
 //! recording a round costs one relaxed load more, and nothing is allocated.
 
 mod ring;

@@ -1,8 +1,8 @@
-//! The last so many values.
+//! The last values, as many as fit.
 
 use std::collections::VecDeque;
 
-/// Keeps the last so many values, in memory that is allocated once.
+/// Keeps the last values, in memory that is allocated once.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
     values: VecDeque<T>,

@@ -1,4 +1,4 @@
-//! A list that forgets what nobody else keeps.
+//! A list that forgets what only it still refers to.
 
 use std::sync::{Arc, Weak};
 
@@ -14,7 +14,7 @@ impl<T> Default for WeakList<T> {
 
 impl<T> WeakList<T> {
     /// Adds `element`. Before the list would grow it forgets what is gone, so that it stays short
-    /// where nobody ever looks at it.
+    /// where it is never looked at.
     pub(crate) fn push(&mut self, element: &Arc<T>) {
         if self.0.len() == self.0.capacity() {
             self.0.retain(|element| element.strong_count() > 0);

@@ -1,8 +1,8 @@
 //! Systems that were configured before they were tagged: `(a, b).chain().affine()`.
 //!
-//! Bevy lets nobody look into configured systems, so the tag only notes them, as members of a set.
-//! Before their schedule is built each is exchanged, in its node of the graph, for one that wraps
-//! it; the node keeps its sets, its order and its conditions.
+//! Bevy does not let others look into configured systems, so the tag only notes them, as members of
+//! a set. Before their schedule is built each is exchanged, in its node of the graph, for one that
+//! wraps it; the node keeps its sets, its order and its conditions.
 
 use std::{
     any::{Any, TypeId},

@@ -51,8 +51,8 @@ impl Latest {
 
     /// Takes in what `read` finds, if the last reading is too old by `now`.
     ///
-    /// A quota alone leaves the cores as they are known, and their version: nobody has to be pinned
-    /// again.
+    /// A quota alone leaves the cores as they are known, and their version: no thread has to be
+    /// pinned again.
     fn follow(&mut self, now: Instant, read: impl FnOnce() -> Reading, describe: impl FnOnce(&[CoreId]) -> Vec<Core>) {
         if now.saturating_duration_since(self.read_at) < LIFETIME {
             return;

@@ -124,7 +124,7 @@ impl Climbs {
     }
 }
 
-/// A climb that goes back when it is dropped. What it has seen stays, for whoever climbs next.
+/// A climb that goes back when it is dropped. What it has seen stays for the next climb.
 struct Lent<'a> {
     climbs: &'a Climbs,
     climb: Climb,

@@ -57,7 +57,7 @@ pub(super) fn propagate_parent_transforms(
 /// Places what the walk has missed, if several entities name the same child: somebody has edited
 /// [`Children`] by hand.
 ///
-/// The walk visits a node once, for whoever comes by it first, and that may be one that does not
+/// The walk visits a node once, for the first that comes by, and that may be one that does not
 /// place it. Here all who name it are asked, as Bevy asks them: each places it, or leaves it, or
 /// panics. What has been placed stays as it is. This takes longer, on one thread.
 fn place_one_by_one(nodes: &mut Query<(Node, Option<&Children>)>, roots: Vec<Entity>, skip_unmarked: bool) {

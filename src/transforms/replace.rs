@@ -55,7 +55,7 @@ fn take_all(schedule: &mut Schedule, choice: &Choice) -> bool {
     Slot::all().iter().filter(|slot| !slot.take(schedule, choice)).count() == 0
 }
 
-/// Whoever has removed a schedule does not need its systems.
+/// A schedule that was removed needs no systems.
 fn for_each_schedule(schedules: &mut Schedules, act: impl Fn(&mut Schedule)) {
     for label in [PostStartup.intern(), PostUpdate.intern()] {
         schedules.get_mut(label).into_iter().for_each(&act);

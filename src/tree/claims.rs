@@ -1,4 +1,4 @@
-//! Who visits an entity: whoever claims it first, and only once in a call.
+//! Who visits an entity: the thread that claims it first, once in a call.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -39,7 +39,7 @@ pub(super) enum Rank {
 }
 
 impl Claims {
-    /// Begins a call in a world of so many entity indices: nothing is claimed or reserved.
+    /// Begins a call in a world of `indices` entity indices: nothing is claimed or reserved.
     pub(super) fn begin(&mut self, indices: u32) {
         if self.call == LAST_CALL {
             self.words.clear();
@@ -60,7 +60,7 @@ impl Claims {
         is_first
     }
 
-    /// Claims an entity. A root that was not reserved goes to whoever comes by it first.
+    /// Claims an entity. A root that was not reserved goes to the first that comes by.
     ///
     /// Relaxed: that an entity has one winner follows from the claim being one read-modify-write.
     /// What the entity holds is passed between threads by the session that they walk in, before the

@@ -24,7 +24,7 @@ pub(super) struct Fold<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 
 
 /// What a walker has still to do, and the values of what it has done.
 pub(super) struct Sums<T> {
-    /// The nodes whose children are being visited. The first one stands for whoever wants the
+    /// The nodes whose children are being visited. The first one stands for who wants the
     /// values of this part.
     levels: Vec<Level>,
     /// No level before this one has children left.

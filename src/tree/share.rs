@@ -20,7 +20,7 @@ pub(super) trait Call: Sync {
 pub(super) trait Walker {
     type Part;
 
-    /// Visits so many nodes, or as many as are left. Returns whether none is left.
+    /// Visits this many nodes, or as many as are left. Returns whether none is left.
     fn advance(&mut self, nodes: u32) -> bool;
 
     /// Splits off half of the oldest work (a node's children, or the roots), if other work remains.
@@ -88,12 +88,12 @@ struct Pace {
     /// however a tree of N nodes looks, no more than about 8 ln N joins are open at a time on one
     /// stack.
     least: u32,
-    /// Nodes since it last looked: more and more while nobody wants any.
+    /// Nodes since it last looked: more and more while no other worker wants any.
     quiet: u32,
 }
 
-/// Looking costs about a nanosecond: nothing beside so many nodes. A few of them cost less than the
-/// interval between two beats, however dear they are.
+/// Looking costs about a nanosecond: nothing beside these many nodes. A few of them cost less than
+/// the interval between two beats, however dear they are.
 const LONGEST_QUIET: u32 = 16;
 
 impl Default for Pace {

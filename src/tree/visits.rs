@@ -1,4 +1,4 @@
-//! The contract with the ECS: the item of an entity, for whoever has claimed it.
+//! The contract with the ECS: the item of an entity, for the thread that has claimed it.
 
 use bevy_ecs::{
     prelude::Entity,
@@ -22,7 +22,7 @@ pub(super) type Node<D, R> = (D, Option<&'static <R as Relationship>::Relationsh
 ///
 /// # Invariant (walk)
 /// `claims` was begun for this call, and the call borrows the `AffineTree` mutably. Items are made
-/// by [`Visits`] alone, for whoever made the one successful claim of the entity, and passed to
+/// by [`Visits`] alone, for the thread whose claim of the entity succeeded, and passed to
 /// closures that take items of any lifetime: so no two items of a row are alive at a time.
 pub(super) struct Walk<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> {
     pub(super) sweep: Sweep<'w, 's, Node<D, R>, F>,

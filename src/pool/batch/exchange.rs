@@ -34,7 +34,7 @@ pub(crate) type Run<'a, A> = &'a (dyn Fn(usize, &mut IntoIter<Numbered<A>>) + Sy
 /// Who runs the calls of an inbox.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holder {
-    /// Its worker has not begun, and nobody has taken over.
+    /// Its worker has not begun, and no other has taken over.
     Nobody,
     /// The worker that sleeps on the bench of this inbox when it has no call.
     Worker(usize),
@@ -100,7 +100,7 @@ enum News<A> {
     Batch(usize, Batch<A>),
     /// This inbox is the worker's from now on.
     Inbox(usize),
-    /// Calls lie where nobody is: they are not overdue yet, and somebody has to look again.
+    /// Calls lie where no worker is: they are not overdue yet, and somebody has to look again.
     Strays,
     /// The caller has returned, and there is nothing left to take.
     Over,
@@ -219,7 +219,7 @@ impl<A> Exchange<A> {
         Ok(queue.holder)
     }
 
-    /// Makes `holder` the one who runs the calls of the inbox, if nobody is.
+    /// Makes `holder` the one who runs the calls of the inbox, if none is.
     fn hold(&self, inbox: usize, holder: Holder) -> bool {
         let mut queue = lock(&self.inboxes[inbox].queue);
         let is_free = queue.holder == Holder::Nobody || planted("two_holders");
@@ -314,14 +314,14 @@ impl<A> Exchange<A> {
         held.iter().find_map(take).or_else(|| self.take_over(index, over)).or(over.then_some(News::Over))
     }
 
-    /// Calls lie where nobody is.
+    /// Calls lie where no worker is.
     #[inline]
     fn has_strays(&self) -> bool {
         self.strays.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes over an inbox whose worker is left out or late: nobody waits for a worker that may
-    /// never come. At the end nobody is waited for at all.
+    /// Takes over an inbox whose worker is left out or late: no thread waits for a worker that may
+    /// never come. At the end none is waited for at all.
     fn take_over(&self, index: usize, over: bool) -> Option<News<A>> {
         if !self.has_strays() || planted("strays_left") {
             return None;

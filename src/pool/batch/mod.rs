@@ -179,7 +179,7 @@ impl<A> BatchedCalls<'_, A> {
     }
 }
 
-/// Drops calls that nobody will run.
+/// Drops calls that will not be run.
 ///
 /// # Panics
 /// With the payload of the first drop that panicked, after all others.

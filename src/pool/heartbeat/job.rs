@@ -24,7 +24,7 @@ const NOBODY: usize = usize::MAX;
 /// # Invariant (frame)
 /// A join that has published a job keeps its frame, neither returning nor unwinding (it holds an
 /// [`AbortOnUnwind`]), until it has popped the one [`JobRef`] from its own deque or has seen
-/// `done`. Whoever else got hold of the `JobRef` runs the job once, and storing `done` is the last
+/// `done`. A worker that got hold of the `JobRef` runs the job once, and storing `done` is the last
 /// it does with it.
 pub(super) struct Job {
     start: ErasedStart,
@@ -102,14 +102,14 @@ impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
         *lock(&self.outcome) = outcome;
     }
 
-    /// Runs the closure that nobody took.
+    /// Runs the closure that no other worker took.
     pub(super) fn run_here(self, scope: &mut Scope) -> R {
         let closure = self.closure.into_inner().unwrap_or_else(PoisonError::into_inner);
         closure.expect("a job that was popped has not run")(scope)
     }
 
     /// Drops what is left of a join whose first half panicked: a closure that did not run, a result
-    /// or a second payload that nobody will see. If that panics too the process aborts, as for any
+    /// or a second payload without a receiver. If that panics too the process aborts, as for any
     /// panic in a drop while unwinding.
     pub(super) fn discard(self) {
         let guard = AbortOnUnwind::because("what a join left behind when it panicked panicked while it was dropped");

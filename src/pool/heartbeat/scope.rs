@@ -23,7 +23,7 @@ const UNDISTURBED: u32 = 16;
 /// finished.
 const FIRST_STRIDE: usize = 256;
 
-/// So many joins published one inside the other, with none finished between, are a long chain
+/// This many joins published one inside the other, with none finished between, are a long chain
 /// rather than a bushy tree: there the many short joins lie near the leaves, here every second half
 /// may be long.
 const LONG_DESCENT: u32 = 16;

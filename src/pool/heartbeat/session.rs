@@ -102,7 +102,7 @@ impl<'p> Session<'p> {
         others.into_iter().find_map(|queue| queue.take(self.interval))
     }
 
-    /// The ticker's role, if nobody has it.
+    /// The ticker's role, if it is free.
     pub(super) fn try_tick(&'p self) -> Option<Ticker<'p>> {
         // Relaxed: a role and nothing else; the sleepers' handshake has its own fences.
         let free = self.ticking.compare_exchange(false, true, Ordering::Relaxed, Ordering::Relaxed).is_ok();

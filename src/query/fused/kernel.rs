@@ -68,7 +68,7 @@ impl<D: RowData<F>, F: QueryFilter> std::fmt::Debug for Row<'_, '_, D, F> {
 ///
 /// # Sealed
 /// Its supertrait is private, so that it cannot be implemented outside of this crate: other
-/// parameters might bring effects that are applied after a system, which nobody would do here.
+/// parameters might bring effects that are applied after a system, which does not happen here.
 ///
 /// ```
 /// use bevy::prelude::*;

@@ -35,7 +35,7 @@ const BLOCK_ROWS: usize = 2048;
 /// One system made of several *kernels*: functions of one row, each as good as a system over a
 /// query. A worker goes through its rows block by block (2,048 rows) and calls all kernels, one
 /// after another, for a block before it goes on to the next: the block stays in the core's cache,
-/// and nobody waits in between.
+/// and no worker waits in between.
 ///
 /// A kernel's first parameter is its [`Row`]: query data, and a filter if it has one. The others
 /// are what all rows share, and only read: `&T` of a resource, [`Query`](bevy_ecs::system::Query)

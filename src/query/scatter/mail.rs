@@ -75,7 +75,7 @@ impl Lanes {
 pub(super) struct Mail<M> {
     layout: Lanes,
     lanes: Box<[CachePadded<Mutex<Lane<M>>>]>,
-    /// Whether any chunk was stolen: if none was, nobody has to look at the lanes for that.
+    /// Whether any chunk was stolen: if none was, the lanes need not be looked at for that.
     stolen: AtomicBool,
 }
 
@@ -181,7 +181,7 @@ impl<M> Outbox<'_, M> {
 pub(in crate::query) struct MailStore(Mutex<HashMap<(TypeId, Lanes), Box<dyn Any + Send>>>);
 
 impl MailStore {
-    /// Empty mail between so many parts, with the memory of the last call. Of calls with another
+    /// Empty mail between this many parts, with the memory of the last call. Of calls with another
     /// number of owners nothing is kept, but for those on one thread.
     pub(super) fn take<M: Send + 'static>(&self, layout: Lanes) -> Box<Mail<M>> {
         let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
