@@ -67,13 +67,19 @@ pub trait Scenario {
     /// Of everything that may depend on how systems ran.
     fn state_hash(&mut self) -> u64;
 
-    /// The app whose gang must have had work.
-    fn app(&self) -> &App;
+    /// Those whose wide systems the scenario is about.
+    fn apps(&self) -> Vec<&App>;
 }
 
 /// What an entity is called in every run, whatever Bevy calls it.
 #[derive(Component, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Id(pub u32);
+
+/// What the wide systems of these apps take in a frame, all runs of late. Known of tagged ones only.
+pub fn time_of_tagged(apps: &[&App]) -> Duration {
+    let diagnostics = apps.iter().filter_map(|app| app.world().get_resource::<AffinityDiagnostics>());
+    diagnostics.flat_map(|diagnostics| &diagnostics.systems).map(|system| system.recent_mean).sum()
+}
 
 /// Rows that workers other than the leader swept.
 pub fn rows_of_followers(diagnostics: &AffinityDiagnostics) -> u64 {

@@ -52,8 +52,8 @@ impl Scenario for Physics {
         })
     }
 
-    fn app(&self) -> &App {
-        &self.0
+    fn apps(&self) -> Vec<&App> {
+        vec![&self.0]
     }
 }
 

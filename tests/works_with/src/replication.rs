@@ -72,8 +72,8 @@ impl Scenario for Replication {
         hash::of_rows(std::iter::once((Id(0), (on_server, shown, sent))))
     }
 
-    fn app(&self) -> &App {
-        &self.server
+    fn apps(&self) -> Vec<&App> {
+        vec![&self.server, &self.client]
     }
 }
 

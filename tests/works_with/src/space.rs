@@ -47,8 +47,8 @@ impl Scenario for Space {
         })
     }
 
-    fn app(&self) -> &App {
-        &self.0
+    fn apps(&self) -> Vec<&App> {
+        vec![&self.0]
     }
 }
 

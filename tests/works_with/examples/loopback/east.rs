@@ -11,7 +11,10 @@ use bevy_replicon::{
 };
 use bevy_replicon_example_backend::ExampleClient;
 
-use crate::region::{self, Car, Cars, Eastward, Finished, Incoming, Outgoing, Owned, Region, STEPS, Step, Westward};
+use crate::{
+    region::{self, Eastward, Finished, Incoming, Outgoing, STEPS, Step, Westward},
+    road::{self, Car, Cars, Owned, Region},
+};
 
 /// What the ghosts must be, by step, and what came of it.
 #[derive(Resource, Default)]
@@ -55,7 +58,7 @@ fn compare(
     }
     if let Some(expected) = ghosts.expected.remove(&step.get()) {
         ghosts.compared += 1;
-        ghosts.different += u32::from(region::hash_of(cars.iter()) != expected);
+        ghosts.different += u32::from(road::hash_of(cars.iter()) != expected);
         // What comes later replaces what was before.
         ghosts.expected.retain(|later, _| *later > step.get());
     }

@@ -8,6 +8,8 @@
 
 mod east;
 mod region;
+mod report;
+mod road;
 mod west;
 
 use std::{

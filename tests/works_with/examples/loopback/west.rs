@@ -8,8 +8,10 @@ use bevy_affinity_works_with::{Id, rows_of_followers};
 use bevy_replicon::{prelude::*, server::server_tick::ServerTick};
 use bevy_replicon_example_backend::ExampleServer;
 
-use crate::region::{
-    self, CARS, Car, Cars, Eastward, Finished, Incoming, Outgoing, Owned, Region, STEPS, Step, Westward,
+use crate::{
+    region::{self, Eastward, Finished, Incoming, Outgoing, STEPS, Step, Westward},
+    report::Report,
+    road::{self, CARS, Car, Cars, Owned, Region},
 };
 
 /// What one process makes of the road: computed before the regions start, as an app cannot well run inside another one's system.
@@ -30,7 +32,7 @@ pub fn app() -> (App, u16) {
     let server = ExampleServer::new(0).expect("the loopback has a free port");
     let port = server.local_addr().expect("the server has an address").port();
     app.insert_resource(server)
-        .insert_resource(Reference(region::reference()))
+        .insert_resource(Reference(road::reference(STEPS)))
         .insert_resource(Journal { began: Instant::now(), to_east: 0, to_west: 0 })
         .configure_sets(Update, Step.run_if(any_with_component::<AuthorizedClient>))
         .add_systems(PreUpdate, receive.after(ServerSystems::Receive))
@@ -77,22 +79,16 @@ fn conclude(
 ) {
     let Some(east) = last_words.read().next() else { return };
     let west: Cars = cars.iter().map(|(id, car)| (*id, *car)).collect();
-    let is_same =
-        region::by_id(west.iter().chain(&east.cars)) == reference.0 && west.len() + east.cars.len() == CARS as usize;
-    let ghosts_are_same = east.compared > 0 && east.different == 0;
-    println!("{:<44}{:>10}{:>10}", "", "west", "east");
-    println!("{:<44}{:>10}{:>10}", "cars in the end", west.len(), east.cars.len());
-    println!("{:<44}{:>10}{:>10}", "cars handed over", journal.to_east, journal.to_west);
-    let by_followers = rows_of_followers(&diagnostics);
-    println!("{:<44}{by_followers:>10}{:>10}", "rows swept by the second worker", east.rows_of_followers);
-    println!("{:<44}{:>20}", "steps", STEPS);
-    println!("{:<44}{:>20.2?}", "time", journal.began.elapsed());
-    println!("{:<44}{:>20}", "steps after which ghosts were compared", east.compared);
-    println!("{:<44}{:>20}", "ghosts have the bits of their cars", yes(ghosts_are_same));
-    println!("{:<44}{:>20}", "cars have the bits that one process computes", yes(is_same));
-    exit.write(if is_same && ghosts_are_same { AppExit::Success } else { AppExit::error() });
-}
-
-fn yes(holds: bool) -> &'static str {
-    if holds { "yes" } else { "NO" }
+    let all_cars = road::by_id(west.iter().chain(&east.cars));
+    let report = Report {
+        cars: [west.len(), east.cars.len()],
+        handed_over: [journal.to_east, journal.to_west],
+        rows_of_followers: [rows_of_followers(&diagnostics), east.rows_of_followers],
+        time: journal.began.elapsed(),
+        ghosts_compared: east.compared,
+        ghosts_are_same: east.compared > 0 && east.different == 0,
+        cars_are_same: all_cars == reference.0 && west.len() + east.cars.len() == CARS as usize,
+    };
+    report.print();
+    exit.write(if report.is_good() { AppExit::Success } else { AppExit::error() });
 }
