@@ -1,5 +1,6 @@
-//! Median times of frames with plugins of others, in turns: without our plugin, and with tagged systems, through Bevy's `par_iter`
-//! and in mode `Auto`. Then what the wide systems of the scenario take of that, the plugin's own left out.
+//! Median times of frames with plugins of others, in turns: without our plugin, and with tagged
+//! systems, through Bevy's `par_iter` and in mode `Auto`. Then what the wide systems of the
+//! scenario take of that, the plugin's own left out.
 //!
 //! `cargo run --release --ignore-rust-version --example frame_times`
 

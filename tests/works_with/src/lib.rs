@@ -1,7 +1,8 @@
-//! Headless apps with plugins of others, each once as their users write it and once with tagged systems.
+//! Headless apps with plugins of others, each once as their users write it and once with tagged
+//! systems.
 //!
-//! A [`Scenario`] has wide systems of its own beside the plugin, before and after it in a frame. Its state must be the same to
-//! the bit after every number of frames, whichever [`Way`] it runs.
+//! A [`Scenario`] has wide systems of its own beside the plugin. Its state must be the same to the
+//! bit after every number of frames, whichever [`Way`] it runs.
 
 pub mod hash;
 pub mod physics;
@@ -75,7 +76,8 @@ pub trait Scenario {
 #[derive(Component, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Id(pub u32);
 
-/// What the wide systems of these apps take in a frame, all runs of late. Known of tagged ones only.
+/// What the wide systems of these apps take in a frame, all runs of late. Known of tagged ones
+/// only.
 pub fn time_of_tagged(apps: &[&App]) -> Duration {
     let diagnostics = apps.iter().filter_map(|app| app.world().get_resource::<AffinityDiagnostics>());
     diagnostics.flat_map(|diagnostics| &diagnostics.systems).map(|system| system.recent_mean).sum()
@@ -86,7 +88,8 @@ pub fn rows_of_followers(diagnostics: &AffinityDiagnostics) -> u64 {
     diagnostics.workers.iter().skip(1).map(|worker| worker.swept_rows).sum()
 }
 
-/// Plugins of others set up resources when an app is finished, which only `App::run` does by itself.
+/// Plugins of others set up resources when an app is finished, which only `App::run` does by
+/// itself.
 fn finish(app: &mut App) {
     app.finish();
     app.cleanup();

@@ -1,4 +1,5 @@
-//! avian: a box of balls in a whirlwind. One system sets the force on each before physics, one warms them by their speed after it.
+//! avian: a box of balls in a whirlwind. One system sets the force on each before physics, one
+//! warms them by their speed after it.
 
 use avian2d::prelude::*;
 use bevy::prelude::*;

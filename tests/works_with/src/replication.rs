@@ -1,7 +1,8 @@
-//! bevy_replicon: a server moves entities, a client follows what arrives. Both run in this process, and hand their messages over
-//! between frames.
+//! bevy_replicon: a server moves entities, a client follows what arrives. Both run in this process,
+//! and hand their messages over between frames.
 //!
-//! A third of the entities moves in each frame. What is sent follows from their change ticks, and is part of the state.
+//! A third of the entities moves in each frame. What is sent follows from their change ticks, and
+//! is part of the state.
 
 use bevy::{prelude::*, state::app::StatesPlugin};
 use bevy_affinity::prelude::*;

@@ -1,5 +1,6 @@
-//! big_space: stars that circle in a grid of cells far larger than what `f32` can tell apart. One system moves them, and big_space
-//! moves them from cell to cell and computes their global transforms.
+//! big_space: stars that circle in a grid of cells far larger than what `f32` can tell apart. One
+//! system moves them, and big_space moves them from cell to cell and computes their global
+//! transforms.
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;

@@ -1,4 +1,5 @@
-//! Plugins of others beside tagged systems: the same state to the bit as without our plugin, in every mode.
+//! Plugins of others beside tagged systems: the same state to the bit as without our plugin, in
+//! every mode.
 
 use bevy::prelude::App;
 use bevy_affinity::SchedulerMode;

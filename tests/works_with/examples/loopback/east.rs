@@ -1,4 +1,5 @@
-//! The eastern region: the client. It sees the western cars as ghosts, and compares them whenever it has the whole of a step.
+//! The eastern region: the client. It sees the western cars as ghosts, and compares them whenever
+//! it has the whole of a step.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,10 @@
-//! A ring road in two regions, each a process of its own: one server and one client of bevy_replicon, over the loopback.
+//! A ring road in two regions, each a process of its own: one server and one client of
+//! bevy_replicon, over the loopback.
 //!
-//! The western process replicates its cars to the eastern one, which sees them as ghosts. Cars that cross the border are handed
-//! over by messages, both ways. In both processes a tagged system drives the cars. In the end all cars must be what one process
-//! makes of them with Bevy's `Query` and without our plugin, to the bit; and so must the ghosts. Exit code 0 if they are, else 1.
+//! The western process replicates its cars to the eastern one, which sees them as ghosts. Cars that
+//! cross the border are handed over by messages, both ways. In both processes a tagged system
+//! drives the cars. In the end all cars must be what one process makes of them with Bevy's `Query`
+//! and without our plugin, to the bit; and so must the ghosts. Exit code 0 if they are, else 1.
 //!
 //! `cargo run --release --ignore-rust-version --example loopback`
 

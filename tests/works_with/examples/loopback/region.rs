@@ -94,7 +94,8 @@ pub fn app(region: Region) -> App {
     app
 }
 
-/// Whether the other region has done all steps that this one has. Both compute one step at the same time.
+/// Whether the other region has done all steps that this one has. Both compute one step at the same
+/// time.
 fn other_is_there(steps: Res<Steps>, incoming: Res<Incoming>) -> bool {
     steps.0 < STEPS && (steps.0 == 0 || incoming.0.contains_key(&steps.0))
 }
@@ -108,7 +109,8 @@ fn drive(mut cars: AffineQuery<&mut Car, With<Owned>>) {
     cars.par_iter_mut().for_each(|mut car| car.drive());
 }
 
-/// Parts with the cars that have left the region; in the last step nobody leaves, so that all are somewhere.
+/// Parts with the cars that have left the region; in the last step nobody leaves, so that all are
+/// somewhere.
 fn hand_over(
     region: Res<Region>,
     mut steps: ResMut<Steps>,

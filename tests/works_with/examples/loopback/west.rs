@@ -1,4 +1,5 @@
-//! The western region: the server. It waits for the eastern one, and compares and reports in the end.
+//! The western region: the server. It waits for the eastern one, and compares and reports in the
+//! end.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -14,7 +15,8 @@ use crate::{
     road::{self, CARS, Car, Cars, Owned, Region},
 };
 
-/// What one process makes of the road: computed before the regions start, as an app cannot well run inside another one's system.
+/// What one process makes of the road: computed before the regions start, as an app cannot well run
+/// inside another one's system.
 #[derive(Resource)]
 struct Reference(BTreeMap<Id, [u32; 2]>);
 
