@@ -72,7 +72,7 @@ fn untagged_systems_are_named_with_the_place_once_each() {
     for line in [FIRST, FIRST + 1, FIRST + 4] {
         let warnings = warnings_with(&format!("tests/warnings.rs:{line}:"));
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].contains("because the system is not tagged"), "{warnings:?}");
+        assert!(warnings[0].contains("because its system is not tagged"), "{warnings:?}");
         // Bevy has names for systems only if it is built with its feature `debug`.
         assert!(warnings[0].contains("warnings::Health`"), "{warnings:?}");
     }

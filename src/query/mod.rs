@@ -263,6 +263,13 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         CallSite::caller(&self.state.sites)
     }
 
+    /// Says once for each place that calls this that its system is not tagged, and `what` happens.
+    #[cold]
+    #[track_caller]
+    pub(crate) fn warn_untagged(&self, what: &str) {
+        self.call_site().warn_untagged(what);
+    }
+
     /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not
     /// read-only: 'access' on [`Sweep`].
     #[inline]

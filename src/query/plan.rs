@@ -68,18 +68,17 @@ impl<'s> CallSite<'s> {
 }
 
 impl CallSite<'_> {
-    /// Says once that the system is not tagged.
+    /// Says once that what happens here happens because the system is not tagged.
     #[cold]
-    fn warn_untagged(&self) {
+    pub(super) fn warn_untagged(&self, what: &str) {
         if !self.known.warned.swap(true, Ordering::Relaxed) {
-            let owner = self.sites.owner();
-            let data = owner.map_or_else(String::new, |owner| format!(" over `{}`", owner.data));
+            let (place, owner) = (self.location, self.sites.owner());
+            let data = owner.map_or("unknown", |owner| owner.data);
             let system = owner.and_then(|owner| known_name(&owner.system));
             let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
             warn!(
-                "bevy_affinity: the parallel call{data}{system} at {} runs on Bevy's threads, because the system is not tagged: \
-                 add `.affine()` to it, and `AffinityParallelPlugin` to the app",
-                self.location
+                "bevy_affinity: {what} at {place}{system} (its data is `{data}`) because its system is not \
+                 tagged: add `.affine()` to the system and `AffinityParallelPlugin` to the app"
             );
         }
     }
@@ -119,7 +118,7 @@ impl<'s> Plan<'s> {
         }
         let tagged = with_entered(|entered| Self::tagged(entered, rows, site, by_fork));
         tagged.unwrap_or_else(|| {
-            site.warn_untagged();
+            site.warn_untagged("an AffineQuery runs through Bevy's par_iter");
             Self::by(Route::Bevy, site)
         })
     }

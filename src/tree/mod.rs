@@ -12,7 +12,6 @@ mod visits;
 use std::{
     marker::PhantomData,
     ops::{Add, AddAssign},
-    sync::atomic::{AtomicBool, Ordering},
 };
 
 use bevy_ecs::{
@@ -21,7 +20,6 @@ use bevy_ecs::{
     relationship::Relationship,
     system::SystemParam,
 };
-use log::warn;
 
 use crate::{
     context::with_entered,
@@ -207,6 +205,7 @@ where
     /// # Panics
     /// With the payload of a closure that panicked, once no other one runs. Some nodes have not
     /// been visited then.
+    #[track_caller]
     pub fn propagate<T: Clone + Send + Sync>(
         &mut self,
         roots: impl IntoIterator<Item = (Entity, T)>,
@@ -231,13 +230,15 @@ where
         self.propagate_from(&Roots { entities: roots, values: Values::Same(value) }, visit)
     }
 
+    #[track_caller]
     fn propagate_from<T: Clone + Send + Sync>(
         &mut self,
         roots: &Roots<T>,
         visit: impl for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T> + Send + Sync,
     ) -> TreeReport {
+        let pool = self.pool();
         let call = Propagate { walk: self.walk(), roots, visit };
-        share::walk(&call, Branches::roots(0..roots.entities.len()), pool().as_ref()).report
+        share::walk(&call, Branches::roots(0..roots.entities.len()), pool.as_ref()).report
     }
 
     /// Visits the trees from the leaves to the roots. `visit` gets what it returned for the node's
@@ -246,6 +247,7 @@ where
     /// # Panics
     /// With the payload of a closure that panicked, once no other one runs. Some nodes have not
     /// been visited then.
+    #[track_caller]
     pub fn fold<T: Send>(
         &mut self,
         roots: impl IntoIterator<Item = Entity>,
@@ -253,8 +255,9 @@ where
     ) -> TreeFold<T> {
         let mut report = TreeReport::default();
         let roots = self.reserve_roots(roots, |root| *root, &mut report);
+        let pool = self.pool();
         let call = Fold { walk: self.walk(), visit, value: PhantomData };
-        let done = share::walk(&call, Sums::of_roots(roots), pool().as_ref());
+        let done = share::walk(&call, Sums::of_roots(roots), pool.as_ref());
         TreeFold { roots: done.roots.into_iter().zip(done.values).collect(), report: report + done.report }
     }
 
@@ -288,32 +291,25 @@ where
         self.nodes.reborrow()
     }
 
+    /// The workers to share a walk with, if the mode has any.
+    #[track_caller]
+    fn pool(&self) -> Option<AffinityPool> {
+        if in_round() {
+            return None;
+        }
+        let pool = with_entered(|entered| match entered.mode {
+            SchedulerMode::Serial | SchedulerMode::Bevy => None,
+            SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => {
+                Some(entered.context.pool.clone())
+            }
+        });
+        if pool.is_none() {
+            self.nodes.warn_untagged("an AffineTree runs serially");
+        }
+        pool.flatten().filter(|pool| pool.workers() > 1)
+    }
+
     fn walk(&mut self) -> Walk<'_, 's, '_, D, F, R> {
         Walk { sweep: self.nodes.sweep(), claims: &self.claims }
-    }
-}
-
-/// The workers to share a walk with, if the mode has any.
-fn pool() -> Option<AffinityPool> {
-    if in_round() {
-        return None;
-    }
-    let pool = with_entered(|entered| match entered.mode {
-        SchedulerMode::Serial | SchedulerMode::Bevy => None,
-        SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => Some(entered.context.pool.clone()),
-    });
-    if pool.is_none() {
-        warn_untagged();
-    }
-    pool.flatten().filter(|pool| pool.workers() > 1)
-}
-
-fn warn_untagged() {
-    static WARNED: AtomicBool = AtomicBool::new(false);
-    if !WARNED.swap(true, Ordering::Relaxed) {
-        warn!(
-            "bevy_affinity: an AffineTree runs serially because its system is not tagged: \
-             add `.affine()` to the system and `AffinityParallelPlugin` to the app"
-        );
     }
 }
