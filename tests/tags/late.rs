@@ -48,7 +48,7 @@ fn conditions() {
 #[test]
 fn other_schedules() {
     assert_on_the_gang(PreUpdate, || count_up.run_if(|| true).affine());
-    assert_on_the_gang(Last, || count_up.run_if(|| true).affine());
+    assert_on_the_gang(PostUpdate, || count_up.run_if(|| true).affine());
 }
 
 fn first_of_none() {}

@@ -1,6 +1,8 @@
 //! The one mesh that everything is drawn with: many squares, which a shader moves to where they
 //! belong.
 
+use std::{borrow::Cow, path::Path};
+
 use bevy::asset::{RenderAssetUsages, load_internal_asset, uuid_handle};
 use bevy::mesh::{Indices, PrimitiveTopology};
 use bevy::prelude::*;
@@ -16,8 +18,14 @@ pub struct Quads(pub Handle<Mesh>);
 /// What the shaders of all squares import.
 const SHADER: Handle<Shader> = uuid_handle!("c1d1c5c8-7a55-4b3e-9c42-2f6b0e7d4a19");
 
+/// A shader in the package `traffic`, under its file's name.
+pub(super) fn shader(source: &'static str, path: Cow<str>) -> Shader {
+    let name = Path::new(&*path).file_name().unwrap_or_default().to_string_lossy();
+    Shader::from_wesl(source, format!("embedded://traffic/{name}"))
+}
+
 pub(super) fn plugin(app: &mut App) {
-    load_internal_asset!(app, SHADER, "quads.wgsl", Shader::from_wgsl);
+    load_internal_asset!(app, SHADER, "quads.wesl", shader);
     let mesh = app.world_mut().resource_mut::<Assets<Mesh>>().add(mesh());
     app.insert_resource(Quads(mesh));
 }

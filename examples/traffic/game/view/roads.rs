@@ -13,7 +13,7 @@ use bevy::sprite_render::{AlphaMode2d, Material2d, Material2dPlugin, MeshMateria
 
 use super::density::{self, Densities};
 use super::detail::MostRoads;
-use super::quads::{BATCH, Quads};
+use super::quads::{self, BATCH, Quads};
 use super::ribbon::{Class, Ribbon};
 use super::{MAJOR_ROADS, MINOR_ROADS, Scenery};
 use crate::game::shared::{CameraView, Frame};
@@ -51,7 +51,7 @@ struct District {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    load_internal_asset!(app, SHADER, "roads.wgsl", Shader::from_wgsl);
+    load_internal_asset!(app, SHADER, "roads.wesl", quads::shader);
     app.add_plugins(Material2dPlugin::<RoadMaterial>::default())
         .add_systems(PreUpdate, spawn.after(density::start).run_if(resource_added::<Scenery>))
         .add_systems(Update, cull.in_set(Frame::Pack));

@@ -13,7 +13,7 @@ use bevy::sprite_render::{AlphaMode2d, Material2d, Material2dPlugin, MeshMateria
 
 use super::glyph;
 use super::pack::{self, Sheet};
-use super::quads::{BATCH, Quads};
+use super::quads::{self, BATCH, Quads};
 use super::{Scenery, TRAFFIC};
 use crate::game::shared::{Clock, Frame};
 
@@ -54,7 +54,7 @@ struct Canvas {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    load_internal_asset!(app, SHADER, "traffic.wgsl", Shader::from_wgsl);
+    load_internal_asset!(app, SHADER, "traffic.wesl", quads::shader);
     app.add_plugins(Material2dPlugin::<TrafficMaterial>::default())
         .add_systems(PreUpdate, spawn.after(pack::start).run_if(resource_added::<Scenery>))
         .add_systems(
