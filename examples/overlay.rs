@@ -7,12 +7,12 @@
 //! F3 hides the panel; + and - change the number of grains by a quarter.
 
 use bevy::{
-    core_pipeline::tonemapping::Tonemapping,
     log::LogPlugin,
     prelude::*,
     window::{PresentMode, WindowResolution},
 };
 use bevy_affinity::prelude::*;
+use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 
 /// Grains at the start. Only some are drawn, so that drawing leaves time to the simulation.
 const GRAINS: usize = 200_000;
@@ -32,6 +32,10 @@ struct Velocity(Vec2);
 /// 0 is cold, 1 is as hot as it gets.
 #[derive(Component)]
 struct Heat(f32);
+
+/// Grains that are drawn.
+#[derive(Component)]
+struct Drawn;
 
 /// Where the suns are.
 #[derive(Resource, Default)]
@@ -53,16 +57,14 @@ fn main() {
         .init_resource::<Suns>()
         .add_plugins((plugins, AffinityParallelPlugin))
         .add_systems(Startup, (open_eyes, spawn_first))
-        .add_systems(Update, (move_suns, (pull, drift, burn, cool).affine().chain(), draw, change_number).chain())
+        .add_systems(Update, (move_suns, (pull, drift, burn, cool).affine().chain(), change_number).chain())
+        .add_systems(EguiPrimaryContextPass, draw)
         .add_systems(Update, say_mode.run_if(resource_changed::<SchedulerMode>))
         .run();
 }
 
 fn open_eyes(mut commands: Commands) {
-    // The panel covers the left half of the window. What would only be in the way of a software
-    // rasteriser is off: it takes minutes to compile the shader for it.
-    let plain = (Msaa::Off, Tonemapping::None);
-    commands.spawn((Camera2d, plain, Transform::from_xyz(-320.0, 0.0, 0.0)));
+    commands.spawn((Camera2d, Msaa::Off));
 }
 
 fn spawn_first(mut commands: Commands) {
@@ -77,7 +79,7 @@ fn spawn(commands: &mut Commands, grains: std::ops::Range<usize>) {
         let mut grain =
             commands.spawn((Position(position), Velocity(Vec2::from_angle(angle).perp() * 110.0), Heat(0.2)));
         if index % DRAWN == 0 {
-            grain.insert((Sprite::from_color(Color::WHITE, Vec2::splat(2.5)), Transform::default()));
+            grain.insert(Drawn);
         }
     }
 }
@@ -124,11 +126,18 @@ fn cool(mut grains: AffineQuery<&mut Heat>) {
     grains.par_iter_mut().for_each(|mut heat| heat.0 *= 0.995);
 }
 
-fn draw(mut grains: Query<(&Position, &Heat, &mut Transform, &mut Sprite)>) {
-    for (position, heat, mut transform, mut sprite) in &mut grains {
-        transform.translation = position.0.extend(heat.0);
-        sprite.color = Color::hsl(220.0 - 190.0 * heat.0, 0.85, 0.45 + 0.3 * heat.0);
+/// Painted behind all windows: one picture for all grains, and no shader but the panel's own.
+fn draw(mut contexts: EguiContexts, grains: Query<(&Position, &Heat), With<Drawn>>) -> Result {
+    let painter = contexts.ctx_mut()?.layer_painter(egui::LayerId::background());
+    // The panel covers the left half of the window.
+    let middle = painter.clip_rect().center() + egui::vec2(320.0, 0.0);
+    for (position, heat) in &grains {
+        let colour = Color::hsl(220.0 - 190.0 * heat.0, 0.85, 0.45 + 0.3 * heat.0).to_srgba();
+        let [red, green, blue, _] = colour.to_u8_array();
+        let colour = egui::Color32::from_rgb(red, green, blue);
+        painter.circle_filled(middle + egui::vec2(position.0.x, -position.0.y), 1.5, colour);
     }
+    Ok(())
 }
 
 fn change_number(keys: Res<ButtonInput<KeyCode>>, mut commands: Commands, grains: Query<Entity, With<Heat>>) {
