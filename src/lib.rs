@@ -90,14 +90,14 @@ pub use diagnostics::{
 };
 #[cfg(feature = "overlay")]
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
-pub use plugin::{AffinityParallelPlugin, AffinitySystems};
+pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{
     AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, Fused, Kernel, KernelParam,
     Kernels, Outbox, ReborrowQuery, Row, ScatterReport, fused,
 };
 pub use record::{FrameSpan, Span, SpanKind};
-pub use schedule::{AffineSystems, IntoAffine, affine_system};
+pub use schedule::{AffineSystems, AffinitySystems, IntoAffine, affine_system};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};
 pub use transforms::AffineTransformPlugin;
 pub use tree::{AffineTree, TreeFold, TreeReport};

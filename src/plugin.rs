@@ -2,7 +2,7 @@
 
 use bevy_app::{App, First, Plugin, PreStartup};
 use bevy_ecs::{
-    prelude::{Commands, IntoScheduleConfigs, Res, ResMut, Schedules, SystemSet},
+    prelude::{Commands, IntoScheduleConfigs, Res, ResMut, Schedules},
     system::NonSendMarker,
 };
 
@@ -10,7 +10,7 @@ use crate::{
     context::WorldContext,
     diagnostics,
     pool::{AffinityPool, in_round},
-    schedule::{choose_executors, tag_configured},
+    schedule::{AffinitySystems, choose_executors, tag_configured},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
 };
@@ -33,46 +33,6 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AffinityParallelPlugin;
-
-/// What the plugins do in every frame, to order other systems against.
-/// ([`AffineSystems`](crate::AffineSystems) are those that a user tagged.)
-///
-/// With [`ambiguity_detection`](bevy_ecs::schedule::ScheduleBuildSettings::ambiguity_detection)
-/// on, none of it is reported beside systems of Bevy's.
-///
-/// ```
-/// use bevy::prelude::*;
-/// use bevy_affinity::{AffinitySystems, prelude::*};
-///
-/// fn report(diagnostics: Res<AffinityDiagnostics>) {
-///     println!("{} frames", diagnostics.frames);
-/// }
-///
-/// App::new()
-///     .add_plugins(AffinityParallelPlugin)
-///     .add_systems(Last, report.after(AffinitySystems::EndFrame))
-///     .update();
-/// ```
-#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AffinitySystems {
-    /// In [`First`]: takes over changed settings and cores, gives schedules the executors that suit
-    /// them, and begins to time the frame. Nothing that other systems see depends on what of
-    /// `First` comes before and what after, so no ambiguity with it is reported.
-    BeginFrame,
-    /// In [`Last`](bevy_app::Last): brings [`AffinityDiagnostics`](crate::AffinityDiagnostics),
-    /// [`AffinityTimeline`](crate::AffinityTimeline) and Bevy's
-    /// [`DiagnosticsStore`](bevy_diagnostic::DiagnosticsStore) up to date.
-    EndFrame,
-    /// In [`PreUpdate`](bevy_app::PreUpdate): shows and hides the overlay when its key is pressed,
-    /// and keeps from the game what is meant for it.
-    #[cfg(feature = "overlay")]
-    OverlayInput,
-    /// In [`EguiPrimaryContextPass`](bevy_egui::EguiPrimaryContextPass): draws the overlay. Windows
-    /// of others may come before or after, so no ambiguity with it is reported.
-    #[cfg(feature = "overlay")]
-    Overlay,
-}
 
 impl Plugin for AffinityParallelPlugin {
     fn build(&self, app: &mut App) {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
-use crate::cell::{self, Cell, Cost, ROWS};
+use crate::cell::{self, Cell, Cost};
 use crate::contest::{Contest, Tally, Verdict};
 use crate::journal::Journal;
-use crate::setup::Setup;
+use crate::setup::{ROWS, Setup};
 use crate::shared::race::Pace;
 use crate::shared::report::{duration, grouped, print_table};
 use crate::shared::statistics::Standing;

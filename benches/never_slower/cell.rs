@@ -17,8 +17,6 @@ use crate::shared::report::counted;
 use crate::shared::stopwatch::Stopwatch;
 use crate::work::{Row, Steps};
 
-pub const ROWS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
-
 /// Calls that take one thread longer than this are left out.
 const LONGEST_CALL: Duration = Duration::from_millis(50);
 

@@ -9,10 +9,12 @@ use clap::{Parser, ValueEnum};
 use core_affinity::CoreId;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cell;
 use crate::contest::Contest;
 use crate::shared::{machine, ours};
 use crate::work::Steps;
+
+/// How many rows cells have.
+pub const ROWS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
 
 /// Rounds of each race: enough for a median that repeats.
 const ROUNDS: u32 = 60;
@@ -89,8 +91,8 @@ impl Setup {
     pub fn new(arguments: Arguments) -> Result<Self, String> {
         let available = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let rounds = if arguments.quick { QUICK_ROUNDS } else { ROUNDS };
-        if let Some(rows) = arguments.rows.iter().find(|rows| !cell::ROWS.contains(rows)) {
-            return Err(format!("no cell has {rows} rows; there are {:?}", cell::ROWS));
+        if let Some(rows) = arguments.rows.iter().find(|rows| !ROWS.contains(rows)) {
+            return Err(format!("no cell has {rows} rows; there are {:?}", ROWS));
         }
         let groups = if arguments.groups.is_empty() { Group::value_variants().to_vec() } else { arguments.groups };
         Ok(Self {

@@ -25,9 +25,9 @@ use bevy_ecs::prelude::{IntoScheduleConfigs, Res, ResMut, Resource};
 
 use crate::{
     context::{Context, WorldContext},
-    plugin::AffinitySystems,
     pool::{SweptRows, WorkerTimes, now},
     record::{FrameSpan, Ring, Totals},
+    schedule::AffinitySystems,
     settings::SchedulerMode,
     topology::{CoreId, Topology},
 };

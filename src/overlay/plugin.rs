@@ -16,7 +16,7 @@ use bevy_time::TimePlugin;
 use bevy_window::WindowPlugin;
 
 use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, record_while_seen};
-use crate::plugin::AffinitySystems;
+use crate::schedule::AffinitySystems;
 
 /// The panel that shows where the time of tagged systems goes, and that switches modes and settings
 /// while the app runs.

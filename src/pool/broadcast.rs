@@ -11,7 +11,7 @@ use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
-    contention::is_core_taken,
+    eviction::is_core_taken,
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
     participants::Participants,
     round::{Lead, RoundStats},

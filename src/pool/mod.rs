@@ -5,7 +5,6 @@ mod batch;
 mod broadcast;
 mod claims;
 mod clock;
-mod contention;
 mod counters;
 mod epoch;
 mod eviction;

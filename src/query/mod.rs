@@ -54,7 +54,7 @@ use sweep::{Rows, Sweep};
 
 use crate::{
     auto::{Owner, Sites},
-    schedule::known_name,
+    record::known_name,
 };
 
 /// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by

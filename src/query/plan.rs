@@ -17,8 +17,7 @@ use crate::{
     auto::{Choice, Decision, LazySite, Site, Sites},
     context::{BevysBatch, Context, Entered, with_entered},
     pool::{Finished, in_round, now},
-    record::running_index,
-    schedule::known_name,
+    record::{known_name, running_index},
     settings::SchedulerMode,
 };
 

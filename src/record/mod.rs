@@ -13,7 +13,7 @@ pub(crate) use ring::Ring;
 pub use span::{FrameSpan, Span, SpanKind};
 #[cfg(feature = "trace")]
 pub(crate) use system::running_name;
-pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, running_index};
+pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, known_name, running_index};
 pub(crate) use weak_list::WeakList;
 
 use std::sync::{

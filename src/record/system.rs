@@ -11,7 +11,16 @@ use std::{
     time::Duration,
 };
 
+use bevy_utils::prelude::DebugName;
+
 use super::WeakList;
+
+/// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
+/// names.
+pub(crate) fn known_name(name: &DebugName) -> Option<String> {
+    let name = name.to_string();
+    (name != DebugName::type_name::<()>().to_string()).then_some(name)
+}
 
 /// How often a tagged system ran and how long it took. Written by the thread that runs the system,
 /// read by the diagnostics.

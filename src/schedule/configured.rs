@@ -19,7 +19,8 @@ use bevy_ecs::{
 use bevy_utils::prelude::DebugName;
 use log::warn;
 
-use super::{AffineSystems, IntoAffine, known_name, tag, tagged::enter};
+use super::{AffineSystems, IntoAffine, tag, tagged::enter};
+use crate::record::known_name;
 
 /// Systems that are to be wrapped.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,38 +3,23 @@
 mod alone;
 mod configured;
 mod overlap;
+mod sets;
 mod tagged;
 
 pub(crate) use alone::choose_executors;
 pub(crate) use configured::tag_configured;
+pub use sets::{AffineSystems, AffinitySystems};
 
 use bevy_ecs::{
-    prelude::{IntoScheduleConfigs, IntoSystem, System, SystemSet},
+    prelude::{IntoScheduleConfigs, IntoSystem, System},
     schedule::ScheduleConfigs,
     system::{AdapterSystem, PipeSystem, ScheduleSystem},
 };
 use bevy_utils::prelude::DebugName;
 use variadics_please::all_tuples;
 
+use crate::record::known_name;
 use tagged::{Tagged, enter};
-
-/// The set of all systems that were tagged with [`.affine()`](IntoAffine::affine), in every
-/// schedule.
-///
-/// ```
-/// use bevy::prelude::*;
-/// use bevy_affinity::prelude::*;
-///
-/// fn simulate() {}
-/// fn prepare() {}
-///
-/// App::new()
-///     .add_plugins(AffinityParallelPlugin)
-///     .add_systems(Update, (prepare.before(AffineSystems), simulate.affine()))
-///     .update();
-/// ```
-#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct AffineSystems;
 
 /// What can be tagged: a system, a (nested) tuple of systems, or systems that were configured
 /// before.
@@ -178,13 +163,6 @@ pub(crate) fn tag<S: System<In = ()>>(system: S, shown: String) -> impl System<I
 /// names.
 fn shown_name<S>(name: &DebugName) -> String {
     known_name(name).unwrap_or_else(|| std::any::type_name::<S>().into())
-}
-
-/// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
-/// names.
-pub(crate) fn known_name(name: &DebugName) -> Option<String> {
-    let name = name.to_string();
-    (name != DebugName::type_name::<()>().to_string()).then_some(name)
 }
 
 /// Tells tuples of systems from systems; a type of this crate, so that no other crate can make a

@@ -4,12 +4,14 @@
 //! The cores come from the affinity mask and never from counting `0..n`: under `taskset`, in a
 //! container or in a cpuset, core 0 may not be ours.
 
+mod account;
 mod cpulist;
 mod latest;
 mod pin;
 mod quota;
 mod sysfs;
 
+pub(crate) use account::{SchedulerAccount, Waited};
 pub use pin::{
     PinError, current_core, move_current_thread_to, pin_current_thread, pin_current_thread_to, unpin_current_thread,
 };

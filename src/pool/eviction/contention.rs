@@ -6,6 +6,8 @@
 
 use std::cell::RefCell;
 
+use crate::topology::{SchedulerAccount, Waited};
+
 /// How often at most a thread asks, in nanoseconds: a system call of some 600 ns.
 const INTERVAL: u64 = 1_000_000;
 
@@ -24,7 +26,7 @@ const LARGEST_PART: u64 = 3;
 /// What a thread knows of itself.
 #[derive(Default)]
 struct Watch {
-    source: Option<source::Source>,
+    account: Option<SchedulerAccount>,
     asked: u64,
     last: Waited,
     window: Waited,
@@ -32,18 +34,10 @@ struct Watch {
     taken: bool,
 }
 
-/// How long a thread ran, and how long it waited for a core although it could have run; in
-/// nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Waited {
-    ran: u64,
-    waited: u64,
-}
-
 impl Watch {
     fn ask(&mut self, now: u64) -> bool {
         self.asked = now;
-        let waited = self.source.get_or_insert_with(source::Source::open).read();
+        let waited = self.account.get_or_insert_with(SchedulerAccount::open).read();
         waited.is_some_and(|waited| self.judge(waited))
     }
 
@@ -74,7 +68,7 @@ thread_local! {
 /// Whether the core of this thread was found to be taken, at `now`; asks the system once in a
 /// millisecond at most.
 #[inline]
-pub(super) fn is_core_taken(now: u64) -> bool {
+pub(in crate::pool) fn is_core_taken(now: u64) -> bool {
     let look = |watch: &RefCell<Watch>| {
         let mut watch = watch.borrow_mut();
         now.saturating_sub(watch.asked) >= INTERVAL && watch.ask(now)
@@ -82,48 +76,6 @@ pub(super) fn is_core_taken(now: u64) -> bool {
     // A thread that is ending may have forgotten already what it knew: rounds of a thread-local's
     // destructor.
     WATCH.try_with(look).unwrap_or(false)
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod source {
-    use std::{fs::File, os::unix::fs::FileExt};
-
-    use super::Waited;
-
-    /// The scheduler's account of the thread that opened it; nothing where the kernel keeps none.
-    pub(super) struct Source(Option<File>);
-
-    impl Source {
-        pub(super) fn open() -> Self {
-            Self(File::open("/proc/thread-self/schedstat").ok())
-        }
-
-        pub(super) fn read(&self) -> Option<Waited> {
-            let mut text = [0; 64];
-            let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
-            let mut numbers = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
-            let mut next = || numbers.next()?.parse().ok();
-            Some(Waited { ran: next()?, waited: next()? })
-        }
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod source {
-    use super::Waited;
-
-    /// This system does not tell.
-    pub(super) struct Source;
-
-    impl Source {
-        pub(super) fn open() -> Self {
-            Self
-        }
-
-        pub(super) fn read(&self) -> Option<Waited> {
-            None
-        }
-    }
 }
 
 #[cfg(test)]

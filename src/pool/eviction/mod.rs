@@ -1,0 +1,11 @@
+//! Eviction: workers whose core is taken by other processes are left out of rounds for a while.
+//!
+//! `contention.rs` finds out whose core is taken, `policy.rs` who is left out and for how long, and
+//! `leader.rs` moves the leader, for which every round waits, to a core that is free.
+
+mod contention;
+mod leader;
+mod policy;
+
+pub(super) use contention::is_core_taken;
+pub(super) use policy::{Eviction, Record};
