@@ -12,12 +12,28 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     auto::CallSites,
-    placement::Placement,
+    chunks::ClaimBoard,
+    placement::{Footprints, Placement},
     pool::{AffinityPool, SweptRows},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
 };
+
+/// Whose the rows of a world are: by placement, and chunk by chunk while they are swept.
+pub(crate) struct Ownership {
+    pub(crate) placement: Placement,
+    /// For sweeps in which workers that are done help others.
+    pub(crate) claims: ClaimBoard,
+    /// For sweeps that do not go by owner.
+    pub(crate) footprints: Footprints,
+}
+
+impl Ownership {
+    fn new(workers: usize) -> Self {
+        Self { placement: Placement::new(workers), claims: ClaimBoard::new(workers), footprints: Footprints::default() }
+    }
+}
 
 /// All that the tagged systems of one world share, for as long as the settings and the cores stay
 /// as they are.
@@ -26,7 +42,7 @@ pub(crate) struct Context {
     pub(crate) pool: AffinityPool,
     /// Workers read it while the leader holds the lock: on cache lines of its own, and the lock on
     /// another.
-    placement: CachePadded<Mutex<CachePadded<Placement>>>,
+    ownership: CachePadded<Mutex<CachePadded<Ownership>>>,
     /// The tagged systems that have run, of all contexts of the world.
     pub(crate) systems: Arc<SystemTimings>,
     /// By worker; the pool's.
@@ -48,7 +64,7 @@ impl Context {
         Self {
             settings: settings.clone(),
             systems,
-            placement: CachePadded::new(Mutex::new(CachePadded::new(Placement::new(pool.workers())))),
+            ownership: CachePadded::new(Mutex::new(CachePadded::new(Ownership::new(pool.workers())))),
             affinity: pool.swept.clone(),
             recorder,
             sites,
@@ -60,9 +76,9 @@ impl Context {
         self.settings.chunk_rows.max(1)
     }
 
-    /// The owners of all rows. A panic in a round leaves them consistent, so poison is ignored.
-    pub(crate) fn placement(&self) -> MutexGuard<'_, CachePadded<Placement>> {
-        self.placement.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whose all rows are. A panic in a round leaves that consistent, so poison is ignored.
+    pub(crate) fn ownership(&self) -> MutexGuard<'_, CachePadded<Ownership>> {
+        self.ownership.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a run of a tagged system.

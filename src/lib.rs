@@ -37,7 +37,7 @@
 //! | run several short systems in one sweep | [`fused`], [`Row`] |
 //! | write to other entities | [`scatter`](AffineParIter::scatter), [`scatter_within`](AffineParIter::scatter_within) |
 //! | spawn, despawn, insert, remove | [`AffineCommands`] |
-//! | walk trees, place transforms | [`AffineTree`], [`AffineTransformPlugin`] |
+//! | walk trees, place transforms | [`AffineTree`], [`AffinityTransformPlugin`] |
 //! | work without a query | [`AffinityPool`]: [`run`](AffinityPool::run), [`heartbeat`](AffinityPool::heartbeat), [`batched`](AffinityPool::batched); [`PerWorker`] |
 //! | see where the time goes | [`AffinityDiagnostics`], [`AffinityTimeline`], the overlay (feature `overlay`) |
 //! | know the cores | [`topology`] |
@@ -61,22 +61,29 @@
 #![deny(unsafe_code)]
 
 mod auto;
+mod chunks;
 #[cfg(doctest)]
 mod compile_fail;
 mod context;
 mod diagnostics;
+#[expect(unsafe_code, reason = "the contract with the ECS: kernels take turns at the rows of one thread")]
+mod fused;
 #[cfg(feature = "overlay")]
 mod overlay;
 mod placement;
 mod plugin;
 #[expect(unsafe_code, reason = "jobs are shared without their lifetime: see `pool/README.md`")]
 mod pool;
-#[expect(unsafe_code, reason = "the contract with the ECS: rows are visited from several threads")]
+#[expect(unsafe_code, reason = "system parameters that register their access, and calls that keep to it")]
 mod query;
 mod record;
+#[expect(unsafe_code, reason = "the contract with the ECS: senders and receivers are visited by who owns them")]
+mod scatter;
 #[expect(unsafe_code, reason = "a system parameter that claims access and uses none")]
 mod schedule;
 mod settings;
+#[expect(unsafe_code, reason = "the contract with the ECS: rows are visited from several threads")]
+mod sweep;
 mod sync;
 mod task_pools;
 pub mod topology;
@@ -88,25 +95,28 @@ pub use diagnostics::{
     AffinityDiagnostics, AffinityTimeline, CallSiteDiagnostics, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics,
     WorkerShares, paths,
 };
+pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 #[cfg(feature = "overlay")]
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
 pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
-pub use query::{
-    AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, Fused, Kernel, KernelParam,
-    Kernels, Outbox, ReborrowQuery, Row, ScatterReport, fused,
-};
+pub use query::{AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, ReborrowQuery};
 pub use record::{FrameSpan, Span, SpanKind};
+pub use scatter::{Outbox, ScatterReport};
 pub use schedule::{AffineSystems, AffinitySystems, IntoAffine, affine_system};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};
+#[expect(deprecated, reason = "the former name")]
 pub use transforms::AffineTransformPlugin;
+pub use transforms::AffinityTransformPlugin;
 pub use tree::{AffineTree, TreeFold, TreeReport};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 pub mod prelude {
+    #[expect(deprecated, reason = "the former name")]
+    pub use crate::AffineTransformPlugin;
     pub use crate::{
-        AffineCommands, AffineQuery, AffineSystems, AffineTransformPlugin, AffineTree, AffinityDiagnostics,
-        AffinityParallelPlugin, AffinityPool, AffinitySettings, AffinitySystems, AffinityTimeline, BatchedCalls,
+        AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin,
+        AffinityPool, AffinitySettings, AffinitySystems, AffinityTimeline, AffinityTransformPlugin, BatchedCalls,
         IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport,
         Worker, WorkerCount, fused,
     };

@@ -9,8 +9,8 @@
     reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
 )]
 
-#[path = "../src/pool/claims.rs"]
-mod claims;
+#[path = "../src/chunks.rs"]
+mod chunks;
 #[path = "loom/model.rs"]
 mod model;
 #[path = "../src/sync.rs"]
@@ -19,7 +19,7 @@ mod sync;
 use loom::{cell::UnsafeCell, sync::Arc, thread};
 
 use crate::{
-    claims::{ClaimBoard, Tag},
+    chunks::{ClaimBoard, Tag},
     model::{exhaust, model},
 };
 

@@ -1,5 +1,5 @@
 //! Placing a hierarchy, on the shapes of Bevy's own stress test `transform_hierarchy`: Bevy's
-//! systems against `AffineTransformPlugin`.
+//! systems against `AffinityTransformPlugin`.
 //!
 //! Both have a world of the same entities and the same edits. What is timed is a run of
 //! `PostUpdate`, which holds nothing else.
@@ -22,7 +22,7 @@ const MOST_ROUNDS: u32 = 15;
 const DIRTY: [(usize, &str); 3] = [(0, "0%"), (100, "1%"), (1, "100%")];
 
 pub fn run(setup: &Setup) -> Result<(), String> {
-    let header = ["shape", "nodes", "moved", "Bevy", "AffineTransformPlugin", "x Bevy"];
+    let header = ["shape", "nodes", "moved", "Bevy", "AffinityTransformPlugin", "x Bevy"];
     let mut lines = vec![header.map(String::from)];
     for shape in SHAPES {
         for (dirty, share) in DIRTY {
@@ -110,7 +110,7 @@ impl Apps {
         let mut bevy = App::new();
         bevy.add_plugins(TransformPlugin);
         let mut ours = App::new();
-        ours.insert_resource(ours::settings(workers)).add_plugins((AffinityParallelPlugin, AffineTransformPlugin));
+        ours.insert_resource(ours::settings(workers)).add_plugins((AffinityParallelPlugin, AffinityTransformPlugin));
         Self { bevy: Placed::new(bevy, shape), ours: Placed::new(ours, shape), dirty }
     }
 }

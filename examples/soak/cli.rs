@@ -47,6 +47,10 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
     pub life: u64,
 
+    /// Rows of the largest world, about: frames of small ones are far quicker
+    #[arg(long, value_name = "N", default_value_t = 12_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rows: u32,
+
     /// Leave something out, to find what a difference comes from: changes, modes, pauses, settings,
     /// or a step by its name. May be given several times
     #[arg(long, value_name = "NAME", value_parser = nameable)]
@@ -70,6 +74,7 @@ Examples:
   soak                                         ten seconds
   soak --frames 10000 --seed 7                 as continuous integration runs it
   soak --hours 8                               over night
+  soak --rows 20 --frames 1000000              many frames of small worlds
   soak --seed 1234 --frames 87 --threads 1     repeat a life up to its frame 87
   soak .. --without settings --without fold    the same with default settings and without one of the steps
 
@@ -116,9 +121,9 @@ impl Options {
     /// The command that repeats a life up to this frame.
     pub fn repeat(&self, seed: u64, frames: u64) -> String {
         let without: String = self.without.iter().map(|name| format!(" --without '{name}'")).collect();
-        let life = self.life;
+        let (life, rows) = (self.life, self.rows);
         format!(
-            "cargo run --release --example soak -- --seed {seed} --frames {frames} --threads 1 --life {life}{without}"
+            "cargo run --release --example soak -- --seed {seed} --frames {frames} --threads 1 --life {life} --rows {rows}{without}"
         )
     }
 }
@@ -151,6 +156,9 @@ mod tests {
     #[test]
     fn a_difference_is_repeated_with_the_same_options() {
         let repeated = read("soak --frames 9000 --life 50 --without settings").repeat(17, 5);
-        assert!(repeated.ends_with("--seed 17 --frames 5 --threads 1 --life 50 --without 'settings'"), "{repeated}");
+        assert!(
+            repeated.ends_with("--seed 17 --frames 5 --threads 1 --life 50 --rows 12000 --without 'settings'"),
+            "{repeated}"
+        );
     }
 }

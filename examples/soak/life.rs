@@ -37,10 +37,10 @@ pub struct Life {
 }
 
 impl Life {
-    /// A life of at most `longest` frames.
-    pub fn new(seed: u64, longest: u64, without: &Without) -> Self {
+    /// A life of at most `longest` frames, with a world of at most `most_rows` rows, about.
+    pub fn new(seed: u64, longest: u64, most_rows: usize, without: &Without) -> Self {
         let mut dice = Dice::new(seed);
-        let size = dice.pick(&SIZES);
+        let size = dice.pick(&SIZES).min(most_rows);
         // As many short lives as long ones.
         let length = (longest >> dice.below(8)).max(1);
         let doomed = dice.once_in(4);

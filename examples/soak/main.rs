@@ -11,6 +11,7 @@ mod cli;
 mod compare;
 mod components;
 mod dice;
+mod findings;
 mod heap;
 mod life;
 mod machine;
@@ -30,8 +31,8 @@ use bevy::tasks::{ComputeTaskPool, TaskPoolBuilder};
 use clap::Parser;
 
 use cli::Options;
+use findings::Findings;
 use program::Planted;
-use soaking::Findings;
 
 /// With a single one Bevy's `par_iter` is serial.
 const COMPUTE_THREADS: usize = 3;

@@ -4,8 +4,8 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use crate::{
     cli::Options,
+    findings::{Difference, Findings},
     memory::{self, Growth},
-    soaking::{Difference, Findings},
 };
 
 /// The table of all that was done.

@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     cli::Options,
+    findings::{Difference, Findings},
     life::Life,
     memory::{self, Sample, Samples},
     report,
@@ -25,14 +26,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// After so many looks, 3 minutes, a thread hangs: no frame takes so long, however busy the
 /// machine.
 const PATIENCE: u32 = 3_600;
-
-/// Why a soak ended early.
-#[derive(Clone, Debug)]
-pub struct Difference {
-    pub seed: u64,
-    pub frame: u64,
-    pub what: String,
-}
 
 /// How far a thread is.
 #[derive(Default)]
@@ -54,14 +47,6 @@ struct Soak<'a> {
     tally: Mutex<Tally>,
     samples: Mutex<Samples>,
     difference: Mutex<Option<Difference>>,
-}
-
-/// What a soak found.
-pub struct Findings {
-    pub tally: Tally,
-    pub samples: Samples,
-    pub took: Duration,
-    pub difference: Option<Difference>,
 }
 
 /// Soaks as the options say.
@@ -121,8 +106,8 @@ impl Soak<'_> {
     }
 
     fn live_once(&self, number: u64, place: &Place, tally: &mut Tally) -> Result<(), Difference> {
-        let Options { seed, life, plant, leak, .. } = self.options;
-        let mut life = Life::new(seed.wrapping_add(number), *life, &self.options.without());
+        let Options { seed, life, rows, plant, leak, .. } = self.options;
+        let mut life = Life::new(seed.wrapping_add(number), *life, *rows as usize, &self.options.without());
         place.seed.store(life.seed, Ordering::Relaxed);
         while !life.is_over() && self.begin_frame() {
             place.frame.store(life.frames, Ordering::Relaxed);

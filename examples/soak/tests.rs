@@ -5,7 +5,7 @@ use crate::{cli::Without, life::Life, prepare_process, tally::Tally};
 /// Frames that went well.
 fn soaked(seed: u64, frames: u64, plant: Option<u64>) -> Result<u64, (u64, String)> {
     prepare_process();
-    let mut life = Life::new(seed, 1_000, &Without::default());
+    let mut life = Life::new(seed, 1_000, usize::MAX, &Without::default());
     let mut tally = Tally::default();
     while !life.is_over() && life.frames < frames {
         let plants = plant == Some(life.frames + 1);

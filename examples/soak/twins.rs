@@ -73,7 +73,7 @@ impl Twin {
             }
             Side::Ours => {
                 app.insert_resource(birth.settings.clone()).insert_resource(birth.mode);
-                app.add_plugins((AffinityParallelPlugin, AffineTransformPlugin));
+                app.add_plugins((AffinityParallelPlugin, AffinityTransformPlugin));
             }
         }
         program::add_to(&mut app, side);

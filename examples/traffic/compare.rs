@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::city::City;
 use crate::cli::{Mode, Options};
-use crate::headless::{Simulation, Timings, bar, warm_up};
+use crate::headless::{bar, warm_up};
+use crate::measure::{Simulation, Timings};
 use crate::outcome::Outcome;
 use indicatif::ProgressBar;
 

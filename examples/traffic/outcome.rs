@@ -6,20 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::city::City;
 use crate::districts::{Square, Traffic};
-use crate::headless::{Simulation, Timings};
+use crate::measure::{Simulation, Timings};
 use crate::model::Totals;
-
-/// How the work was spread over threads.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Workload {
-    pub workers: usize,
-    /// For each worker the share of the measured time in which it worked; empty where that is not
-    /// known.
-    pub busy_share: Vec<f64>,
-    /// Share of the rows that were swept by the worker that swept them last time, on the same core,
-    /// where that is known.
-    pub same_core_share: Option<f64>,
-}
 
 /// The figures of one mode, as `--json` prints them.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::city::City;
-use crate::headless::Simulation;
+use crate::measure::{Simulation, Workload};
 use crate::model::{
     Demand, Due, Intersection, LONGEST_PAUSE, Message, Road, SAMPLE_INTERVAL, Totals, Trips, first_sampled,
 };
-use crate::outcome::Workload;
 use crate::routes::Routes;
 #[cfg(test)]
 use crate::simulation::{Order, start_rush};

@@ -11,7 +11,7 @@ const LARGEST_STEP: f32 = 1.25;
 /// An estimate needs this many measurements.
 const FIRST_SAMPLES: u32 = 2;
 
-/// What calls take by one route.
+/// What calls take by one strategy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimate {
     /// Smoothed, in nanoseconds, for `rows` rows.

@@ -1,28 +1,46 @@
 //! The places in a program that start parallel calls.
 
 use std::{
+    ops::Range,
     panic::Location,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bevy_utils::prelude::DebugName;
 
-use super::{Explanation, Model};
+use super::{
+    Explanation, Outcome, Strategy,
+    cost::RowCost,
+    model::{Decision, Model},
+};
 use crate::record::WeakList;
 
-/// A place that starts parallel calls, and what is known of them.
+/// A place that starts parallel calls, and all that is known of them.
 #[derive(Debug)]
 pub(crate) struct Site {
     location: &'static Location<'static>,
-    /// The number of the tagged system that it is in.
-    system: Option<usize>,
+    /// What its rows cost.
+    cost: RowCost,
+    /// How calls run best, in mode `Auto`.
     model: Mutex<Model>,
+    /// The number of the tagged system that it is in: asked when [`CallSites`] take it in.
+    system: OnceLock<Option<usize>>,
+    /// Whether it was said that the system is not tagged.
+    warned: AtomicBool,
 }
 
 impl Site {
-    /// The model: never contended, as the system that starts calls here is one.
-    pub(crate) fn model(&self) -> MutexGuard<'_, Model> {
-        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new(location: &'static Location<'static>) -> Self {
+        Self {
+            location,
+            cost: RowCost::default(),
+            model: Mutex::default(),
+            system: OnceLock::new(),
+            warned: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn location(&self) -> &'static Location<'static> {
@@ -30,7 +48,48 @@ impl Site {
     }
 
     pub(crate) fn system(&self) -> Option<usize> {
-        self.system
+        self.system.get().copied().flatten()
+    }
+
+    #[inline]
+    pub(crate) fn cost(&self) -> &RowCost {
+        &self.cost
+    }
+
+    /// True once.
+    pub(crate) fn is_to_warn(&self) -> bool {
+        !self.warned.swap(true, Ordering::Relaxed)
+    }
+
+    /// How a call in mode `Auto` is to run: [`Model::choose`].
+    #[inline]
+    pub(crate) fn decide(
+        &self,
+        count_rows: impl FnOnce() -> u64,
+        workers: usize,
+        by_fork: bool,
+        are_asleep: impl FnOnce() -> bool,
+    ) -> Decision {
+        self.model().choose(count_rows, workers, by_fork, are_asleep)
+    }
+
+    /// Learns what a call took that ran by `strategy`; the model if it asked for the time of the
+    /// whole `call`.
+    pub(crate) fn learn(&self, strategy: Strategy, outcome: &Outcome, call: Option<Range<u64>>) {
+        match strategy {
+            Strategy::Serial | Strategy::LockStep => self.cost.observe(outcome.led_rows, outcome.led),
+            Strategy::Heartbeat => self.cost.observe_session(outcome.led_rows, outcome.led),
+            // Nobody knows what a row took.
+            Strategy::Bevy => return,
+        }
+        if let Some(call) = call {
+            self.model().observe(strategy, outcome.rows, call, outcome.busy);
+        }
+    }
+
+    /// Never contended, as the system that starts calls here is one.
+    fn model(&self) -> MutexGuard<'_, Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -39,11 +98,13 @@ impl Site {
 pub(crate) struct CallSites(Mutex<WeakList<Site>>);
 
 impl CallSites {
-    /// A new site at `location` in `system`.
-    fn add(&self, location: &'static Location<'static>, system: Option<usize>) -> Arc<Site> {
-        let site = Arc::new(Site { location, system, model: Mutex::default() });
-        self.lock().push(&site);
-        site
+    /// Takes in `site`, which is in `system`, unless that was done.
+    #[inline]
+    pub(crate) fn take_in(&self, site: &Arc<Site>, system: impl FnOnce() -> Option<usize>) {
+        site.system.get_or_init(|| {
+            self.lock().push(site);
+            system()
+        });
     }
 
     /// Calls `visit` with each site whose system still exists, in the order of their first calls.
@@ -60,11 +121,11 @@ impl CallSites {
     }
 }
 
-/// What one query parameter knows of each place that starts calls through it. Such places only ever
+/// The places that start calls through one query parameter. They only ever
 /// come, so a list that grows at its end will do, without a lock: most have one element.
 #[derive(Debug, Default)]
-pub(crate) struct Sites<T> {
-    first: OnceLock<Box<Link<T>>>,
+pub(crate) struct Sites {
+    first: OnceLock<Box<Link>>,
     /// Whose they are, once their system is initialised.
     owner: OnceLock<Owner>,
 }
@@ -78,13 +139,12 @@ pub(crate) struct Owner {
 }
 
 #[derive(Debug)]
-struct Link<T> {
-    location: &'static Location<'static>,
-    value: T,
+struct Link {
+    site: Arc<Site>,
     next: OnceLock<Box<Self>>,
 }
 
-impl<T: Default> Sites<T> {
+impl Sites {
     /// Says whose they are.
     pub(crate) fn set_owner(&self, owner: Owner) {
         // A state may be initialised again, in the same system.
@@ -95,61 +155,47 @@ impl<T: Default> Sites<T> {
         self.owner.get()
     }
 
-    /// What is known of calls from `location`.
+    /// The site at `location`.
     #[inline]
-    pub(crate) fn at(&self, location: &'static Location<'static>) -> &T {
-        let new = || Box::new(Link { location, value: T::default(), next: OnceLock::new() });
+    pub(crate) fn at(&self, location: &'static Location<'static>) -> &Arc<Site> {
+        let new = || Box::new(Link { site: Arc::new(Site::new(location)), next: OnceLock::new() });
         let mut link = self.first.get_or_init(new);
         // The compiler may keep one place several times: it is then known several times.
-        while !std::ptr::eq(link.location, location) {
+        while !std::ptr::eq(link.site.location, location) {
             link = link.next.get_or_init(new);
         }
-        &link.value
-    }
-}
-
-/// The site of a call, made when it is first needed: in mode `Auto` only.
-#[derive(Debug, Default)]
-pub(crate) struct LazySite(OnceLock<Arc<Site>>);
-
-impl LazySite {
-    #[inline]
-    pub(crate) fn get(
-        &self,
-        sites: &CallSites,
-        location: &'static Location<'static>,
-        system: impl FnOnce() -> Option<usize>,
-    ) -> &Site {
-        self.0.get_or_init(|| sites.add(location, system()))
+        &link.site
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     use super::*;
 
     #[test]
-    fn each_place_has_its_own_value() {
-        let sites = Sites::<AtomicU32>::default();
+    fn each_place_has_its_own_site() {
+        let sites = Sites::default();
         let (here, there) = (Location::caller(), Location::caller());
         for _ in 0..3 {
-            sites.at(here).fetch_add(1, Ordering::Relaxed);
-            sites.at(there).fetch_add(10, Ordering::Relaxed);
+            sites.at(here).cost.observe(1, 1_000_000);
+            sites.at(there).cost.observe(1, 1);
         }
-        assert_eq!((sites.at(here).load(Ordering::Relaxed), sites.at(there).load(Ordering::Relaxed)), (3, 30));
+        assert_eq!([here, there].map(|place| sites.at(place).cost.is_worth_a_round(1)), [true, false]);
+        assert_eq!([(); 2].map(|()| sites.at(here).is_to_warn()), [true, false]);
     }
 
     #[test]
     fn sites_of_systems_that_are_gone_are_forgotten() {
-        let sites = CallSites::default();
-        let (kept, gone) = (LazySite::default(), LazySite::default());
-        kept.get(&sites, Location::caller(), || Some(1));
-        gone.get(&sites, Location::caller(), || Some(2));
+        let calls = CallSites::default();
+        let (kept, gone) = (Sites::default(), Sites::default());
+        let here = Location::caller();
+        for _ in 0..2 {
+            calls.take_in(kept.at(here), || Some(1));
+            calls.take_in(gone.at(here), || Some(2));
+        }
         drop(gone);
         let mut systems = Vec::new();
-        sites.for_each(|site, _| systems.push(site.system()));
+        calls.for_each(|site, _| systems.push(site.system()));
         assert_eq!(systems, [Some(1)]);
     }
 }

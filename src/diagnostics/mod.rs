@@ -191,9 +191,9 @@ impl AffinityDiagnostics {
     }
 
     fn pull(&mut self, context: &Context) {
-        let placement = context.placement();
-        (self.migrated_rows, self.migrations) = (placement.migrated(), placement.migrations());
-        drop(placement);
+        let ownership = context.ownership();
+        (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
+        drop(ownership);
         self.workers.resize_with(context.pool.workers(), WorkerDiagnostics::default);
         let counted = context.pool.worker_times().zip(&*context.affinity);
         for ((index, worker), (times, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
@@ -250,7 +250,7 @@ fn end_frame(
 ) {
     let Some(world_context) = world_context else { return };
     let context = world_context.current();
-    context.placement().end_frame();
+    context.ownership().placement.end_frame();
     let Some(mut diagnostics) = diagnostics else { return };
     diagnostics.frames += 1;
     diagnostics.pull(&context);

@@ -4,7 +4,7 @@ use std::{panic::Location, time::Duration};
 
 use super::places::Places;
 use crate::{
-    auto::{CallSites, Choice, Explanation, Site},
+    auto::{CallSites, Explanation, Site, Strategy},
     settings::SchedulerMode,
 };
 
@@ -40,21 +40,21 @@ pub struct CallSiteDiagnostics {
     /// How calls run now: as in mode [`Serial`](SchedulerMode::Serial),
     /// [`LockStep`](SchedulerMode::LockStep) or [`Heartbeat`](SchedulerMode::Heartbeat).
     pub choice: SchedulerMode,
-    expected: [Option<Duration>; Choice::ALL.len()],
+    expected: [Option<Duration>; Strategy::MEASURED.len()],
 }
 
 impl CallSiteDiagnostics {
     fn new(site: &Site, explanation: Explanation, places: &Places) -> Self {
-        let Explanation { choice, rows, calls, trials, expected } = explanation;
+        let Explanation { strategy, rows, calls, trials, expected } = explanation;
         let (system, location) = (site.system().and_then(|number| places.find(number)), site.location());
-        Self { system, location, calls, trials, rows, choice: choice.mode(), expected }
+        Self { system, location, calls, trials, rows, choice: strategy.mode(), expected }
     }
 
     /// What a call of as many rows is expected to take in `mode`; `None` if it was never tried,
     /// because it cannot be better, or is none that `Auto` chooses from.
     pub fn expected(&self, mode: SchedulerMode) -> Option<Duration> {
-        let choice = Choice::ALL.into_iter().find(|choice| choice.mode() == mode)?;
-        self.expected[choice as usize]
+        let strategy = Strategy::MEASURED.into_iter().find(|strategy| strategy.mode() == mode)?;
+        self.expected[strategy as usize]
     }
 }
 

@@ -11,8 +11,6 @@ mod tests;
 pub(crate) use footprints::Footprints;
 pub(crate) use runs::Runs;
 
-use crate::pool::ClaimBoard;
-
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
@@ -28,6 +26,10 @@ impl Storage {
         }
     }
 }
+
+/// So many rows are whole cache lines for components of any size: cut at multiples of it, no two
+/// workers write to one line.
+pub(crate) const WHOLE_LINES: u32 = 64;
 
 /// A worker may own more rows of small storages than another by one part in this many of a fair
 /// share.
@@ -49,10 +51,6 @@ pub(crate) struct Placement {
     migrations: u64,
     /// Storages whose cost was observed in this frame.
     observed: Vec<Storage>,
-    /// For sweeps that do not go by owner.
-    pub(crate) footprints: Footprints,
-    /// For sweeps in which workers that are done help others.
-    pub(crate) claims: ClaimBoard,
 }
 
 impl Placement {
@@ -66,8 +64,6 @@ impl Placement {
             migrated: 0,
             migrations: 0,
             observed: Vec::new(),
-            footprints: Footprints::default(),
-            claims: ClaimBoard::new(workers),
         }
     }
 
@@ -83,13 +79,6 @@ impl Placement {
     /// How often rows changed owner because some were found to cost more than others.
     pub(crate) fn migrations(&self) -> u64 {
         self.migrations
-    }
-
-    /// What the rows of `worker` took in the round that just ended, in which it was busy for so
-    /// many nanoseconds: without those that it took from others, and with those that others took.
-    pub(crate) fn cost_of_share(&self, worker: usize, busy: u64) -> u64 {
-        let (given, taken) = self.claims.thefts(worker);
-        busy.saturating_add(given).saturating_sub(taken)
     }
 
     /// Learns that the run of `worker` in `storage` took `nanoseconds`.

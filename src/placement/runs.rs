@@ -6,14 +6,11 @@ use crossbeam_utils::CachePadded;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
+    WHOLE_LINES,
     balancer::{Balancer, Histogram, Verdict},
     footprints::has_stayed,
 };
 use crate::topology::CoreId;
-
-/// Cuts fall on multiples of this many rows where runs are long: 64 rows are whole cache lines for
-/// components of any size, so that no two workers write to one line.
-const ALIGNMENT: u32 = 64;
 
 /// The longest run may exceed the fair share by one part in this many before rows change owner.
 const TOLERATED_EXCESS: u32 = 8;
@@ -219,10 +216,10 @@ impl Runs {
         }
     }
 
-    /// Short runs are cut at finer rows: an eighth of a run is the most that alignment may cost.
+    /// Cuts of long runs fall on whole cache lines. Short runs are cut at finer rows: an eighth of a run is the most that alignment may cost.
     fn alignment_for(&self, rows: u32) -> u32 {
         let eighth = rows / (self.parts() as u32 * 8);
-        ALIGNMENT.min(eighth.next_power_of_two() / if eighth.is_power_of_two() { 1 } else { 2 }).max(1)
+        WHOLE_LINES.min(eighth.next_power_of_two() / if eighth.is_power_of_two() { 1 } else { 2 }).max(1)
     }
 
     /// Notes on which core the run of `worker` is swept now; true if it was the same last time.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::{Footprints, Placement, Runs, Storage};
-use crate::topology::CoreId;
+use crate::{chunks::ClaimBoard, topology::CoreId};
 
 const TABLE: Storage = Storage::Table(3);
 
@@ -202,17 +202,17 @@ fn hours_and_the_longest_table_do_not_overflow() {
 fn what_others_swept_counts_to_the_owner() {
     // Both are as busy; but all of the first one's time went into the second one's rows.
     let learns = |thefts: bool| {
-        let mut placement = Placement::new(2);
+        let (mut placement, mut claims) = (Placement::new(2), ClaimBoard::new(2));
         placement.place(TABLE, 1_000, 1);
         (0..100).any(|_| {
             if thefts {
-                placement.claims.note_theft(1, 0, 90_000);
+                claims.note_theft(1, 0, 90_000);
             }
             for worker in 0..2 {
-                let cost = placement.cost_of_share(worker, 100_000);
+                let cost = claims.cost_of_share(worker, 100_000);
                 placement.observe(TABLE, worker, cost);
             }
-            placement.claims.forget_thefts();
+            claims.forget_thefts();
             placement.end_frame();
             placement.get(TABLE).and_then(Runs::histogram).is_some()
         })

@@ -3,7 +3,6 @@
 
 mod batch;
 mod broadcast;
-mod claims;
 mod clock;
 mod counters;
 mod epoch;
@@ -28,7 +27,6 @@ pub use heartbeat::Scope;
 pub use per_worker::PerWorker;
 
 pub(crate) use broadcast::Finished;
-pub(crate) use claims::{ClaimBoard, MAX_CHUNKS, Tag};
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
 pub(crate) use participants::Participants;

@@ -11,8 +11,13 @@ use bevy_ecs::{
 };
 use variadics_please::all_tuples;
 
-use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan, sweep::Sweep};
-use crate::{context::with_entered, placement::Storage, settings::AffinitySettings};
+use super::par_iter::AffineParIter;
+use crate::{
+    context::with_entered,
+    placement::Storage,
+    settings::AffinitySettings,
+    sweep::{Plan, Sweep},
+};
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of
 /// these, and tuples of them.
@@ -231,7 +236,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         );
         let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
         let plan = Plan::new(&sweep.rows, self.site);
-        for_each_part(&plan, &sweep.rows, move |part| {
+        plan.run(&sweep.rows, move |part| {
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for chunk in pieces(rows, length) {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
@@ -255,7 +260,7 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 
 /// The setting of the tagged system that runs here, or the default where none does: asked where a
 /// system gets its parameters, since workers that run closures of its calls are in none.
-pub(super) fn longest_chunk() -> usize {
+pub(crate) fn longest_chunk() -> usize {
     with_entered(|entered| entered.context.chunk_rows()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }
 

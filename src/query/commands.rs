@@ -14,7 +14,8 @@ use bevy_ecs::{
     world::CommandQueue,
 };
 
-use super::{par_iter::AffineParIter, parts::for_each_part, plan::Plan};
+use super::par_iter::AffineParIter;
+use crate::sweep::Plan;
 
 /// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
 /// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a
@@ -111,7 +112,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let (entities, allocator) = (commands.entities, commands.allocator);
         let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
         let plan = Plan::new(&sweep.rows, site);
-        for_each_part(&plan, &sweep.rows, |part| {
+        plan.run(&sweep.rows, |part| {
             part.for_each_range(&sweep.rows, |ordinal, storage, rows| {
                 let place = (ordinal, rows.start);
                 let mut queue = CommandQueue::default();

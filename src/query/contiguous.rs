@@ -2,23 +2,18 @@
 
 use std::ops::Range;
 
+use super::{AffineQuery, chunk::pieces, par_iter::AffineParIter};
+use crate::{
+    auto::Strategy,
+    context::BevysBatch,
+    placement::Storage,
+    sweep::{Plan, Sweep, SweepSpan},
+};
 use bevy_ecs::{
     batching::BatchingStrategy,
     query::{ArchetypeFilter, ContiguousQueryData, QueryData, QueryFilter, QueryNotDenseError},
     storage::TableId,
 };
-use bevy_tasks::ComputeTaskPool;
-
-use super::{
-    AffineQuery,
-    chunk::pieces,
-    par_iter::AffineParIter,
-    parts::for_each_part,
-    plan::{Plan, Route},
-    recorded::SweepSpan,
-    sweep::Sweep,
-};
-use crate::{context::BevysBatch, placement::Storage};
 
 /// Bevy 0.20.1 asserts, where assertions for debugging are on, that `&T` is asked for a whole
 /// table; its own parallel iteration does not keep to that either.
@@ -142,14 +137,14 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
             let runs = query.contiguous_iter_inner().expect(IS_CONTIGUOUS);
             return runs.for_each(|run| f(&mut local, run));
         }
-        if matches!(plan.route, Route::Bevy) && ComputeTaskPool::try_get().is_some() {
+        if plan.strategy == Strategy::Bevy {
             let _span = SweepSpan::begin(&sweep.rows);
             let (init, f) = (&init, &f);
             let init = || (BevysBatch::open(), init());
             let runs = query.contiguous_par_iter_inner().expect(IS_CONTIGUOUS);
             return runs.batching_strategy(batching).for_each_init(init, |(_, local), run| f(local, run));
         }
-        for_each_part(plan, &sweep.rows, move |part| {
+        plan.run(&sweep.rows, move |part| {
             let mut local = init();
             part.for_each_range(&sweep.rows, |_, storage, rows| {
                 for run in pieces(rows, longest_chunk) {

@@ -4,30 +4,16 @@
 mod chunk;
 mod commands;
 mod contiguous;
-mod cost;
-mod fork_range;
 mod forward;
-mod fused;
-mod line;
-mod matched;
 mod par_iter;
-mod parts;
-mod plan;
-mod recorded;
 mod reduce;
-mod scatter;
-mod shares;
-pub(crate) mod sweep;
-mod walk;
 
 pub use chunk::ChunkData;
+pub(crate) use chunk::longest_chunk;
 pub use commands::AffineCommands;
 pub use contiguous::AffineContiguousParIter;
 pub use forward::ReborrowQuery;
-pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 pub use par_iter::AffineParIter;
-
-pub use scatter::{Outbox, ScatterReport};
 
 use std::{any::type_name, fmt, ops::Deref};
 
@@ -46,15 +32,10 @@ use bevy_ecs::{
 
 use bevy_utils::prelude::ShortName;
 
-use chunk::longest_chunk;
-use matched::Matched;
-use plan::{CallSite, Known};
-use scatter::MailStore;
-use sweep::{Rows, Sweep};
-
 use crate::{
-    auto::{Owner, Sites},
+    auto::Owner,
     record::known_name,
+    sweep::{CallSite, Calls, Matched, Rows, Sweep},
 };
 
 /// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by
@@ -102,23 +83,21 @@ pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static 
 /// The state of an [`AffineQuery`] between runs of its system.
 pub struct AffineQueryState<D: QueryData, F: QueryFilter> {
     query: QueryState<D, F>,
-    sweeps: SweepState<D::State, F::State>,
+    pub(crate) sweeps: SweepState<D::State, F::State>,
 }
 
 /// What parallel calls keep between runs: the same for data and for their read-only form, whose
 /// fetch states are of one type.
-struct SweepState<DataState, FilterState> {
+pub(crate) struct SweepState<DataState, FilterState> {
     /// The fetch states of the query, which keeps its own to itself.
-    data: DataState,
-    filter: FilterState,
-    matched: Matched,
-    /// What was measured, by the place that starts calls.
-    sites: Sites<Known>,
-    mail: MailStore,
+    pub(crate) data: DataState,
+    pub(crate) filter: FilterState,
+    pub(crate) matched: Matched,
+    pub(crate) calls: Calls,
 }
 
 impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
-    fn new(world: &mut World) -> Self {
+    pub(crate) fn new(world: &mut World) -> Self {
         // SAFETY: `init_access` is called before the state is used: `SystemParam`'s contract.
         let query = unsafe { QueryState::<D, F>::new_unchecked(world) };
         let data = D::init_state(world);
@@ -129,13 +108,13 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         F::update_component_access(&filter, &mut FilteredAccess::default());
         let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
         let matched = Matched::new(dense);
-        let sweeps = SweepState { data, filter, matched, sites: Sites::default(), mail: MailStore::default() };
+        let sweeps = SweepState { data, filter, matched, calls: Calls::default() };
         Self { query, sweeps }
     }
 
     /// Takes over the archetypes that came since the last time. Panics if `world` is not the
     /// state's own.
-    fn update(&mut self, world: UnsafeWorldCell<'_>) {
+    pub(crate) fn update(&mut self, world: UnsafeWorldCell<'_>) {
         self.query.update_archetypes_unsafe_world_cell(world);
         let SweepState { data, filter, matched, .. } = &mut self.sweeps;
         D::update_archetypes(data, world);
@@ -144,8 +123,8 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
     }
 
     /// Registers the access of the query, which panics if `access` conflicts with it.
-    fn register(&self, meta: &SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
-        self.sweeps.sites.set_owner(Owner { system: meta.name().clone(), data: type_name::<D>() });
+    pub(crate) fn register(&self, meta: &SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
+        self.sweeps.calls.set_owner(Owner { system: meta.name().clone(), data: type_name::<D>() });
         let conflicts = access.get_conflicts_single(self.query.component_access());
         assert!(conflicts.is_empty(), "{}", self.explain(&conflicts, meta, world));
         self.query.init_access(Some(meta.name()), access, world.into());
@@ -253,14 +232,14 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         D: IterQueryData,
     {
         let (sweep, site) = (self.sweep::<D>(), self.call_site());
-        AffineParIter::new(self.query, sweep, site, &self.state.mail, self.longest_chunk)
+        AffineParIter::new(self.query, sweep, site, self.longest_chunk)
     }
 
     /// What is known of calls that are started where this is called from.
     #[inline]
     #[track_caller]
     fn call_site(&self) -> CallSite<'s> {
-        CallSite::caller(&self.state.sites)
+        CallSite::caller(&self.state.calls)
     }
 
     /// Says once for each place that calls this that its system is not tagged, and `what` happens.
@@ -268,6 +247,11 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     #[track_caller]
     pub(crate) fn warn_untagged(&self, what: &str) {
         self.call_site().warn_untagged(what);
+    }
+
+    /// What is kept of the query's parallel calls.
+    pub(crate) fn calls(&self) -> &'s Calls {
+        &self.state.calls
     }
 
     /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not

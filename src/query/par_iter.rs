@@ -7,16 +7,12 @@ use bevy_ecs::{
     prelude::Query,
     query::{IterQueryData, QueryFilter},
 };
-use bevy_tasks::ComputeTaskPool;
 
-use super::{
-    parts::{for_each_part, learn_here},
-    plan::{CallSite, Plan, Route},
-    recorded::SweepSpan,
-    scatter::MailStore,
-    sweep::Sweep,
+use crate::{
+    auto::Strategy,
+    context::BevysBatch,
+    sweep::{CallSite, Plan, Sweep, SweepSpan},
 };
-use crate::context::BevysBatch;
 
 /// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
 ///
@@ -47,9 +43,8 @@ use crate::context::BevysBatch;
 #[must_use = "a parallel iterator does nothing until one of its methods is called"]
 pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(super) query: Query<'w, 's, D, F>,
-    pub(super) sweep: Sweep<'w, 's, D, F>,
-    pub(super) site: CallSite<'s>,
-    pub(super) mail: &'s MailStore,
+    pub(crate) sweep: Sweep<'w, 's, D, F>,
+    pub(crate) site: CallSite<'s>,
     /// The most rows in a slice.
     pub(super) longest_chunk: usize,
     pub(super) batching: BatchingStrategy,
@@ -60,10 +55,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         query: Query<'w, 's, D, F>,
         sweep: Sweep<'w, 's, D, F>,
         site: CallSite<'s>,
-        mail: &'s MailStore,
         longest_chunk: usize,
     ) -> Self {
-        Self { query, sweep, site, mail, longest_chunk, batching: BatchingStrategy::new() }
+        Self { query, sweep, site, longest_chunk, batching: BatchingStrategy::new() }
     }
 
     /// How Bevy cuts rows into batches, in mode [`Bevy`](crate::SchedulerMode::Bevy) and in systems
@@ -125,21 +119,20 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
         let Self { query, sweep, batching, .. } = self;
-        match &plan.route {
-            Route::Bevy if ComputeTaskPool::try_get().is_some() => {
-                let _span = SweepSpan::begin(&sweep.rows);
-                let (init, f) = (&init, &f);
-                let init = || (BevysBatch::open(), init());
-                query
-                    .par_iter_inner()
-                    .batching_strategy(batching)
-                    .for_each_init(init, |(_, local), item| f(local, item));
-            }
-            Route::Here | Route::Bevy => learn_here(&sweep.rows, plan, || {
+        match plan.strategy {
+            // Bevy's own iteration, where it is one thread's or Bevy's threads'.
+            Strategy::Serial => plan.here(&sweep.rows, || {
                 let mut local = init();
                 query.into_iter().for_each(|item| f(&mut local, item));
             }),
-            _ => for_each_part(plan, &sweep.rows, move |part| {
+            Strategy::Bevy => {
+                let _span = SweepSpan::begin(&sweep.rows);
+                let (init, f) = (&init, &f);
+                let init = || (BevysBatch::open(), init());
+                let rows = query.par_iter_inner().batching_strategy(batching);
+                rows.for_each_init(init, |(_, local), item| f(local, item));
+            }
+            Strategy::LockStep | Strategy::Heartbeat => plan.run(&sweep.rows, move |part| {
                 let mut local = init();
                 part.for_each_range(&sweep.rows, |_, storage, rows| {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the

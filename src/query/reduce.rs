@@ -7,13 +7,11 @@ use std::{
 
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 
-use super::{
-    par_iter::AffineParIter,
-    parts::{Part, for_each_part},
-    plan::Plan,
-    sweep::Sweep,
+use super::par_iter::AffineParIter;
+use crate::{
+    placement::Storage,
+    sweep::{Part, Plan, Sweep},
 };
-use crate::placement::Storage;
 
 /// Rows that are reduced from left to right before results are combined. Part of the result's
 /// definition where `combine` rounds, so never derived from the machine. Half of the default
@@ -55,7 +53,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let Self { sweep, site, .. } = self;
         let reduced = Mutex::new(Vec::new());
         let plan = Plan::new(&sweep.rows, site);
-        for_each_part(&plan, &sweep.rows, |part| {
+        plan.run(&sweep.rows, |part| {
             let mut blocks = reduce_part(part, &sweep, &identity, &map, &combine);
             reduced.lock().unwrap_or_else(PoisonError::into_inner).append(&mut blocks);
         });

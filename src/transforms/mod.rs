@@ -1,4 +1,4 @@
-//! [`AffineTransformPlugin`]: Bevy's transform propagation, on the workers.
+//! [`AffinityTransformPlugin`]: Bevy's transform propagation, on the workers.
 //!
 //! `mark.rs` and `place.rs` do what Bevy's systems of the same names do, to the same components,
 //! with the same change ticks; `either.rs` makes one system of each pair, and `replace.rs` puts
@@ -54,7 +54,7 @@ use either::Choice;
 /// use bevy_affinity::prelude::*;
 ///
 /// let mut app = App::new();
-/// app.add_plugins((TransformPlugin, AffinityParallelPlugin, AffineTransformPlugin));
+/// app.add_plugins((TransformPlugin, AffinityParallelPlugin, AffinityTransformPlugin));
 /// let parent = app.world_mut().spawn(Transform::from_xyz(1.0, 0.0, 0.0)).id();
 /// let child = app.world_mut().spawn((Transform::from_xyz(0.0, 2.0, 0.0), ChildOf(parent))).id();
 /// app.update();
@@ -66,9 +66,18 @@ use either::Choice;
 /// another parent than the one that named it, and either was to be placed. All workers are done by
 /// then, and some entities are placed (Bevy's systems may wait for each other for ever).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct AffineTransformPlugin;
+pub struct AffinityTransformPlugin;
 
-impl Plugin for AffineTransformPlugin {
+/// The former name of [`AffinityTransformPlugin`].
+#[deprecated(note = "renamed to `AffinityTransformPlugin`")]
+pub type AffineTransformPlugin = AffinityTransformPlugin;
+
+/// The former name of [`AffinityTransformPlugin`], as a value.
+#[deprecated(note = "renamed to `AffinityTransformPlugin`")]
+#[expect(non_upper_case_globals, reason = "the name of a plugin, which is its only value")]
+pub const AffineTransformPlugin: AffinityTransformPlugin = AffinityTransformPlugin;
+
+impl Plugin for AffinityTransformPlugin {
     fn build(&self, app: &mut App) {
         let choice = Choice::default();
         app.init_resource::<StaticTransformOptimizations>().init_schedule(PostStartup).init_schedule(PostUpdate);

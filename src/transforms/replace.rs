@@ -42,7 +42,7 @@ pub(super) fn make_and_take_places(mut schedules: ResMut<Schedules>, choice: &Ch
             warn!(
                 "bevy_affinity: Bevy's systems propagate transforms in {:?} in every mode, \
                  since it was run or initialized before the app has started: \
-                 add `TransformPlugin` before `AffineTransformPlugin`",
+                 add `TransformPlugin` before `AffinityTransformPlugin`",
                 schedule.label()
             );
         }

@@ -1,7 +1,10 @@
 //! Walks that others can share in: on one thread at first, then on the workers of a pool.
 
 use super::claims::Threads;
-use crate::pool::{AffinityPool, Scope, now};
+use crate::{
+    auto::WORTH_A_ROUND,
+    pool::{AffinityPool, Scope, now},
+};
 
 /// One call over a tree: what all its walkers share.
 pub(super) trait Call: Sync {
@@ -34,10 +37,6 @@ pub(super) trait Walker {
     fn into_part(self) -> Self::Part;
 }
 
-/// A walk that takes one thread less than this stays there, in nanoseconds: what starting a session
-/// costs both sides, as for sweeps.
-const WORTH_A_SESSION: u64 = 5_000;
-
 /// Goes through `part`: on this thread, and if that takes a while with the workers of `pool`.
 /// Returns what has come of it.
 pub(super) fn walk<C: Call>(call: &C, part: C::Part, pool: Option<&AffinityPool>) -> C::Part {
@@ -48,7 +47,7 @@ pub(super) fn walk<C: Call>(call: &C, part: C::Part, pool: Option<&AffinityPool>
     };
     let began = now();
     let mut nodes = 1;
-    while now() - began < WORTH_A_SESSION {
+    while now() - began < WORTH_A_ROUND {
         if walker.advance(nodes) {
             return walker.into_part();
         }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     placement::Storage,
-    query::sweep::{Cursor, Missing, Sweep},
+    sweep::{Missing, RowLookup, Sweep},
 };
 
 /// What is fetched of a node: the item for the closure, and whose parent it is.
@@ -39,14 +39,14 @@ impl<D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Copy
 
 impl<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Walk<'w, 's, 'c, D, F, R> {
     pub(super) fn visits(&self, threads: Threads) -> Visits<'w, 's, 'c, D, F, R> {
-        Visits { walk: *self, cursor: self.sweep.cursor(), threads, report: TreeReport::default() }
+        Visits { walk: *self, lookup: self.sweep.lookup(), threads, report: TreeReport::default() }
     }
 }
 
 /// One walker's visits.
 pub(super) struct Visits<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> {
     walk: Walk<'w, 's, 'c, D, F, R>,
-    cursor: Cursor<'w, 's, Node<D, R>, F>,
+    lookup: RowLookup<'w, 's, Node<D, R>, F>,
     threads: Threads,
     pub(super) report: TreeReport,
 }
@@ -105,7 +105,7 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
     fn item(&mut self, claimed: &Claimed) -> Option<(D::Item<'w, 's>, Target<'w, R>)> {
         // SAFETY: 'access' on `Sweep`; 'walk' on `Walk`: the row was claimed, and no item of it has
         // outlived its closure.
-        unsafe { self.cursor.item(claimed.storage, claimed.row) }
+        unsafe { self.lookup.item(claimed.storage, claimed.row) }
     }
 }
 

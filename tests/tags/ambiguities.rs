@@ -42,7 +42,7 @@ const DIAGNOSTICS: [Add; 5] = [
     },
 ];
 
-/// `AffineTransformPlugin` has tests of its own for this.
+/// `AffinityTransformPlugin` has tests of its own for this.
 const TRANSFORMS: [Add; 2] = [|_| {}, |app| _ = app.add_plugins(TransformPlugin)];
 
 const INPUT: [Add; 2] = [|_| {}, |app| _ = app.add_plugins(InputPlugin)];

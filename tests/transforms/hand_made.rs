@@ -14,7 +14,7 @@ fn apps() -> impl Iterator<Item = (String, App)> {
     bevys.add_plugins(TransformPlugin);
     let ours = Scheduling::all().map(|scheduling| {
         let mut app = scheduling.app();
-        app.add_plugins((TransformPlugin, AffineTransformPlugin));
+        app.add_plugins((TransformPlugin, AffinityTransformPlugin));
         (format!("{scheduling:?}"), app)
     });
     [("Bevy".to_owned(), bevys)].into_iter().chain(ours)

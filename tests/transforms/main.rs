@@ -1,4 +1,4 @@
-//! `AffineTransformPlugin` against Bevy's own systems.
+//! `AffinityTransformPlugin` against Bevy's own systems.
 
 #[path = "../common/mod.rs"]
 #[expect(dead_code, reason = "these tests do not ask who swept which rows")]

@@ -31,9 +31,9 @@ impl Plugins {
     fn add_to(self, app: &mut App) {
         match self {
             Self::Bevys => app.add_plugins(TransformPlugin),
-            Self::BevysThenOurs => app.add_plugins((TransformPlugin, AffineTransformPlugin)),
-            Self::OursThenBevys => app.add_plugins((AffineTransformPlugin, TransformPlugin)),
-            Self::Ours => app.add_plugins(AffineTransformPlugin),
+            Self::BevysThenOurs => app.add_plugins((TransformPlugin, AffinityTransformPlugin)),
+            Self::OursThenBevys => app.add_plugins((AffinityTransformPlugin, TransformPlugin)),
+            Self::Ours => app.add_plugins(AffinityTransformPlugin),
         };
     }
 }
@@ -324,7 +324,7 @@ fn a_schedule_that_is_built_again() {
 #[test]
 fn an_app_without_these_schedules() {
     let mut app = Scheduling::lock_step(2).app();
-    app.add_plugins(AffineTransformPlugin);
+    app.add_plugins(AffinityTransformPlugin);
     let mut schedules = app.world_mut().resource_mut::<Schedules>();
     schedules.remove(PostUpdate);
     schedules.remove(PostStartup);

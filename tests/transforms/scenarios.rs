@@ -16,7 +16,7 @@ use crate::common::Scheduling;
 fn apps() -> impl Iterator<Item = App> {
     Scheduling::all().map(|scheduling| {
         let mut app = scheduling.app();
-        app.add_plugins(AffineTransformPlugin);
+        app.add_plugins(AffinityTransformPlugin);
         app
     })
 }

@@ -209,7 +209,7 @@ impl Twin {
 
     fn of_ours(scheduling: Scheduling) -> Self {
         let mut app = scheduling.app();
-        app.add_plugins(AffineTransformPlugin);
+        app.add_plugins(AffinityTransformPlugin);
         if scheduling.workers % 2 == 1 {
             // Two that could run at the same time keep the schedule on Bevy's multi-threaded
             // executor.

@@ -11,24 +11,10 @@ mod traffic;
 pub use quadtree::Square;
 pub use traffic::Traffic;
 
-use bevy::app::{App, Update};
-use bevy::prelude::{IntoScheduleConfigs, Resource, resource_exists};
-use bevy_affinity::prelude::*;
+use bevy::prelude::Resource;
 
 use crate::map::Network;
 use quadtree::Quadtree;
-use refit::refit;
-
-/// Brings the counts up to date in every frame, once there is a city. `affine`: whether the work is
-/// shared with the gang.
-pub fn plugin(app: &mut App, affine: bool) {
-    let there_is_a_city = resource_exists::<Districts>;
-    if affine {
-        app.add_systems(Update, refit.affine().run_if(there_is_a_city));
-    } else {
-        app.add_systems(Update, refit.run_if(there_is_a_city));
-    }
-}
 
 /// The districts of a city and the traffic in each, as of the last frame; in a large city as of one
 /// of the last frames.
@@ -57,6 +43,11 @@ impl Districts {
     /// The square that all districts are parts of.
     pub fn city(&self) -> Square {
         self.tree.districts().first().map_or(Square::EMPTY, |city| city.square)
+    }
+
+    /// Intersections in all districts.
+    pub fn intersections(&self) -> usize {
+        self.tree.intersections()
     }
 
     /// Of the districts of about an eighth of the city's side the one with the most cars on its

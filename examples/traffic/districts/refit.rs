@@ -1,47 +1,10 @@
 //! Summing up: from the intersections to the whole city, by joins wherever a district has parts.
 
-use bevy::prelude::{Local, Query, Res, ResMut};
 use bevy_affinity::prelude::*;
 
 use super::Districts;
 use super::quadtree::{District, Quadtree};
 use super::traffic::Traffic;
-use crate::model::Intersection;
-use crate::simulation::{Directory, Now, Plan};
-
-/// Counts the traffic of all districts.
-pub fn refit(
-    mut districts: ResMut<Districts>,
-    intersections: Query<&Intersection>,
-    (plan, directory, now): (Res<Plan>, Res<Directory>, Res<Now>),
-    gang: Option<Res<AffinityPool>>,
-    mode: Option<Res<SchedulerMode>>,
-    alone: Local<Alone>,
-) {
-    let is_shared = mode.is_some_and(|mode| match *mode {
-        SchedulerMode::Auto => districts.tree.intersections() >= WORTH_A_SESSION,
-        mode => matches!(mode, SchedulerMode::LockStep | SchedulerMode::Heartbeat),
-    });
-    let at = |number: u32| {
-        let intersection = intersections.get(directory.intersection(number));
-        intersection.map_or(Traffic::default(), |intersection| Traffic::at(number, intersection, &plan, now.0))
-    };
-    let pool = gang.as_deref().filter(|_| is_shared).unwrap_or(&alone.0);
-    districts.refit(pool, at);
-}
-
-/// In mode `Auto`, which knows nothing of a session that a system begins itself: in a smaller city
-/// the count (some 60 ns an intersection) takes less than waking workers up for it may.
-const WORTH_A_SESSION: usize = 1_024;
-
-/// Where there is no gang, or the mode does without it.
-pub struct Alone(AffinityPool);
-
-impl Default for Alone {
-    fn default() -> Self {
-        Self(AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(1), ..Default::default() }))
-    }
-}
 
 /// The most intersections whose queues are looked at in one frame: about a millisecond's worth. In
 /// a larger city districts take turns.

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 use super::quadtree::Quadtree;
 use super::{Districts, Square, Traffic};
-use crate::headless::Simulation;
 use crate::map::Node;
+use crate::measure::Simulation;
 use crate::simulation::CityApp;
 use crate::tests::crowded;
 

@@ -18,6 +18,7 @@ mod select;
 mod shared;
 mod signal_panel;
 mod style;
+mod tally;
 mod untouched;
 mod view;
 mod window;

@@ -8,12 +8,9 @@ use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 use super::census::{Census, CountNow};
 use super::shared::GameState;
 use super::style::{self, PLAYED, UNTOUCHED};
+use super::tally::Tally;
 use super::untouched::Untouched;
-use crate::model::Totals;
 use crate::simulation::{self, Now};
-
-/// Seconds between two points of the curves.
-pub const MINUTE: u32 = 60;
 
 /// Points that a rate is averaged over: ten minutes, several cycles of the signals and most trips.
 const AVERAGED: usize = 10;
@@ -24,15 +21,6 @@ const SHOWN: usize = 240;
 /// Runs at the end of every minute of the city's time.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Minute;
-
-/// All trips so far, at the end of a minute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    second: u32,
-    arrived: u64,
-    /// Seconds lost on trips that arrived.
-    delay: u64,
-}
 
 /// Both cities, minute by minute.
 #[derive(Resource, Default)]
@@ -55,22 +43,6 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Minute, note)
         .add_systems(Update, (listen, toggle).run_if(resource_equals(GameState::Playing)))
         .add_systems(EguiPrimaryContextPass, show.run_if(resource_equals(GameState::Playing)));
-}
-
-impl Tally {
-    pub fn new(second: u32, totals: &Totals) -> Self {
-        Self { second, arrived: totals.trips_arrived, delay: totals.delay }
-    }
-
-    /// Trips an hour since an earlier tally.
-    fn trips_per_hour(&self, earlier: &Self) -> f64 {
-        (self.arrived - earlier.arrived) as f64 * 3_600.0 / f64::from((self.second - earlier.second).max(1))
-    }
-
-    /// Mean delay of the trips that have ended since an earlier tally, in seconds.
-    fn mean_delay(&self, earlier: &Self) -> f64 {
-        (self.delay - earlier.delay) as f64 / (self.arrived - earlier.arrived).max(1) as f64
-    }
 }
 
 impl Score {

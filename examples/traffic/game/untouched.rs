@@ -6,8 +6,8 @@ use std::thread;
 
 use bevy::platform::cell::SyncCell;
 
-use super::score::{MINUTE, Tally};
-use crate::headless::Simulation;
+use super::tally::{MINUTE, Tally};
+use crate::measure::Simulation;
 use crate::plain::Plain;
 
 /// The thread ends when this is dropped.

@@ -4,7 +4,10 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::map::Network;
-use crate::routes::DETOUR;
+
+/// Roads that an intersection may have each way: an exit's number is a byte, and the two last ones
+/// mean something else.
+pub const MOST_ROADS: u8 = u8::MAX - 1;
 
 /// The links into and out of every node. Links are sorted by the node they lead to, so those into a
 /// node are a range.
@@ -34,7 +37,10 @@ impl fmt::Display for NetworkError {
                 write!(out, "{network}: too far from place to place, the routes have more than {most} roads in all")
             }
             Self::TooManyRoads { network, node, roads } => {
-                write!(out, "{network}: {roads} roads at intersection {node}, at most {DETOUR} each way are supported")
+                write!(
+                    out,
+                    "{network}: {roads} roads at intersection {node}, at most {MOST_ROADS} each way are supported"
+                )
             }
         }
     }
@@ -53,7 +59,7 @@ impl Incidence {
         let first_out = ends(nodes, network.links.iter().map(|link| link.from));
         for (node, (into, out)) in first_in.windows(2).zip(first_out.windows(2)).enumerate() {
             let roads = (into[1] - into[0]).max(out[1] - out[0]);
-            if roads > u32::from(DETOUR) {
+            if roads > u32::from(MOST_ROADS) {
                 return Err(NetworkError::TooManyRoads { network: name(), node, roads });
             }
         }

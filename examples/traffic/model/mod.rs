@@ -24,7 +24,7 @@ pub use approach::{Approach, Slot};
 pub use build::intersections;
 pub use car::{Due, LONGEST_PAUSE, Trips};
 pub use demand::Demand;
-pub use incidence::{Incidence, NetworkError};
+pub use incidence::{Incidence, MOST_ROADS, NetworkError};
 pub use intersection::{Intersection, Message};
 pub use road::{Road, SAMPLE_INTERVAL, first_sampled, storage, travel_time};
 #[cfg(any(test, feature = "game"))]

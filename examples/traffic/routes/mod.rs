@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::hash::below;
 use crate::map::Network;
-use crate::model::{Incidence, NetworkError, travel_time};
+use crate::model::{Incidence, MOST_ROADS, NetworkError, travel_time};
 use crate::say;
 pub use cache::folder as cache_folder;
 use graph::Graph;
@@ -34,7 +34,7 @@ use search::Search;
 pub const ARRIVE: u8 = u8::MAX;
 
 /// In the place of an exit to a closed road: the way goes on elsewhere in the hops.
-pub const DETOUR: u8 = u8::MAX - 1;
+pub const DETOUR: u8 = MOST_ROADS;
 
 /// Rounds of searching and loading: each adds a tenth of the traffic.
 const BATCHES: usize = 10;

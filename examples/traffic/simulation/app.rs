@@ -12,9 +12,8 @@ use super::threads::ThreadClocks;
 use super::{Now, Step, TrafficPlugin, populate};
 use crate::city::City;
 use crate::districts::{Districts, Square, Traffic};
-use crate::headless::Simulation;
+use crate::measure::{Simulation, Workload};
 use crate::model::{Demand, Due, Intersection, Road, Totals, Trips};
-use crate::outcome::Workload;
 use crate::state_hash::StateHash;
 
 /// A simulation of a city in Bevy.

@@ -8,7 +8,7 @@ use bevy_affinity::prelude::*;
 use bevy_affinity::topology::{CoreId, current_core};
 
 use super::threads::ThreadClocks;
-use crate::outcome::Workload;
+use crate::measure::Workload;
 
 /// Reads what the workers have done since the measured steps began.
 pub enum Gauge {

@@ -2,6 +2,7 @@
 //! gang; untagged they are what they would be without the crate.
 
 mod app;
+mod counts;
 mod entities;
 #[cfg(feature = "game")]
 mod fork;
@@ -23,14 +24,14 @@ use bevy::prelude::{IntoScheduleConfigs, Resource, World};
 use bevy_affinity::prelude::*;
 
 use crate::city::City;
-use crate::districts::{self, Districts};
+use crate::districts::Districts;
 use crate::model::Demand;
 #[cfg(not(feature = "game"))]
 use entities::CurrentRoutes;
+pub use entities::Plan;
 use entities::spawn;
 #[cfg(feature = "game")]
-pub use entities::{CurrentRoutes, Number};
-pub use entities::{Directory, Plan};
+pub use entities::{CurrentRoutes, Directory, Number};
 #[cfg(feature = "game")]
 pub use fork::fork;
 #[cfg(any(test, feature = "game"))]
@@ -62,7 +63,7 @@ impl Plugin for TrafficPlugin {
         } else {
             app.add_systems(Step, (depart, cross, arrive, sample, tick).chain());
         }
-        districts::plugin(app, self.affine);
+        counts::plugin(app, self.affine);
     }
 }
 

@@ -6,7 +6,7 @@ use bevy_affinity::prelude::*;
 
 use super::crowded;
 use crate::city::City;
-use crate::headless::Simulation;
+use crate::measure::Simulation;
 use crate::plain::Plain;
 use crate::simulation::CityApp;
 

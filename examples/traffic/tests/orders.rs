@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::crowded;
 use crate::city::City;
-use crate::headless::Simulation;
+use crate::measure::Simulation;
 use crate::model::Timing;
 use crate::plain::Plain;
 use crate::routes::Rerouter;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Deferred, Order, crowded};
-use crate::headless::Simulation;
+use crate::measure::Simulation;
 use crate::model::Totals;
 use crate::plain::Plain;
 

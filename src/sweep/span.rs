@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::sweep::Rows;
+use super::rows::Rows;
 use crate::{
     context::{BevysBatch, with_entered},
     pool::{in_round, now},
@@ -11,7 +11,7 @@ use crate::{
 
 /// A sweep by the calling thread, or by Bevy's threads for it, from here to where this is dropped;
 /// recorded if somebody records.
-pub(super) struct SweepSpan(Option<Recorded>);
+pub(crate) struct SweepSpan(Option<Recorded>);
 
 struct Recorded {
     recorder: Arc<Recorder>,
@@ -21,7 +21,7 @@ struct Recorded {
 
 impl SweepSpan {
     #[inline]
-    pub(super) fn begin(rows: &Rows<'_, '_>) -> Self {
+    pub(crate) fn begin(rows: &Rows<'_, '_>) -> Self {
         let recorder = with_entered(|entered| {
             let recorder = &entered.context.recorder;
             recorder.recording().is_on().then(|| recorder.clone())

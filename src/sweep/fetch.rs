@@ -2,80 +2,17 @@
 
 use std::ops::Range;
 
-use bevy_ecs::prelude::Entity;
 use bevy_ecs::{
-    archetype::{Archetype, ArchetypeEntity, ArchetypeId},
+    archetype::ArchetypeEntity,
     change_detection::Tick,
+    prelude::Entity,
     query::{IterQueryData, QueryFilter},
-    storage::{Table, TableId, TableRow},
-    world::unsafe_world_cell::UnsafeWorldCell,
+    storage::{TableId, TableRow},
 };
 use nonmax::NonMaxU32;
 
-use super::matched::Matched;
+use super::rows::Rows;
 use crate::placement::Storage;
-
-/// Where the rows of a query are, without what they hold.
-#[derive(Clone, Copy)]
-pub struct Rows<'w, 's> {
-    pub(crate) world: UnsafeWorldCell<'w>,
-    pub(crate) matched: &'s Matched,
-}
-
-impl<'w, 's> Rows<'w, 's> {
-    /// The tables or archetypes that match, in ascending order.
-    pub(crate) fn storages(&self) -> impl Iterator<Item = Storage> + Clone + use<'s> {
-        self.matched.storages.iter().copied()
-    }
-
-    /// Whether tables are visited, in which rows are contiguous.
-    pub(crate) fn is_contiguous(&self) -> bool {
-        self.matched.dense
-    }
-
-    /// How many rows `storage` has.
-    #[inline]
-    pub(crate) fn count(&self, storage: Storage) -> u32 {
-        match storage {
-            Storage::Table(table) => self.table(TableId::from_u32(table)).map_or(0, Table::entity_count),
-            Storage::Archetype(archetype) => self.archetype(archetype).map_or(0, Archetype::len),
-        }
-    }
-
-    /// All rows of the storages that match, those that a filter on rows will skip included.
-    pub(crate) fn total(&self) -> u64 {
-        self.storages().map(|storage| u64::from(self.count(storage))).sum()
-    }
-
-    /// Where `entity` is visited, if it exists and its archetype matches.
-    #[inline]
-    pub(crate) fn find(&self, entity: Entity) -> Result<(Storage, u32), Missing> {
-        let location = self.world.entities().get_spawned(entity).map_err(|_| Missing::Despawned)?;
-        let (storage, row) = match self.matched.dense {
-            true => (Storage::Table(location.table_id.as_u32()), location.table_row.index()),
-            false => (Storage::Archetype(location.archetype_id.index() as u32), location.archetype_row.index()),
-        };
-        self.matched.contains(storage).then_some((storage, row as u32)).ok_or(Missing::Unmatched)
-    }
-
-    #[inline]
-    pub(crate) fn table(&self, table: TableId) -> Option<&'w Table> {
-        // SAFETY: 'access' on `Sweep`: of a table only its entities, and the columns of the query,
-        // are read or written.
-        unsafe { self.world.storages() }.tables.get(table)
-    }
-
-    #[inline]
-    fn archetype(&self, archetype: u32) -> Option<&'w Archetype> {
-        self.world.archetypes().get(ArchetypeId::new(archetype as usize))
-    }
-}
-
-/// Why an entity is not visited.
-pub(crate) enum Missing {
-    Despawned,
-    Unmatched,
-}
 
 /// A query's rows, ready to be visited in ranges from any thread.
 ///
@@ -133,13 +70,13 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     }
 
     /// One thread's means to visit single rows.
-    pub(crate) fn cursor(&self) -> Cursor<'w, 's, D, F> {
-        Cursor { sweep: *self, entered: None }
+    pub(crate) fn lookup(&self) -> RowLookup<'w, 's, D, F> {
+        RowLookup { sweep: *self, entered: None }
     }
 
     /// What it takes to visit rows of `storage`; nothing if there is no such storage.
     #[inline(always)]
-    pub(super) fn enter(&self, storage: Storage) -> Option<Entered<'w, D, F>> {
+    pub(crate) fn enter(&self, storage: Storage) -> Option<Entered<'w, D, F>> {
         let Self { rows, data: data_state, filter: filter_state, last_run, this_run } = *self;
         // SAFETY: 'access' on the type: the state belongs to the world, and access is registered.
         let mut data = unsafe { D::init_fetch(rows.world, data_state, last_run, this_run) };
@@ -171,8 +108,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 }
 
 /// What it takes to visit rows of one storage.
-pub(super) struct Entered<'w, D: IterQueryData, F: QueryFilter> {
-    pub(super) data: D::Fetch<'w>,
+pub(crate) struct Entered<'w, D: IterQueryData, F: QueryFilter> {
+    pub(crate) data: D::Fetch<'w>,
     filter: F::Fetch<'w>,
     at: At<'w>,
 }
@@ -205,12 +142,12 @@ impl<'w> At<'w> {
 }
 
 /// One thread's means to visit rows one by one, in any order.
-pub(crate) struct Cursor<'w, 's, D: IterQueryData, F: QueryFilter> {
+pub(crate) struct RowLookup<'w, 's, D: IterQueryData, F: QueryFilter> {
     sweep: Sweep<'w, 's, D, F>,
     entered: Option<(Storage, Entered<'w, D, F>)>,
 }
 
-impl<'w, 's, D: IterQueryData, F: QueryFilter> Cursor<'w, 's, D, F> {
+impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
     /// The item of one row, if it passes the filters.
     ///
     /// Always inlined: an item is a dozen words, which are written one by one and would be read

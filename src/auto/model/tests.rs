@@ -19,28 +19,29 @@ const PLAIN: Machine =
     Machine { row: 1.0, shared: 1.0, round: 800.0, session: 2_500.0, skew: 0.0, workers: 2, asleep: false };
 
 impl Machine {
-    fn takes(&self, choice: Choice, rows: u64) -> f64 {
+    fn takes(&self, strategy: Strategy, rows: u64) -> f64 {
         let alone = self.row * rows as f64;
         let share = alone * self.shared / self.workers as f64;
-        match choice {
-            Choice::Leader => alone,
-            Choice::LockStep => self.round + share * (1.0 + self.skew),
-            Choice::Heartbeat => self.session + share * 1.02,
+        match strategy {
+            Strategy::Serial => alone,
+            Strategy::LockStep => self.round + share * (1.0 + self.skew),
+            Strategy::Heartbeat => self.session + share * 1.02,
+            Strategy::Bevy => f64::INFINITY,
         }
     }
 
     fn best(&self, rows: u64) -> f64 {
-        Choice::ALL.map(|choice| self.takes(choice, rows)).into_iter().fold(f64::INFINITY, f64::min)
+        Strategy::MEASURED.map(|strategy| self.takes(strategy, rows)).into_iter().fold(f64::INFINITY, f64::min)
     }
 
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
             let decision = model.choose(|| rows, self.workers, true, || self.asleep);
-            let takes = self.takes(decision.choice, rows);
+            let takes = self.takes(decision.strategy, rows);
             if decision.timed {
                 let busy = self.row * self.shared * rows as f64;
-                model.observe(decision.choice, rows, 0..takes as u64, Some(busy as u64));
+                model.observe(decision.strategy, rows, 0..takes as u64, Some(busy as u64));
             }
             takes
         };
@@ -91,17 +92,17 @@ fn a_bad_first_impression_is_looked_at_again() {
     for _ in 0..200 {
         let decision = model.choose(|| 1_000, 2, false, || false);
         // The first four rounds are disturbed.
-        shared += u32::from(decision.choice == Choice::LockStep);
-        let takes = match decision.choice {
-            Choice::LockStep if shared > 4 => 50_000,
-            Choice::LockStep => 250_000,
+        shared += u32::from(decision.strategy == Strategy::LockStep);
+        let takes = match decision.strategy {
+            Strategy::LockStep if shared > 4 => 50_000,
+            Strategy::LockStep => 250_000,
             _ => 98_000,
         };
         if decision.timed {
-            model.observe(decision.choice, 1_000, 0..takes, Some(98_000));
+            model.observe(decision.strategy, 1_000, 0..takes, Some(98_000));
         }
     }
-    assert_eq!(model.explain().choice, Choice::LockStep);
+    assert_eq!(model.explain().strategy, Strategy::LockStep);
 }
 
 #[test]
@@ -119,17 +120,17 @@ fn short_calls_seldom_wake_workers() {
 fn a_world_that_changes_is_learned_anew() {
     let mut model = Model::default();
     PLAIN.run(&mut model, 100, 1_000);
-    assert_eq!(model.explain().choice, Choice::Leader);
+    assert_eq!(model.explain().strategy, Strategy::Serial);
     // More rows.
     PLAIN.run(&mut model, 100_000, 300);
-    assert_eq!(model.explain().choice, Choice::LockStep);
+    assert_eq!(model.explain().strategy, Strategy::LockStep);
     // Rows that got in each other's way.
     let crowded = Machine { shared: 3.0, ..PLAIN };
     crowded.run(&mut model, 100_000, 2_000);
-    assert_eq!(model.explain().choice, Choice::Leader);
+    assert_eq!(model.explain().strategy, Strategy::Serial);
     // And out of it again: nothing on the leader tells, only trials do.
     PLAIN.run(&mut model, 100_000, 20_000);
-    assert_eq!(model.explain().choice, Choice::LockStep);
+    assert_eq!(model.explain().strategy, Strategy::LockStep);
 }
 
 #[test]
@@ -138,10 +139,10 @@ fn who_was_away_is_worked_with_again_at_once() {
     PLAIN.run(&mut model, 100_000, 300);
     let trials = model.explain().trials;
     let alone = Machine { workers: 1, ..PLAIN };
-    assert_eq!(alone.run(&mut model, 100_000, 500), alone.takes(Choice::Leader, 100_000) * 500.0);
-    assert_eq!(model.explain().choice, Choice::Leader);
+    assert_eq!(alone.run(&mut model, 100_000, 500), alone.takes(Strategy::Serial, 100_000) * 500.0);
+    assert_eq!(model.explain().strategy, Strategy::Serial);
     let decision = model.choose(|| 100_000, 2, true, || false);
-    assert_eq!((decision.choice, model.explain().choice), (Choice::LockStep, Choice::LockStep));
+    assert_eq!((decision.strategy, model.explain().strategy), (Strategy::LockStep, Strategy::LockStep));
     assert_eq!(model.explain().trials, trials);
 }
 
@@ -149,9 +150,9 @@ fn who_was_away_is_worked_with_again_at_once() {
 fn one_slow_call_changes_nothing() {
     let mut model = Model::default();
     PLAIN.run(&mut model, 100_000, 300);
-    model.observe(Choice::LockStep, 100_000, 0..30_000_000, None);
+    model.observe(Strategy::LockStep, 100_000, 0..30_000_000, None);
     PLAIN.run(&mut model, 100_000, 100);
-    assert_eq!(model.explain().choice, Choice::LockStep);
+    assert_eq!(model.explain().strategy, Strategy::LockStep);
 }
 
 #[test]
@@ -160,8 +161,8 @@ fn nonsense_is_survived() {
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
             model.choose(|| rows, 2, true, || false);
-            model.observe(Choice::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
-            model.observe(Choice::Leader, rows, 0..nanoseconds, None);
+            model.observe(Strategy::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
+            model.observe(Strategy::Serial, rows, 0..nanoseconds, None);
         }
     }
     PLAIN.run(&mut model, 1_000, 100);
@@ -175,11 +176,11 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     for call in 0..2_000 {
         let tried = model.trial.is_some();
         let decision = model.choose(|| 4_000, 2, true, || false);
-        let takes = if decision.choice == Choice::Leader { 4_000 } else { 20_000 };
+        let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
         if decision.timed {
-            model.observe(decision.choice, 4_000, now..now + takes, None);
+            model.observe(decision.strategy, 4_000, now..now + takes, None);
         }
-        assert!(call < 100 || tried || decision.choice == Choice::Leader, "call {call}");
+        assert!(call < 100 || tried || decision.strategy == Strategy::Serial, "call {call}");
         now += 2_000_000;
     }
     assert!(model.explain().trials < 40, "{}", model.explain().trials);
@@ -191,10 +192,10 @@ fn a_call_that_cannot_fork_never_does() {
     let mut model = Model::default();
     for _ in 0..5_000 {
         let decision = model.choose(|| 10_000, 2, false, || false);
-        assert_ne!(decision.choice, Choice::Heartbeat);
+        assert_ne!(decision.strategy, Strategy::Heartbeat);
         if decision.timed {
-            let takes = uneven.takes(decision.choice, 10_000) as u64;
-            model.observe(decision.choice, 10_000, 0..takes, Some(500_000));
+            let takes = uneven.takes(decision.strategy, 10_000) as u64;
+            model.observe(decision.strategy, 10_000, 0..takes, Some(500_000));
         }
     }
 }
@@ -206,16 +207,16 @@ fn calls_that_can_fork_and_calls_that_cannot_come_from_one_place() {
     let uneven = Machine { skew: 0.9, row: 50.0, ..PLAIN };
     let mut model = Model::default();
     uneven.run(&mut model, 10_000, 5_000);
-    assert_eq!(model.explain().choice, Choice::Heartbeat);
+    assert_eq!(model.explain().strategy, Strategy::Heartbeat);
     let mut forked = 0;
     for call in 0..1_000 {
         let by_fork = call % 3 == 2;
         let decision = model.choose(|| 10_000, 2, by_fork, || false);
-        assert!(by_fork || decision.choice != Choice::Heartbeat, "call {call}");
-        forked += u32::from(decision.choice == Choice::Heartbeat);
+        assert!(by_fork || decision.strategy != Strategy::Heartbeat, "call {call}");
+        forked += u32::from(decision.strategy == Strategy::Heartbeat);
         if decision.timed {
-            let takes = uneven.takes(decision.choice, 10_000) as u64;
-            model.observe(decision.choice, 10_000, 0..takes, Some(500_000));
+            let takes = uneven.takes(decision.strategy, 10_000) as u64;
+            model.observe(decision.strategy, 10_000, 0..takes, Some(500_000));
         }
     }
     assert!(forked > 100, "{forked} calls");

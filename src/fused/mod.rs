@@ -13,10 +13,9 @@ use std::{fmt, marker::PhantomData, ops::Range, panic::Location};
 
 use bevy_ecs::system::{SystemParamFunction, SystemParamItem};
 
-use super::{
-    chunk::longest_chunk,
-    parts::for_each_part,
-    plan::{CallSite, Plan},
+use crate::{
+    query::longest_chunk,
+    sweep::{CallSite, Plan},
 };
 use param::FusedParam;
 
@@ -124,10 +123,10 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
 
     fn run(&mut self, (): (), run: SystemParamItem<Self::Param>) {
         let Self { kernels, location } = &*self;
-        let FusedParam { rows, sites, passes } = run;
+        let FusedParam { rows, calls, passes } = run;
         let length = longest_chunk().min(BLOCK_ROWS) as u32;
-        let plan = Plan::new(&rows, CallSite::at(location, sites));
-        for_each_part(&plan, &rows, move |part| {
+        let plan = Plan::new(&rows, CallSite::at(location, calls));
+        plan.run(&rows, move |part| {
             part.for_each_range(&rows, |_, storage, rows| {
                 for block in blocks(rows, length) {
                     // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::{line::Line, parts::Division, sweep::Rows};
+use super::{division::Division, layout::Layout, rows::Rows};
 use crate::placement::Storage;
 
 /// Goes through the rows of one part, storage by storage, in steps that the caller limits.
-pub(super) struct Walk<'a> {
+pub(super) struct RowCursor<'a> {
     source: Source<'a>,
     /// Where it is: a storage and its place in the order of storages.
     at: (u32, Storage),
     /// What is left there.
     rest: Range<u32>,
-    /// The next section or storage.
+    /// The next segment or storage.
     next: usize,
     /// Rows of the part before what is left.
     position: u64,
@@ -20,14 +20,14 @@ pub(super) struct Walk<'a> {
 
 /// Where the rows of a part are found.
 enum Source<'a> {
-    Line(&'a Line),
+    Layout(&'a Layout),
     /// What a division gives to one part.
     Divided(Rows<'a, 'a>, Division<'a>, usize),
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn along(line: &'a Line) -> Self {
-        Self::new(Source::Line(line))
+impl<'a> RowCursor<'a> {
+    pub(super) fn along(layout: &'a Layout) -> Self {
+        Self::new(Source::Layout(layout))
     }
 
     pub(super) fn through(rows: Rows<'a, 'a>, division: Division<'a>, part: usize) -> Self {
@@ -59,16 +59,16 @@ impl<'a> Walk<'a> {
         Some((self.at.0, self.at.1, rows))
     }
 
-    /// Goes on from `position` on a line.
+    /// Goes on from `position` of a layout.
     pub(super) fn skip_to(&mut self, position: u64) {
-        if let Source::Line(line) = self.source
+        if let Source::Layout(layout) = self.source
             && self.position < position
         {
-            self.next = line.section_at(position);
+            self.next = layout.segment_at(position);
             self.rest = 0..0;
-            if let Some(section) = line.sections().get(self.next) {
-                (self.at, self.rest) = ((section.ordinal, section.storage), section.rows.clone());
-                self.rest.start += (position - section.first) as u32;
+            if let Some(segment) = layout.segments().get(self.next) {
+                (self.at, self.rest) = ((segment.ordinal, segment.storage), segment.rows.clone());
+                self.rest.start += (position - segment.first) as u32;
                 self.next += 1;
             }
             self.position = position;
@@ -79,9 +79,9 @@ impl<'a> Walk<'a> {
     #[inline]
     fn enter(&mut self) -> Option<()> {
         match &self.source {
-            Source::Line(line) => {
-                let section = line.sections().get(self.next)?;
-                (self.at, self.rest) = ((section.ordinal, section.storage), section.rows.clone());
+            Source::Layout(layout) => {
+                let segment = layout.segments().get(self.next)?;
+                (self.at, self.rest) = ((segment.ordinal, segment.storage), segment.rows.clone());
             }
             Source::Divided(rows, division, part) => {
                 let storage = *rows.matched.storages.get(self.next)?;

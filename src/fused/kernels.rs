@@ -11,17 +11,12 @@ use bevy_ecs::{
 };
 use variadics_please::all_tuples_enumerated;
 
-use super::{
-    super::{
-        AffineQueryState, SweepState,
-        matched::Matched,
-        sweep::{Rows, Sweep},
-    },
-    kernel::Kernel,
-    sealed,
-    ticks::LastRun,
+use super::{kernel::Kernel, sealed, ticks::LastRun};
+use crate::{
+    placement::Storage,
+    query::{AffineQueryState, SweepState},
+    sweep::{Matched, Rows, Sweep},
 };
-use crate::placement::Storage;
 
 /// The state of one kernel between runs.
 pub struct KernelState<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> {

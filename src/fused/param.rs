@@ -9,17 +9,19 @@ use bevy_ecs::{
 };
 
 use super::{
-    super::{matched::Matched, plan::Known, sweep::Rows},
     kernels::Kernels,
     ticks::{Runs, ticks},
 };
-use crate::auto::{Owner, Sites};
+use crate::{
+    auto::Owner,
+    sweep::{Calls, Matched, Rows},
+};
 
 /// The parameter of a fused system.
 pub struct FusedParam<'w, 's, K: Kernels<M>, M: 'static> {
     /// Those that any of the kernels visits.
     pub(super) rows: Rows<'w, 's>,
-    pub(super) sites: &'s Sites<Known>,
+    pub(super) calls: &'s Calls,
     pub(super) passes: K::Passes<'w, 's>,
 }
 
@@ -29,8 +31,7 @@ pub struct FusedState<S> {
     /// The storages that any of the kernels visits. Tables if all can visit tables, archetypes if
     /// one cannot: kernels that cut the same entities into different blocks would meet in them.
     matched: Matched,
-    /// What was measured.
-    sites: Sites<Known>,
+    calls: Calls,
     runs: Runs,
 }
 
@@ -44,13 +45,13 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         let mut kernels = K::states(world);
         let dense = K::each(&kernels).all(|kernel| kernel.is_dense());
         K::each_mut(&mut kernels).for_each(|kernel| *kernel.matched() = Matched::new(dense));
-        FusedState { kernels, matched: Matched::new(dense), sites: Sites::default(), runs: Runs::default() }
+        FusedState { kernels, matched: Matched::new(dense), calls: Calls::default(), runs: Runs::default() }
     }
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
         // No two kernels touch a row at a time, so their rows are checked against what is there
         // already and not against each other's.
-        state.sites.set_owner(Owner { system: meta.name().clone(), data: std::any::type_name::<K>() });
+        state.calls.set_owner(Owner { system: meta.name().clone(), data: std::any::type_name::<K>() });
         let shared = access.require_shared_access::<Self>(meta);
         let mut rows = FilteredAccessSet::new();
         for kernel in K::each(&state.kernels) {
@@ -82,6 +83,6 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         kernels.zip(ticks(world, this_run)).for_each(|(kernel, tick)| kernel.begin(meta, last_run, tick));
         // SAFETY: the access is registered, says the caller; `update` checked the world.
         let passes = unsafe { K::passes(&mut state.kernels, world) }?;
-        Ok(FusedParam { rows: Rows { world, matched: &state.matched }, sites: &state.sites, passes })
+        Ok(FusedParam { rows: Rows { world, matched: &state.matched }, calls: &state.calls, passes })
     }
 }

@@ -2,8 +2,7 @@
 //! call to call.
 
 use std::{
-    any::{Any, TypeId},
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -15,7 +14,10 @@ use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
 use super::{Address, ScatterReport};
-use crate::{placement::Storage, query::sweep::Missing};
+use crate::{
+    placement::Storage,
+    sweep::{Missing, Parts},
+};
 
 /// A row that a message is for.
 type Destination = (Storage, u32);
@@ -45,35 +47,12 @@ impl<M> Lane<M> {
     }
 }
 
-/// How many lanes a call needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Lanes {
-    /// Parts that send.
-    pub(super) senders: usize,
-    /// Parts that receive.
-    pub(super) owners: usize,
-    /// Chunks of each sending part that other workers may sweep.
-    pub(super) stolen: u32,
-}
-
-impl Lanes {
-    /// The place of a sender's lanes: its own, then those of the chunks it lost, in the order of
-    /// rows.
-    fn place(&self, sender: usize, stolen: Option<u32>) -> usize {
-        sender * self.per_sender() + stolen.map_or(0, |taken| (self.stolen - taken) as usize)
-    }
-
-    fn per_sender(&self) -> usize {
-        1 + self.stolen as usize
-    }
-}
-
 /// All lanes of one call, by the part that sends, then the part that owns the receiver.
 ///
 /// A lane is locked by its sender in the first phase and by its owner in the second: the locks are
 /// never contended, and are there to say so safely.
 pub(super) struct Mail<M> {
-    layout: Lanes,
+    parts: Parts,
     lanes: Box<[CachePadded<Mutex<Lane<M>>>]>,
     /// Whether any chunk was stolen: if none was, the lanes need not be looked at for that.
     stolen: AtomicBool,
@@ -87,10 +66,21 @@ fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
     lane.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Lanes to each owner: a sender's own, and one for each chunk that it may lose.
+fn per_sender(parts: Parts) -> usize {
+    1 + parts.stolen as usize
+}
+
 impl<M> Mail<M> {
-    fn new(layout: Lanes) -> Self {
-        let lanes = layout.senders * layout.per_sender() * layout.owners;
-        Self { layout, lanes: (0..lanes).map(|_| CachePadded::default()).collect(), stolen: AtomicBool::new(false) }
+    /// Empty mail between these parts.
+    pub(super) fn new(parts: Parts) -> Self {
+        let lanes = parts.senders * per_sender(parts) * parts.owners;
+        Self { parts, lanes: (0..lanes).map(|_| CachePadded::default()).collect(), stolen: AtomicBool::new(false) }
+    }
+
+    /// To be called before mail that was delivered is used again.
+    pub(super) fn begin(&mut self) {
+        *self.stolen.get_mut() = false;
     }
 
     /// What the rows of `sender` send through, or those of the chunk of it that was stolen after so
@@ -100,7 +90,10 @@ impl<M> Mail<M> {
             // Relaxed: read after the round, which orders it.
             self.stolen.store(true, Ordering::Relaxed);
         }
-        let (first, owners) = (self.layout.place(sender, stolen) * self.layout.owners, self.layout.owners);
+        let owners = self.parts.owners;
+        // The sender's own lanes, then those of the chunks it lost, in the order of rows.
+        let place = stolen.map_or(0, |taken| (self.parts.stolen - taken) as usize);
+        let first = (sender * per_sender(self.parts) + place) * owners;
         Outbox {
             lanes: self.lanes[first..first + owners].iter().map(|lane| lock(lane)).collect(),
             address,
@@ -112,8 +105,8 @@ impl<M> Mail<M> {
     /// Hands over the messages to rows of `owner`: by the sender's storage, then (runs ascend with
     /// parts) by its row.
     pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(Destination, M)) {
-        let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { self.layout.per_sender() };
-        let lanes = self.lanes.iter().skip(owner).step_by(self.layout.owners).step_by(step);
+        let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { per_sender(self.parts) };
+        let lanes = self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step);
         let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
         let mut lanes: Locked<'_, M> = with_letters.collect();
         let first = |lane: &&mut MutexGuard<'_, Lane<M>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
@@ -172,56 +165,5 @@ impl<M> Outbox<'_, M> {
 
     pub(super) fn report(&self) -> ScatterReport {
         self.report
-    }
-}
-
-/// The mail of one query between calls, by type of message and by layout: calls by different routes
-/// take turns while one is looked for.
-#[derive(Default)]
-pub(in crate::query) struct MailStore(Mutex<HashMap<(TypeId, Lanes), Box<dyn Any + Send>>>);
-
-impl MailStore {
-    /// Empty mail between this many parts, with the memory of the last call. Of calls with another
-    /// number of owners nothing is kept, but for those on one thread.
-    pub(super) fn take<M: Send + 'static>(&self, layout: Lanes) -> Box<Mail<M>> {
-        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = store.remove(&(TypeId::of::<M>(), layout)).and_then(|mail| mail.downcast::<Mail<M>>().ok());
-        if kept.is_none() && layout.owners > 1 {
-            // Mail between other numbers of workers is seldom wanted again, and of many it takes
-            // megabytes.
-            store.retain(|(_, kept), _| kept.owners == 1 || kept.owners == layout.owners);
-        }
-        let mut mail = kept.unwrap_or_else(|| Box::new(Mail::new(layout)));
-        *mail.stolen.get_mut() = false;
-        mail
-    }
-
-    /// Keeps the memory of mail that has been delivered.
-    pub(super) fn put_back<M: Send + 'static>(&self, mail: Box<Mail<M>>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((TypeId::of::<M>(), mail.layout), mail);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Lanes, MailStore};
-
-    fn call<M: Send + 'static>(store: &MailStore, senders: usize, owners: usize) {
-        let mail = store.take::<M>(Lanes { senders, owners, stolen: 0 });
-        store.put_back(mail);
-    }
-
-    #[test]
-    fn mail_of_other_numbers_of_workers_is_not_kept() {
-        let store = MailStore::default();
-        for workers in 2..20 {
-            for _ in 0..2 {
-                call::<u8>(&store, 1, 1);
-                call::<u8>(&store, workers, workers);
-                call::<u8>(&store, 16 * workers, workers);
-                call::<u16>(&store, workers, workers);
-            }
-            assert_eq!(store.0.lock().unwrap().len(), 4);
-        }
     }
 }

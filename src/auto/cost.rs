@@ -4,12 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-use crate::pool::MAX_CHUNKS;
-
-/// A sweep that takes one thread less than this stays on the leader, in nanoseconds. A round and
-/// the cache lines it moves cost 600 ns where two cores share a cache and 2,500 where they do not,
-/// and two workers halve the sweep at best: it breaks even at 1,200 to 5,000.
-const WORTH_A_ROUND: u64 = 5_000;
+use super::{CALLS_PER_SAMPLE, UNKNOWN_ROWS, WORTH_A_ROUND};
+use crate::{chunks::MAX_CHUNKS, placement::WHOLE_LINES};
 
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from
 /// another core.
@@ -32,22 +28,11 @@ const CHUNKS_OF_A_SHARE: u64 = 8;
 /// and a claim (10 ns, and what a loop begins with) is a two-hundredth of it.
 const LONGEST_CHUNK: u64 = 8_000;
 
-/// Sweeps of this many rows go parallel before anything is known: for the cheapest rows (0.14 ns)
-/// that wastes one round, for all others it gains.
-const UNKNOWN_ROWS: u64 = 4096;
-
-/// Runs before anything is known: cuts at whole cache lines.
-const UNKNOWN_GRAIN: u32 = 64;
-
 /// The most rows that the cheapest sweep keeps together.
 const LONGEST_GRAIN: u32 = 1024;
 
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
-
-/// One sweep in this many on the leader alone is timed: two readings of the clock take as long as
-/// 200 cheap rows.
-const CALLS_PER_SAMPLE: u32 = 8;
 
 /// A new measurement counts as one part in this many.
 const SMOOTHING: u32 = 8;
@@ -93,7 +78,7 @@ impl RowCost {
     /// least where n = sqrt(T / c), in runs of sqrt(T * c). Where all workers are worth their call,
     /// runs may be as short as storages are.
     pub(crate) fn grain(&self, rows: u64, workers: usize) -> u32 {
-        let Some(cost) = self.get() else { return UNKNOWN_GRAIN };
+        let Some(cost) = self.get() else { return WHOLE_LINES };
         let shortest = (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, LONGEST_GRAIN);
         let sweep = rows.saturating_mul(cost.into()) / FRACTION;
         if (sweep / CALLING_A_WORKER).isqrt() >= workers as u64 {
@@ -108,7 +93,7 @@ impl RowCost {
     pub(crate) fn piece(&self, longest: usize) -> u64 {
         let piece = match self.get() {
             Some(cost) => WORTH_A_PIECE * FRACTION / u64::from(cost),
-            None => UNKNOWN_GRAIN.into(),
+            None => WHOLE_LINES.into(),
         };
         piece.clamp(1, longest as u64)
     }
@@ -124,7 +109,7 @@ impl RowCost {
         }
         let exact =
             (chunk * FRACTION / cost).max(rows / u64::from(MAX_CHUNKS)).clamp(1, u64::from(u32::MAX / 2)) as u32;
-        Some(if exact > UNKNOWN_GRAIN { exact.next_multiple_of(UNKNOWN_GRAIN) } else { exact })
+        Some(if exact > WHOLE_LINES { exact.next_multiple_of(WHOLE_LINES) } else { exact })
     }
 
     /// Whether this sweep on the leader alone is one to be timed; the first is.

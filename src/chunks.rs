@@ -178,12 +178,20 @@ impl ClaimBoard {
     }
 
     /// Whether there were thefts since [`forget_thefts`](Self::forget_thefts).
-    pub(crate) fn any_theft(&self) -> bool {
+    fn any_theft(&self) -> bool {
         self.stolen.load(Ordering::Relaxed)
     }
 
+    /// What the share of `worker` took in the round that just ended, in which it was busy for this
+    /// many nanoseconds: without the chunks that it took from others, and with those that others
+    /// took.
+    pub(crate) fn cost_of_share(&self, worker: usize, busy: u64) -> u64 {
+        let (given, taken) = self.thefts(worker);
+        busy.saturating_add(given).saturating_sub(taken)
+    }
+
     /// For how long others swept the share of `worker`, and for how long it swept others'.
-    pub(crate) fn thefts(&self, worker: usize) -> (u64, u64) {
+    fn thefts(&self, worker: usize) -> (u64, u64) {
         let share = &self.shares[worker];
         (share.given.load(Ordering::Relaxed), share.taken.load(Ordering::Relaxed))
     }

@@ -10,8 +10,8 @@ use bevy_ecs::{
 };
 use variadics_please::all_tuples;
 
-use super::{super::sweep::Sweep, sealed};
-use crate::placement::Storage;
+use super::sealed;
+use crate::{placement::Storage, sweep::Sweep};
 
 /// The row that a kernel of [`fused`](super::fused()) is called with: the item of the query data
 /// `D` of an entity that passes the filter `F`.

@@ -7,7 +7,6 @@
 
 mod mail;
 
-pub(super) use mail::MailStore;
 pub use mail::Outbox;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,26 +14,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 use log::warn;
 
-use super::{
-    AffineQuery,
-    fork_range::on_heartbeat,
-    par_iter::AffineParIter,
-    parts::{Division, Part, compute_threads, learn_here, on_compute_threads, on_gang},
-    plan::{CallSite, Plan, Route},
-    recorded::SweepSpan,
-    shares::{Chunks, learn_costs},
-    sweep::{Rows, Sweep},
+use crate::{
+    query::{AffineParIter, AffineQuery},
+    sweep::{CallSite, Division, Part, Plan, Rows, Scratch, Sweep},
 };
-use mail::{Lanes, Mail};
-
-/// In [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the senders' rows change hands between so
-/// many pieces for each worker: each may need lanes of its own, and more would not balance better.
-const PIECES_PER_WORKER: usize = 16;
-
-/// In lock step so many chunks of a share may be stolen, each with lanes of its own beside the
-/// owner's: enough to rescue most of a share whose owner lost its core, few enough that all may
-/// stand empty.
-const STOLEN_LANES: u32 = 7;
+use mail::Mail;
 
 /// What became of the messages of one [`scatter`](AffineParIter::scatter).
 ///
@@ -141,13 +125,13 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         D2: IterQueryData,
         F2: QueryFilter,
     {
-        let mail = &receivers.state.mail;
+        let scratch = &receivers.calls().scratch;
         let receivers = receivers.sweep::<D2>();
         assert!(
             receivers.rows.world.id() == self.sweep.rows.world.id(),
             "scatter: the receivers are of another world than the senders"
         );
-        Scatter { senders: self.sweep, receivers, send, receive }.run(self.site, mail)
+        Scatter { senders: self.sweep, receivers, send, receive }.run(self.site, scratch)
     }
 
     /// As [`scatter`](Self::scatter), to entities of this same query.
@@ -175,7 +159,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
-        Scatter { senders: self.sweep, receivers: self.sweep, send, receive }.run(self.site, self.mail)
+        Scatter { senders: self.sweep, receivers: self.sweep, send, receive }.run(self.site, &self.site.calls.scratch)
     }
 }
 
@@ -198,85 +182,21 @@ where
     D2: IterQueryData,
     F2: QueryFilter,
 {
-    fn run<M>(&self, site: CallSite<'_>, store: &MailStore) -> ScatterReport
+    fn run<M>(&self, site: CallSite<'_>, scratch: &Scratch) -> ScatterReport
     where
         M: Send + 'static,
         S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
         R: for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
     {
         let counts = Counts::default();
-        let total = self.senders.rows.total();
         let plan = Plan::new(&self.senders.rows, site);
-        let (route, cost) = (&plan.route, plan.cost());
-        let (senders, owners, stolen_lanes) = match route {
-            Route::Here => (1, 1, 0),
-            Route::Bevy => {
-                let threads = compute_threads();
-                (threads, threads, 0)
-            }
-            Route::Gang(context) => (context.pool.workers(), context.pool.workers(), STOLEN_LANES),
-            Route::Heartbeat(context) => (context.pool.workers() * PIECES_PER_WORKER, context.pool.workers(), 0),
-        };
-        let mail = store.take::<M>(Lanes { senders, owners, stolen: stolen_lanes });
+        let parts = plan.parts();
+        let mut mail = scratch.take::<Mail<M>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
+        mail.begin();
         let post = |part: Part<'_, '_>| counts.add(self.post(part, &mail));
         let deliver = |part: Part<'_, '_>| counts.add(self.deliver(part.index, &mail));
-        match route {
-            Route::Here => learn_here(&self.senders.rows, &plan, || {
-                post(Part::whole());
-                deliver(Part::whole());
-            }),
-            Route::Bevy => {
-                let _span = SweepSpan::begin(&self.senders.rows);
-                on_compute_threads(owners, &post);
-                on_compute_threads(owners, &deliver);
-            }
-            Route::Gang(context) => {
-                let timing = plan.begin();
-                let (mut placement, mut layouts) = (context.placement(), plan.layouts());
-                let [posting, delivering] = &mut *layouts;
-                let needless = posting.needless_cut(&self.senders.rows, owners);
-                let needless = needless.min(delivering.needless_cut(&self.receivers.rows, owners));
-                // The same for both: what is laid out for the senders is not cut anew for the
-                // receivers.
-                let grain = cost.grain(total, owners).max(needless);
-                let senders = posting.by_owner(&self.senders.rows, &mut placement, grain);
-                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
-                let chunks = cost.chunk_rows(total, context.pool.workers());
-                let chunks =
-                    chunks.map(|rows| Chunks { most_stolen: STOLEN_LANES, ..Chunks::new(&mut placement, rows) });
-                let (led, round) = on_gang(context, &placement, senders, chunks, post);
-                let posting = round.led();
-                if chunks.is_some() {
-                    learn_costs(&round, &mut placement, senders);
-                }
-                // Gives back the lead that the next round takes.
-                drop(round);
-                let (_, round) = on_gang(context, &placement, receivers, None, deliver);
-                cost.observe(led, posting + round.led());
-                if chunks.is_some() {
-                    learn_costs(&round, &mut placement, receivers);
-                }
-                plan.end(timing, &round, total);
-            }
-            Route::Heartbeat(context) => {
-                let timing = plan.begin();
-                let mut placement = context.placement();
-                let (mut layouts, piece) = (plan.layouts(), total.div_ceil(senders as u64));
-                let [posting, delivering] = &mut *layouts;
-                let grain = cost.grain(total, owners).max(delivering.needless_cut(&self.receivers.rows, owners));
-                let receivers = delivering.by_owner(&self.receivers.rows, &mut placement, grain);
-                let line = posting.whole(&self.senders.rows);
-                let (led, round) = on_heartbeat(context, &mut placement, line, piece, &post);
-                let posting = round.led().saturating_mul(total) / led.max(1);
-                // Gives back the lead that the next round takes.
-                drop(round);
-                let (_, round) = on_gang(context, &placement, receivers, None, deliver);
-                // As if the leader had done all: its share of the rows is not that of the messages.
-                cost.observe_session(total, posting.saturating_add(round.led().saturating_mul(owners as u64)));
-                plan.end(timing, &round, total);
-            }
-        }
-        store.put_back(mail);
+        plan.run_both(parts, (&self.senders.rows, post), (&self.receivers.rows, deliver));
+        scratch.keep(parts, mail);
         let report = counts.into_report();
         warn_undelivered(&report);
         report
@@ -303,11 +223,11 @@ where
         R: for<'i> Fn(D2::Item<'i, 'r>, M),
     {
         let mut report = ScatterReport::default();
-        let mut cursor = self.receivers.cursor();
+        let mut lookup = self.receivers.lookup();
         mail.drain_for(owner, |(storage, row), message| {
             // SAFETY: 'access' on `Sweep`; the division gives each row one owner, which alone
             // visits it; 'items' on the type.
-            match unsafe { cursor.item(storage, row) } {
+            match unsafe { lookup.item(storage, row) } {
                 Some(item) => {
                     (self.receive)(D2::shrink(item), message);
                     report.delivered += 1;

@@ -11,20 +11,20 @@ use crate::placement::Storage;
 pub struct Matched {
     generation: ArchetypeGeneration,
     /// Whether whole tables match, so that tables are visited and not archetypes.
-    pub(super) dense: bool,
-    pub(super) storages: Vec<Storage>,
+    pub(crate) dense: bool,
+    pub(crate) storages: Vec<Storage>,
     /// By number of the table or archetype.
     contains: Vec<bool>,
 }
 
 impl Matched {
-    pub(super) fn new(dense: bool) -> Self {
+    pub(crate) fn new(dense: bool) -> Self {
         Self { generation: ArchetypeGeneration::initial(), dense, storages: Vec::new(), contains: Vec::new() }
     }
 
     /// Takes over what `query`, which is up to date, matches now. Storages only ever come: one look
     /// suffices while no archetype is new.
-    pub(super) fn update<D: QueryData, F: QueryFilter>(&mut self, query: &QueryState<D, F>, archetypes: &Archetypes) {
+    pub(crate) fn update<D: QueryData, F: QueryFilter>(&mut self, query: &QueryState<D, F>, archetypes: &Archetypes) {
         if self.generation == archetypes.generation() && !self.storages.is_empty() {
             return;
         }
@@ -41,7 +41,7 @@ impl Matched {
 
     /// Takes over what any of `parts`, which are up to date and visit the same kind of storages,
     /// contains now.
-    pub(super) fn unite<'a>(&mut self, parts: impl Iterator<Item = &'a Self>, archetypes: &Archetypes) {
+    pub(crate) fn unite<'a>(&mut self, parts: impl Iterator<Item = &'a Self>, archetypes: &Archetypes) {
         if self.generation == archetypes.generation() && !self.storages.is_empty() {
             return;
         }
@@ -64,7 +64,7 @@ impl Matched {
     }
 
     #[inline]
-    pub(super) fn contains(&self, storage: Storage) -> bool {
+    pub(crate) fn contains(&self, storage: Storage) -> bool {
         self.contains.get(storage.index()).copied().unwrap_or(false)
     }
 }

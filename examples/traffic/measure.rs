@@ -1,0 +1,86 @@
+//! A running city and how long its steps take, whatever runs it.
+
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+
+use crate::districts::{Square, Traffic};
+use crate::model::Totals;
+
+/// A running city, whatever runs it.
+pub trait Simulation {
+    /// Simulates one second.
+    fn step(&mut self);
+
+    /// The measured steps begin.
+    fn begin_measuring(&mut self) {}
+
+    fn totals(&mut self) -> Totals;
+
+    /// The same for the same state, whatever runs the simulation.
+    fn state_hash(&mut self) -> u64;
+
+    /// The part of the city with the most cars on its roads, if districts are counted.
+    fn busiest_district(&mut self) -> Option<(Square, Traffic)> {
+        None
+    }
+
+    /// How the time since [`begin_measuring`](Self::begin_measuring) was spent, of which `measured`
+    /// was in steps.
+    fn workload(&mut self, measured: Duration) -> Workload;
+}
+
+/// How long the measured steps took.
+#[derive(Default)]
+pub struct Timings {
+    steps: Vec<Duration>,
+    slices: Vec<f64>,
+}
+
+impl Timings {
+    /// Measures a number of steps as one slice.
+    pub fn measure(&mut self, simulation: &mut dyn Simulation, steps: u32, progress: &ProgressBar) {
+        let mut slice = Duration::ZERO;
+        for _ in 0..steps {
+            let start = Instant::now();
+            simulation.step();
+            let elapsed = start.elapsed();
+            self.steps.push(elapsed);
+            slice += elapsed;
+            progress.inc(1);
+        }
+        self.slices.push(slice.as_secs_f64());
+    }
+
+    pub fn steps(&self) -> u64 {
+        self.steps.len() as u64
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.slices.iter().sum()
+    }
+
+    pub fn slices(&self) -> &[f64] {
+        &self.slices
+    }
+
+    /// The time that all but one step in a hundred stay within.
+    pub fn slow_step(&self) -> Duration {
+        let mut sorted = self.steps.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() * 99 / 100).copied().unwrap_or_default()
+    }
+}
+
+/// How the work was spread over threads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Workload {
+    pub workers: usize,
+    /// For each worker the share of the measured time in which it worked; empty where that is not
+    /// known.
+    pub busy_share: Vec<f64>,
+    /// Share of the rows that were swept by the worker that swept them last time, on the same core,
+    /// where that is known.
+    pub same_core_share: Option<f64>,
+}

@@ -1,0 +1,400 @@
+//! [`SchedulerMode::Auto`]: how to run a parallel call so that it is never slower than by another
+//! mode. Pure: numbers in, a strategy out.
+//!
+//! Each place in a program that starts a parallel call has a [`Model`]: what calls took by each
+//! strategy they were sent. A call goes where it is expected to take least; others are tried as long
+//! as they promise to be better, and then ever more seldom, when the time that was spent since
+//! would pay for it.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use super::{CALLS_PER_SAMPLE, Strategy, UNKNOWN_ROWS, estimate::Estimate};
+
+/// What a round costs at least, and a session of fork/join, in nanoseconds: a call that takes less
+/// on one thread is never sent to several.
+const CHEAPEST_ROUND: f32 = 300.0;
+const CHEAPEST_SESSION: f32 = 1_000.0;
+
+/// What each costs on most machines: only used to guess what other numbers of rows would take.
+const ROUND: f32 = 600.0;
+const SESSION: f32 = 2_000.0;
+
+/// Another strategy has to be better by this factor to be taken: nothing is gained by going back and
+/// forth.
+const BETTER: f32 = 0.97;
+
+/// Trying costs at most one part in this many of the time that calls take.
+const BUDGET: f32 = 100.0;
+
+/// What trials may cost before anything was earned, in nanoseconds.
+const FIRST_BUDGET: f32 = 50_000.0;
+
+/// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
+const TRIAL_CALLS: u32 = 3;
+
+/// The first trial of a strategy is this many calls longer if the strategy does no better: what is new is
+/// at its slowest, and a bad impression keeps it from being tried again for hundreds of calls.
+const FIRST_RETRIES: u32 = 3;
+
+/// For this many nanoseconds calls of a trial are not counted, because workers are waking up:
+/// that takes 30 to 50 us, a few short calls. Where calls are so seldom that workers never come in
+/// time, that is how it is.
+const WAKING: u64 = 200_000;
+
+/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
+/// that wake them or do without. Calls shorter than the second number gain so little that they are
+/// to wake workers four times as seldom; the first budget is not enough for that.
+const WAKE_UP: f32 = 40_000.0;
+const WORTH_WAKING: f32 = 6_000.0;
+
+/// Calls between trials of one strategy: doubles each time it was no better than the present one. A
+/// trial takes longer than is seen, since it moves rows to other caches. What comes close may soon
+/// be better, so it is tried again after fewer calls at most (half a minute at 60 a second) than
+/// what was much slower.
+const FIRST_INTERVAL: u32 = 32;
+const LONGEST_INTERVAL: u32 = 1 << 14;
+const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
+const MUCH_SLOWER: f32 = 1.25;
+
+/// Rows cost at most so much less on one thread than on several that share caches and memory.
+const UNSHARED: f32 = 0.4;
+
+/// Measurements in a row that are off by so much mean that the world has changed.
+const SURPRISES: u32 = 4;
+const SURPRISING: f32 = 1.5;
+
+/// What of a call's time does not depend on its rows.
+fn fixed(strategy: Strategy) -> f32 {
+    match strategy {
+        Strategy::Serial | Strategy::Bevy => 0.0,
+        Strategy::LockStep => ROUND,
+        Strategy::Heartbeat => SESSION,
+    }
+}
+
+/// What is to be done with one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) strategy: Strategy,
+    /// Whether the model wants to know how long it takes.
+    pub(crate) timed: bool,
+}
+
+/// A trial that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    strategy: Strategy,
+    /// Calls that are still to come.
+    left: u32,
+    /// When its first timed call ended.
+    since: Option<u64>,
+    /// For how many more calls it goes on as long as the strategy is found to be no better.
+    retries: u32,
+}
+
+/// What is known of the calls that one place in a program starts.
+#[derive(Debug)]
+pub(crate) struct Model {
+    estimates: [Estimate; 3],
+    current: Strategy,
+    trial: Option<Trial>,
+    /// Calls until each strategy may be tried again, and between two trials.
+    wait: [u32; 3],
+    interval: [u32; 3],
+    /// Calls since one was timed.
+    untimed: u32,
+    /// Nanoseconds that trials may cost.
+    exploration_budget: f32,
+    /// What the rows of a round took, all workers together: smoothed, for the rows of the last
+    /// round.
+    busy: f32,
+    surprises: u32,
+    /// Rows of the last call.
+    rows: u64,
+    /// Whether calls may go by fork/join.
+    by_fork: bool,
+    /// Whether the leader was alone in the last call.
+    alone: bool,
+    calls: u64,
+    trials: u64,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            estimates: [Estimate::default(); 3],
+            current: Strategy::Serial,
+            trial: None,
+            wait: [0; 3],
+            interval: [FIRST_INTERVAL; 3],
+            untimed: CALLS_PER_SAMPLE,
+            exploration_budget: FIRST_BUDGET,
+            busy: 0.0,
+            surprises: 0,
+            rows: 0,
+            by_fork: true,
+            alone: false,
+            calls: 0,
+            trials: 0,
+        }
+    }
+}
+
+impl Model {
+    /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time
+    /// where there are many tables: it is done when something depends on it; so is asking whether
+    /// workers are asleep. Never by fork/join unless `by_fork`.
+    #[inline]
+    pub(crate) fn choose(
+        &mut self,
+        count_rows: impl FnOnce() -> u64,
+        workers: usize,
+        by_fork: bool,
+        are_asleep: impl FnOnce() -> bool,
+    ) -> Decision {
+        let decision = self.choose_among_all(count_rows, workers, by_fork, are_asleep);
+        if by_fork || decision.strategy != Strategy::Heartbeat {
+            return decision;
+        }
+        // Other calls from the same place may fork, and it was chosen for them: this one teaches
+        // nothing.
+        Decision { strategy: self.best(self.rows), timed: false }
+    }
+
+    #[inline]
+    fn choose_among_all(
+        &mut self,
+        count_rows: impl FnOnce() -> u64,
+        workers: usize,
+        by_fork: bool,
+        are_asleep: impl FnOnce() -> bool,
+    ) -> Decision {
+        self.by_fork = by_fork;
+        self.alone = workers < 2;
+        if self.alone {
+            return self.choose_alone(count_rows);
+        }
+        if self.trial.is_none() && self.current == Strategy::Serial && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE
+        {
+            self.calls += 1;
+            self.untimed = self.untimed.saturating_add(1);
+            return Decision { strategy: Strategy::Serial, timed: false };
+        }
+        let rows = count_rows();
+        if self.calls == 0 && rows >= UNKNOWN_ROWS {
+            self.current = Strategy::LockStep;
+        }
+        (self.rows, self.calls) = (rows, self.calls + 1);
+        // Calls that panic are never observed.
+        self.untimed = self.untimed.saturating_add(1);
+        if let Some(trial) = &mut self.trial {
+            let decision = Decision { strategy: trial.strategy, timed: trial.left < TRIAL_CALLS };
+            if trial.left == 0 {
+                // Its last call was never observed: it panicked.
+                self.trial = None;
+            } else {
+                trial.left -= 1;
+                return decision;
+            }
+        }
+        let timed = self.untimed > CALLS_PER_SAMPLE || !self.estimate(self.current).is_known();
+        if timed {
+            self.reconsider(rows, workers, are_asleep);
+        }
+        Decision { strategy: self.current, timed }
+    }
+
+    /// Where the leader is alone, as while other processes have their cores. What is known of
+    /// the other strategies holds until they are back.
+    fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
+        (self.calls, self.untimed) = (self.calls + 1, self.untimed.saturating_add(1));
+        let timed = self.untimed > CALLS_PER_SAMPLE;
+        if timed {
+            (self.rows, self.untimed) = (count_rows(), 0);
+        }
+        Decision { strategy: Strategy::Serial, timed }
+    }
+
+    /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how
+    /// long all workers together were in it, if all were.
+    pub(crate) fn observe(&mut self, strategy: Strategy, rows: u64, call: Range<u64>, busy: Option<u64>) {
+        if self.is_waking(strategy, busy, call.end) {
+            return;
+        }
+        let nanoseconds = call.end.saturating_sub(call.start);
+        let off = self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy));
+        if self.trial.is_some_and(|trial| trial.left == 0) {
+            self.end_trial(strategy, rows);
+        }
+        if let (Strategy::LockStep, Some(busy)) = (strategy, busy) {
+            let busy = busy as f32;
+            self.busy = if self.busy > 0.0 { self.busy + (busy.min(self.busy * 2.0) - self.busy) / 4.0 } else { busy };
+        }
+        if strategy == self.current {
+            self.exploration_budget += nanoseconds as f32 * self.untimed as f32 / BUDGET;
+            self.untimed = 0;
+            self.notice(off, rows, nanoseconds);
+        }
+    }
+
+    /// Whether a trial goes on because not all workers took part in a call of it.
+    fn is_waking(&mut self, strategy: Strategy, busy: Option<u64>, now: u64) -> bool {
+        let Some(trial) = self.trial.as_mut().filter(|trial| trial.strategy == strategy) else { return false };
+        let since = *trial.since.get_or_insert(now);
+        let waking = strategy != Strategy::Serial && busy.is_none() && now.saturating_sub(since) < WAKING;
+        if waking {
+            trial.left += 1;
+        }
+        waking
+    }
+
+    fn end_trial(&mut self, strategy: Strategy, rows: u64) {
+        let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
+        if let Some(trial) = self.trial.as_mut().filter(|trial| trial.retries > 0 && slower >= BETTER) {
+            (trial.retries, trial.left) = (trial.retries - 1, 1);
+            self.estimates[strategy as usize].reopen();
+            return;
+        }
+        self.trial = None;
+        let interval = &mut self.interval[strategy as usize];
+        *interval = match slower {
+            ..BETTER => FIRST_INTERVAL,
+            ..MUCH_SLOWER => (*interval * 2).min(LONGEST_INTERVAL_OF_THE_CLOSE).max(*interval),
+            _ => (*interval * 2).min(LONGEST_INTERVAL),
+        };
+    }
+
+    /// Forgets what it knows when the present strategy surprises again and again.
+    fn notice(&mut self, off: f32, rows: u64, nanoseconds: u64) {
+        let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off);
+        self.surprises = if surprising { self.surprises + 1 } else { 0 };
+        if self.surprises >= SURPRISES {
+            self.surprises = 0;
+            self.wait = [0; 3];
+            self.interval = [FIRST_INTERVAL; 3];
+            self.estimates[self.current as usize].restart(rows, nanoseconds);
+            Strategy::MEASURED
+                .into_iter()
+                .filter(|&other| other != self.current)
+                .for_each(|other| self.estimates[other as usize].doubt());
+        }
+    }
+
+    /// Takes the strategy that is best by now, or begins to try another one.
+    fn reconsider(&mut self, rows: u64, workers: usize, are_asleep: impl FnOnce() -> bool) {
+        let best = self.best(rows);
+        if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
+            self.current = best;
+        }
+        self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_PER_SAMPLE));
+        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
+        let Some(strategy) = next else { return };
+        let wakes = strategy != Strategy::Serial && are_asleep();
+        let wake_up = if self.expected(self.current, rows) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
+        let cost = self.cost_of_trial(strategy, rows) + if wakes { wake_up } else { 0.0 };
+        if self.exploration_budget >= cost {
+            self.begin_trial(strategy, cost);
+        }
+    }
+
+    fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
+        let place = strategy as usize;
+        self.exploration_budget -= cost;
+        let retries = if self.estimates[place].was_tried() { 0 } else { FIRST_RETRIES };
+        self.estimates[place].doubt();
+        self.wait[place] = self.interval[place];
+        self.trials += 1;
+        self.trial = Some(Trial { strategy, left: TRIAL_CALLS, since: None, retries });
+    }
+
+    fn is_worth_a_trial(&self, other: Strategy, rows: u64, workers: usize) -> bool {
+        if other == self.current || !self.is_possible(other) || !self.estimate(self.current).is_known() {
+            return false;
+        }
+        let now = self.expected(self.current, rows);
+        if self.at_best(other, rows, workers) >= now * BETTER {
+            return false;
+        }
+        self.wait[other as usize] == 0 && self.exploration_budget >= self.cost_of_trial(other, rows)
+    }
+
+    /// What a trial takes longer than the same calls by the present strategy.
+    fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
+        let now = self.expected(self.current, rows);
+        let then = match other {
+            tried if self.estimate(tried).was_tried() => self.expected(tried, rows),
+            Strategy::Serial => self.busy,
+            // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
+            Strategy::LockStep | Strategy::Heartbeat | Strategy::Bevy => now + ROUND + SESSION,
+        };
+        (then - now).max(0.0) * TRIAL_CALLS as f32
+    }
+
+    /// What a call could take by another strategy if all went well there.
+    fn at_best(&self, other: Strategy, rows: u64, workers: usize) -> f32 {
+        let alone = self.estimate(Strategy::Serial);
+        let shared = self.estimate(Strategy::LockStep);
+        let work = match (alone.was_tried(), shared.was_tried()) {
+            (true, _) => alone.expected(rows, 0.0),
+            (_, true) => self.busy,
+            _ => 0.0,
+        };
+        match other {
+            Strategy::Serial if alone.was_tried() => work.min(self.busy * UNSHARED),
+            Strategy::Serial => self.busy * UNSHARED,
+            Strategy::LockStep => CHEAPEST_ROUND + work / workers as f32,
+            // Only worth it where lock step leaves workers idle.
+            Strategy::Heartbeat if shared.is_known() => CHEAPEST_SESSION + self.busy / workers as f32 * (2.0 - BETTER),
+            Strategy::Heartbeat | Strategy::Bevy => f32::INFINITY,
+        }
+    }
+
+    fn best(&self, rows: u64) -> Strategy {
+        let known = Strategy::MEASURED
+            .into_iter()
+            .filter(|&strategy| self.estimate(strategy).is_known() || strategy == self.current);
+        let possible = known.filter(|&strategy| self.is_possible(strategy));
+        possible.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Strategy::Serial)
+    }
+
+    fn is_possible(&self, strategy: Strategy) -> bool {
+        strategy != Strategy::Heartbeat || self.by_fork
+    }
+
+    fn estimate(&self, strategy: Strategy) -> &Estimate {
+        &self.estimates[strategy as usize]
+    }
+
+    fn expected(&self, strategy: Strategy, rows: u64) -> f32 {
+        self.estimate(strategy).expected(rows, fixed(strategy))
+    }
+
+    /// What it chose last and why.
+    pub(crate) fn explain(&self) -> Explanation {
+        let expected = |strategy| {
+            let known = self.estimate(strategy).was_tried();
+            known.then(|| std::time::Duration::from_nanos(self.expected(strategy, self.rows) as u64))
+        };
+        Explanation {
+            strategy: if self.alone { Strategy::Serial } else { self.current },
+            rows: self.rows,
+            calls: self.calls,
+            trials: self.trials,
+            expected: Strategy::MEASURED.map(expected),
+        }
+    }
+}
+
+/// What a [`Model`] would say of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Explanation {
+    pub(crate) strategy: Strategy,
+    pub(crate) rows: u64,
+    pub(crate) calls: u64,
+    pub(crate) trials: u64,
+    /// What a call is expected to take by each strategy, if it was ever taken.
+    pub(crate) expected: [Option<std::time::Duration>; 3],
+}

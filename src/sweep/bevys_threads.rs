@@ -1,0 +1,27 @@
+//! Sweeps on Bevy's compute threads.
+
+use bevy_tasks::ComputeTaskPool;
+
+use super::{division::Division, part::Part};
+use crate::context::BevysBatch;
+
+/// How many threads Bevy's compute pool has; `None` as long as there is no pool.
+pub(super) fn count() -> Option<usize> {
+    ComputeTaskPool::try_get().map(|pool| pool.thread_num().max(1))
+}
+
+/// Runs `body` for each of `parts` even parts, one task for each. The number is asked once in a
+/// call: another thread may start Bevy's pool meanwhile, and rows that are cut into more parts than
+/// are run would be left out.
+pub(super) fn sweep(parts: usize, body: &(impl Fn(Part<'_, '_>) + Sync)) {
+    let visit = |index| {
+        let _batch = BevysBatch::open();
+        body(Part::divided(index, Division::Even { parts }));
+    };
+    match ComputeTaskPool::try_get() {
+        Some(pool) if parts > 1 => {
+            pool.scope(|scope| (0..parts).for_each(|index| scope.spawn(async move { visit(index) })));
+        }
+        _ => (0..parts).for_each(visit),
+    }
+}

@@ -1,0 +1,51 @@
+//! Who owns which rows in one call, and into how many parts they are divided.
+
+use std::ops::Range;
+
+use crate::placement::{Placement, Storage};
+
+/// Who owns which rows in one call.
+#[derive(Clone, Copy)]
+pub(crate) enum Division<'a> {
+    /// As the placement says.
+    Placed(&'a Placement),
+    /// Each storage in this many even runs.
+    Even { parts: usize },
+}
+
+impl Division<'_> {
+    /// The rows of `part`; runs of different parts are disjoint, and together they are all `rows`
+    /// rows.
+    #[inline]
+    pub(crate) fn range(&self, storage: Storage, rows: impl FnOnce() -> u32, part: usize) -> Range<u32> {
+        match self {
+            Self::Placed(placement) => placement.get(storage).map_or(0..0, |runs| runs.range_of(part)),
+            Self::Even { parts } => {
+                let rows = u64::from(rows());
+                let cut = |part: usize| (rows * part as u64).div_ceil(*parts as u64) as u32;
+                cut(part)..cut(part + 1)
+            }
+        }
+    }
+
+    /// The part whose range has `row`.
+    #[inline]
+    pub(crate) fn owner(&self, storage: Storage, rows: impl FnOnce() -> u32, row: u32) -> usize {
+        match self {
+            Self::Placed(placement) => placement.get(storage).map_or(0, |runs| runs.owner_of(row)),
+            Self::Even { parts: 1 } => 0,
+            Self::Even { parts } => (u64::from(row) * *parts as u64 / u64::from(rows())) as usize,
+        }
+    }
+}
+
+/// Into how many parts a call that sends is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Parts {
+    /// Parts that send.
+    pub(crate) senders: usize,
+    /// Parts that receive.
+    pub(crate) owners: usize,
+    /// Chunks of each sending part that other workers may sweep.
+    pub(crate) stolen: u32,
+}

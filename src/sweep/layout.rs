@@ -1,0 +1,222 @@
+//! Rows of many storages laid out one after another, so that they can be cut anywhere and found
+//! again.
+
+use std::ops::Range;
+
+use super::rows::Rows;
+use crate::placement::{Placement, Storage};
+
+/// Rows in the order in which they are swept. Kept from call to call for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// Each has rows.
+    segments: Vec<Segment>,
+    rows: u64,
+    /// Whether it has parts of storages, of which others have other parts.
+    has_parts: bool,
+}
+
+/// Rows of one storage that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// The place of its first row in the layout.
+    pub(super) first: u64,
+    pub(super) storage: Storage,
+    /// The storage's place in the order of storages.
+    pub(super) ordinal: u32,
+    pub(super) rows: Range<u32>,
+}
+
+impl Segment {
+    /// The place in the layout after its last row.
+    #[inline]
+    fn end(&self) -> u64 {
+        self.first + u64::from(self.rows.end - self.rows.start)
+    }
+}
+
+impl Layout {
+    /// Lays out all `rows`.
+    pub(super) fn whole(&mut self, rows: &Rows<'_, '_>) -> &Self {
+        let mut cursor = Cursor::default();
+        for (ordinal, storage) in (0..).zip(rows.storages()) {
+            self.lay(&mut cursor, ordinal, storage, 0..rows.count(storage));
+        }
+        self.end(&cursor);
+        self
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub(super) fn has_parts(&self) -> bool {
+        self.has_parts
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The number of the segment that holds the row at `position`; that of segments if there is
+    /// none.
+    pub(super) fn segment_at(&self, position: u64) -> usize {
+        self.segments.partition_point(|segment| segment.end() <= position)
+    }
+
+    /// Calls `visit` for the rows of each storage that lie in `positions`, with the storage's place
+    /// in the order of storages.
+    #[inline]
+    pub(super) fn for_each_range(&self, positions: Range<u64>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
+        let from = self.segment_at(positions.start);
+        for segment in self.segments[from..].iter().take_while(|segment| segment.first < positions.end) {
+            let row = |position: u64| segment.rows.start + (position - segment.first) as u32;
+            let start = row(positions.start.max(segment.first));
+            let end = row(positions.end.min(segment.end()));
+            visit(segment.ordinal, segment.storage, start..end);
+        }
+    }
+
+    /// Lays out rows where `cursor` is. Writes only what is new: a layout that stays as it was stays
+    /// in the caches of those who read it.
+    #[inline]
+    fn lay(&mut self, cursor: &mut Cursor, ordinal: u32, storage: Storage, rows: Range<u32>) {
+        if rows.is_empty() {
+            return;
+        }
+        let segment = Segment { first: cursor.rows, storage, ordinal, rows };
+        cursor.rows = segment.end();
+        match self.segments.get_mut(cursor.segments) {
+            Some(known) if *known == segment => {}
+            Some(known) => *known = segment,
+            None => self.segments.push(segment),
+        }
+        cursor.segments += 1;
+    }
+
+    /// Ends the layout where `cursor` is.
+    fn end(&mut self, cursor: &Cursor) {
+        if self.segments.len() > cursor.segments {
+            self.segments.truncate(cursor.segments);
+        }
+        if (self.rows, self.has_parts) != (cursor.rows, cursor.has_parts) {
+            (self.rows, self.has_parts) = (cursor.rows, cursor.has_parts);
+        }
+    }
+}
+
+/// How far rows are laid out.
+#[derive(Clone, Debug, Default)]
+struct Cursor {
+    segments: usize,
+    rows: u64,
+    has_parts: bool,
+}
+
+/// Shares of this many runs are even enough.
+const RUNS_OF_A_SHARE: usize = 8;
+
+/// The rows of one call, in a layout for each worker. Kept from call to call for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Layouts {
+    by_owner: Vec<Layout>,
+    /// By owner. Apart: only the leader needs them.
+    cursors: Vec<Cursor>,
+}
+
+impl Layouts {
+    /// Lays out the rows of each worker, after `placement` was brought up to date with what is there
+    /// now, in runs of at least `grain` rows.
+    pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, grain: u32) -> &[Layout] {
+        self.begin(placement.workers());
+        for (ordinal, storage) in (0..).zip(rows.storages()) {
+            let runs = placement.place(storage, rows.count(storage), grain);
+            for (owner, run) in runs.by_owner() {
+                self.lay(owner, ordinal, storage, run);
+                self.cursors[owner].has_parts |= runs.parts() > 1;
+            }
+        }
+        self.end()
+    }
+
+    /// How many rows there are, or were in the last call: counting those of many storages takes
+    /// time.
+    pub(super) fn about(&self, rows: &Rows<'_, '_>) -> u64 {
+        let known: u64 = self.by_owner.iter().map(Layout::rows).sum();
+        if known > 0 { known } else { rows.total() }
+    }
+
+    /// A storage of fewer rows need not be cut for workers to have equal shares: there are others.
+    pub(super) fn needless_cut(&self, rows: &Rows<'_, '_>, workers: usize) -> u32 {
+        let runs = workers * RUNS_OF_A_SHARE;
+        if rows.matched.storages.len() < runs {
+            return 1;
+        }
+        u32::try_from(self.about(rows) / runs as u64).unwrap_or(u32::MAX)
+    }
+
+    fn begin(&mut self, owners: usize) {
+        self.by_owner.resize_with(owners, Layout::default);
+        self.cursors.clear();
+        self.cursors.resize(owners, Cursor::default());
+    }
+
+    #[inline]
+    fn lay(&mut self, owner: usize, ordinal: u32, storage: Storage, rows: Range<u32>) {
+        self.by_owner[owner].lay(&mut self.cursors[owner], ordinal, storage, rows);
+    }
+
+    fn end(&mut self) -> &[Layout] {
+        self.by_owner.iter_mut().zip(&self.cursors).for_each(|(layout, cursor)| layout.end(cursor));
+        &self.by_owner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lay(layout: &mut Layout, rows: &[(u32, Range<u32>)]) {
+        let mut cursor = Cursor::default();
+        for (ordinal, (table, rows)) in (0..).zip(rows) {
+            layout.lay(&mut cursor, ordinal, Storage::Table(*table), rows.clone());
+        }
+        layout.end(&cursor);
+    }
+
+    fn layout() -> Layout {
+        let mut layout = Layout::default();
+        lay(&mut layout, &[(7, 100..103), (8, 5..5), (9, 0..10)]);
+        layout
+    }
+
+    fn ranges(positions: Range<u64>) -> Vec<(u32, Storage, Range<u32>)> {
+        let mut ranges = Vec::new();
+        layout().for_each_range(positions, |ordinal, storage, rows| ranges.push((ordinal, storage, rows)));
+        ranges
+    }
+
+    #[test]
+    fn positions_are_found_in_their_storages() {
+        assert_eq!(layout().rows(), 13);
+        assert_eq!(ranges(0..13), [(0, Storage::Table(7), 100..103), (2, Storage::Table(9), 0..10)]);
+        assert_eq!(ranges(2..4), [(0, Storage::Table(7), 102..103), (2, Storage::Table(9), 0..1)]);
+        assert_eq!(ranges(12..20), [(2, Storage::Table(9), 9..10)]);
+        assert_eq!(ranges(3..3), []);
+    }
+
+    #[test]
+    fn storages_without_rows_have_no_segment() {
+        assert_eq!([0, 2, 3, 12, 13].map(|position| layout().segment_at(position)), [0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_line_that_is_laid_out_anew_forgets_what_was_there() {
+        let mut layout = layout();
+        lay(&mut layout, &[(7, 100..103), (8, 0..2)]);
+        assert_eq!((layout.rows(), layout.segments().len()), (5, 2));
+        assert_eq!(layout.segments()[1], Segment { first: 3, storage: Storage::Table(8), ordinal: 1, rows: 0..2 });
+        lay(&mut layout, &[]);
+        assert_eq!((layout.rows(), layout.segments().len()), (0, 0));
+    }
+}

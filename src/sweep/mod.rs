@@ -1,0 +1,38 @@
+//! How a sweep over rows runs: `Plan::new(rows, site).run(rows, body)` calls `body` with disjoint parts
+//! of the rows, on the threads that suit, and learns what that took.
+//!
+//! From the top: `plan.rs` decides and learns. `lock_step.rs`, `fork_join.rs` and `bevys_threads.rs`
+//! deal out the rows as `part.rs`, of a share (`claim.rs`), of a range that is forked
+//! (`fork_range.rs`), or of an even division (`division.rs`). `cursor.rs` goes through a part,
+//! along what `layout.rs` has laid out. `rows.rs` says where the rows are, and `fetch.rs` is the
+//! contract with the ECS: the items of a range of rows.
+
+mod bevys_threads;
+mod calls;
+mod claim;
+mod cursor;
+mod division;
+mod fetch;
+mod fork_join;
+mod fork_range;
+mod gang_call;
+mod layout;
+mod lock_step;
+mod matched;
+mod part;
+mod plan;
+mod rows;
+mod scratch;
+mod span;
+
+pub(crate) use calls::{CallSite, Calls};
+pub(crate) use division::{Division, Parts};
+pub(crate) use fetch::RowLookup;
+pub use fetch::Sweep;
+pub use matched::Matched;
+pub(crate) use part::Part;
+pub(crate) use plan::Plan;
+pub(crate) use rows::Missing;
+pub use rows::Rows;
+pub(crate) use scratch::Scratch;
+pub(crate) use span::SweepSpan;

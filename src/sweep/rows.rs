@@ -1,0 +1,73 @@
+//! Where the rows of a query are: its storages, how many rows they have, and where an entity is.
+
+use bevy_ecs::{
+    archetype::{Archetype, ArchetypeId},
+    prelude::Entity,
+    storage::{Table, TableId},
+    world::unsafe_world_cell::UnsafeWorldCell,
+};
+
+use super::matched::Matched;
+use crate::placement::Storage;
+
+/// Where the rows of a query are, without what they hold.
+#[derive(Clone, Copy)]
+pub struct Rows<'w, 's> {
+    pub(crate) world: UnsafeWorldCell<'w>,
+    pub(crate) matched: &'s Matched,
+}
+
+impl<'w, 's> Rows<'w, 's> {
+    /// The tables or archetypes that match, in ascending order.
+    pub(crate) fn storages(&self) -> impl Iterator<Item = Storage> + Clone + use<'s> {
+        self.matched.storages.iter().copied()
+    }
+
+    /// Whether tables are visited, in which rows are contiguous.
+    pub(crate) fn is_contiguous(&self) -> bool {
+        self.matched.dense
+    }
+
+    /// How many rows `storage` has.
+    #[inline]
+    pub(crate) fn count(&self, storage: Storage) -> u32 {
+        match storage {
+            Storage::Table(table) => self.table(TableId::from_u32(table)).map_or(0, Table::entity_count),
+            Storage::Archetype(archetype) => self.archetype(archetype).map_or(0, Archetype::len),
+        }
+    }
+
+    /// All rows of the storages that match, those that a filter on rows will skip included.
+    pub(crate) fn total(&self) -> u64 {
+        self.storages().map(|storage| u64::from(self.count(storage))).sum()
+    }
+
+    /// Where `entity` is visited, if it exists and its archetype matches.
+    #[inline]
+    pub(crate) fn find(&self, entity: Entity) -> Result<(Storage, u32), Missing> {
+        let location = self.world.entities().get_spawned(entity).map_err(|_| Missing::Despawned)?;
+        let (storage, row) = match self.matched.dense {
+            true => (Storage::Table(location.table_id.as_u32()), location.table_row.index()),
+            false => (Storage::Archetype(location.archetype_id.index() as u32), location.archetype_row.index()),
+        };
+        self.matched.contains(storage).then_some((storage, row as u32)).ok_or(Missing::Unmatched)
+    }
+
+    #[inline]
+    pub(crate) fn table(&self, table: TableId) -> Option<&'w Table> {
+        // SAFETY: 'access' on `Sweep`: of a table only its entities, and the columns of the query,
+        // are read or written.
+        unsafe { self.world.storages() }.tables.get(table)
+    }
+
+    #[inline]
+    pub(super) fn archetype(&self, archetype: u32) -> Option<&'w Archetype> {
+        self.world.archetypes().get(ArchetypeId::new(archetype as usize))
+    }
+}
+
+/// Why an entity is not visited.
+pub(crate) enum Missing {
+    Despawned,
+    Unmatched,
+}
