@@ -1,5 +1,5 @@
 //! The lock-step protocol: one leader and its gang run one job each, then meet. See `README.md`
-//! beside this file for the states, the orderings and a proof sketch; `tests/loom.rs` checks this
+//! beside this file for the states, the orderings and a proof sketch; `tests/loom/rounds.rs` checks this
 //! very file.
 
 use std::{

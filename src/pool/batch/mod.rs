@@ -1,6 +1,6 @@
 //! Many small calls made by one serial closure and run by the workers while it goes on: the
 //! asynchronous external calls of the language Dew, as a library. `../README.md` has the protocol;
-//! `tests/loom_batch.rs` checks these very files.
+//! `tests/loom/batches.rs` checks these very files.
 //!
 //! `exchange.rs` brings the calls to those who run them; here is what the caller sees of it.
 

@@ -1,5 +1,5 @@
 //! Fork/join on the gang's workers: joins run on as if they were serial, and only idle workers make
-//! them share. `../README.md` has the protocol and its invariants; `tests/loom_heartbeat.rs` checks
+//! them share. `../README.md` has the protocol and its invariants; `tests/loom/heartbeat.rs` checks
 //! these very files.
 //!
 //! `scope.rs` has the joins and decides which of them others may see, `job.rs` what others see of a

@@ -1,7 +1,7 @@
 //! Claiming chunks under loom: every schedule of an owner and a thief on one share; of two thieves,
 //! and of workers who help each other, those within a stated number of preemptions.
 //!
-//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_claims`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test chunks`
 #![cfg(affinity_loom)]
 #![allow(
     dead_code,
@@ -9,11 +9,11 @@
     reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
 )]
 
-#[path = "../src/chunks.rs"]
+#[path = "../../src/chunks.rs"]
 mod chunks;
-#[path = "loom/model.rs"]
+#[path = "model.rs"]
 mod model;
-#[path = "../src/sync.rs"]
+#[path = "../../src/sync.rs"]
 mod sync;
 
 use loom::{cell::UnsafeCell, sync::Arc, thread};

@@ -1,7 +1,7 @@
 //! Batched calls under loom: every schedule (within the stated number of preemptions) of a caller
 //! and the workers that run its calls.
 //!
-//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_batch`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test batches`
 #![cfg(affinity_loom)]
 #![allow(
     dead_code,
@@ -9,19 +9,19 @@
     reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
 )]
 
-#[path = "../src/pool/batch/mod.rs"]
+#[path = "../../src/pool/batch/mod.rs"]
 mod batch;
-#[path = "../src/pool/clock.rs"]
+#[path = "../../src/pool/clock.rs"]
 mod clock;
-#[path = "loom/model.rs"]
+#[path = "model.rs"]
 mod model;
-#[path = "../src/pool/parker.rs"]
+#[path = "../../src/pool/parker.rs"]
 mod parker;
-#[path = "../src/pool/spin.rs"]
+#[path = "../../src/pool/spin.rs"]
 mod spin;
-#[path = "../src/sync.rs"]
+#[path = "../../src/sync.rs"]
 mod sync;
-#[path = "../src/pool/unwind.rs"]
+#[path = "../../src/pool/unwind.rs"]
 mod unwind;
 
 use std::{panic::resume_unwind, time::Duration};

@@ -1,14 +1,14 @@
 //! The fork/join protocol under loom: every schedule (within the stated number of preemptions) of a
 //! leader and its helpers.
 //!
-//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom_heartbeat`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test heartbeat`
 #![cfg(affinity_loom)]
 #![allow(dead_code, reason = "the protocol's files are taken from the crate as they are, and each test uses a part")]
 
-#[path = "../src/pool/clock.rs"]
+#[path = "../../src/pool/clock.rs"]
 mod clock;
 /// As in `heartbeat/mod.rs`, with models of what is seen inside of it only.
-#[path = "loom"]
+#[path = "."]
 mod heartbeat {
     #[path = "../../src/pool/heartbeat/idle.rs"]
     mod idle;
@@ -26,15 +26,15 @@ mod heartbeat {
     pub(crate) use scope::{Scope, on_the_spot};
     pub(crate) use session::Session;
 }
-#[path = "loom/model.rs"]
+#[path = "model.rs"]
 mod model;
-#[path = "../src/pool/parker.rs"]
+#[path = "../../src/pool/parker.rs"]
 mod parker;
-#[path = "../src/pool/spin.rs"]
+#[path = "../../src/pool/spin.rs"]
 mod spin;
-#[path = "../src/sync.rs"]
+#[path = "../../src/sync.rs"]
 mod sync;
-#[path = "../src/pool/unwind.rs"]
+#[path = "../../src/pool/unwind.rs"]
 mod unwind;
 
 use std::{

@@ -1,7 +1,7 @@
 //! The lock-step protocol under loom: every schedule (within the stated number of preemptions) of
 //! small gangs.
 //!
-//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test loom`
+//! `cargo test --release --manifest-path tests/loom/Cargo.toml --test rounds`
 #![cfg(affinity_loom)]
 #![allow(
     dead_code,
@@ -9,23 +9,23 @@
     reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
 )]
 
-#[path = "../src/pool/clock.rs"]
+#[path = "../../src/pool/clock.rs"]
 mod clock;
-#[path = "../src/pool/epoch.rs"]
+#[path = "../../src/pool/epoch.rs"]
 mod epoch;
-#[path = "loom/model.rs"]
+#[path = "model.rs"]
 mod model;
-#[path = "../src/pool/parker.rs"]
+#[path = "../../src/pool/parker.rs"]
 mod parker;
-#[path = "../src/pool/participants.rs"]
+#[path = "../../src/pool/participants.rs"]
 mod participants;
-#[path = "../src/pool/round.rs"]
+#[path = "../../src/pool/round.rs"]
 mod round;
-#[path = "../src/pool/spin.rs"]
+#[path = "../../src/pool/spin.rs"]
 mod spin;
-#[path = "../src/sync.rs"]
+#[path = "../../src/sync.rs"]
 mod sync;
-#[path = "../src/pool/unwind.rs"]
+#[path = "../../src/pool/unwind.rs"]
 mod unwind;
 
 use std::time::Duration;
