@@ -57,7 +57,8 @@
 //! 6. The leader waits for all, notes what the call took, moves cuts between shares if some rows
 //!    cost more than others, and goes on.
 //!
-//! The protocol, its memory orderings and every `unsafe` are in `src/pool/README.md`.
+//! Where each step stands in the code: `docs/architecture.md`. The protocol, its memory orderings
+//! and every `unsafe`: `src/pool/README.md`.
 #![deny(unsafe_code)]
 
 mod auto;
