@@ -11,10 +11,10 @@ use bevy_ecs::prelude::Resource;
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    auto::CallSites,
-    chunks::ClaimBoard,
+    auto::SiteRegistry,
+    claims::ClaimBoard,
     placement::{Footprints, Placement},
-    pool::{AffinityPool, SweptRows},
+    pool::AffinityPool,
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
@@ -24,14 +24,14 @@ use crate::{
 pub(crate) struct Ownership {
     pub(crate) placement: Placement,
     /// For sweeps in which workers that are done help others.
-    pub(crate) claims: ClaimBoard,
+    pub(crate) board: ClaimBoard,
     /// For sweeps that do not go by owner.
     pub(crate) footprints: Footprints,
 }
 
 impl Ownership {
     fn new(workers: usize) -> Self {
-        Self { placement: Placement::new(workers), claims: ClaimBoard::new(workers), footprints: Footprints::default() }
+        Self { placement: Placement::new(workers), board: ClaimBoard::new(workers), footprints: Footprints::default() }
     }
 }
 
@@ -45,11 +45,9 @@ pub(crate) struct Context {
     ownership: CachePadded<Mutex<CachePadded<Ownership>>>,
     /// The tagged systems that have run, of all contexts of the world.
     pub(crate) systems: Arc<SystemTimings>,
-    /// By worker; the pool's.
-    pub(crate) affinity: Arc<[CachePadded<SweptRows>]>,
     pub(crate) recorder: Arc<Recorder>,
     /// The places that start parallel calls in mode `Auto`, of all contexts of the world.
-    pub(crate) sites: Arc<CallSites>,
+    pub(crate) sites: Arc<SiteRegistry>,
 }
 
 impl Context {
@@ -58,14 +56,13 @@ impl Context {
         topology: Arc<Topology>,
         systems: Arc<SystemTimings>,
         recorder: Arc<Recorder>,
-        sites: Arc<CallSites>,
+        sites: Arc<SiteRegistry>,
     ) -> Self {
         let pool = AffinityPool::recorded(settings, topology, recorder.clone());
         Self {
             settings: settings.clone(),
             systems,
             ownership: CachePadded::new(Mutex::new(CachePadded::new(Ownership::new(pool.workers())))),
-            affinity: pool.swept.clone(),
             recorder,
             sites,
             pool,
@@ -129,7 +126,7 @@ impl WorldContext {
 }
 
 /// What the running tagged system was given.
-pub(crate) struct Entered {
+pub(crate) struct SystemContext {
     pub(crate) mode: SchedulerMode,
     pub(crate) context: Arc<Context>,
 }
@@ -138,7 +135,7 @@ thread_local! {
     /// Set while a tagged system runs on this thread, and nothing when the thread ends. Not dropped
     /// by the thread: so it is there to the last, for an app that runs in the destructor of another
     /// thread-local.
-    static ENTERED: RefCell<ManuallyDrop<Option<Entered>>> = const { RefCell::new(ManuallyDrop::new(None)) };
+    static SYSTEM: RefCell<ManuallyDrop<Option<SystemContext>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 thread_local! {
@@ -173,37 +170,37 @@ impl Drop for BevysBatch {
 /// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no
 /// code of users.
 #[inline]
-pub(crate) fn with_entered<R>(read: impl FnOnce(&Entered) -> R) -> Option<R> {
-    ENTERED.with_borrow(|entered| entered.as_ref().map(read))
+pub(crate) fn with_system<R>(read: impl FnOnce(&SystemContext) -> R) -> Option<R> {
+    SYSTEM.with_borrow(|entered| entered.as_ref().map(read))
 }
 
 /// Makes `entered` the context of this thread, and returns what was.
-fn replace_entered(entered: Option<Entered>) -> Option<Entered> {
-    ManuallyDrop::into_inner(ENTERED.replace(ManuallyDrop::new(entered)))
+fn replace_system(entered: Option<SystemContext>) -> Option<SystemContext> {
+    ManuallyDrop::into_inner(SYSTEM.replace(ManuallyDrop::new(entered)))
 }
 
 /// Makes `entered` the context of this thread.
-pub(crate) fn enter(entered: Entered) {
-    drop(replace_entered(Some(entered)));
+pub(crate) fn enter(entered: SystemContext) {
+    drop(replace_system(Some(entered)));
 }
 
 /// Restores the context that this thread had when the scope was opened, also when the system
 /// panics.
 pub(crate) struct SystemScope {
-    before: Option<Entered>,
+    before: Option<SystemContext>,
     _running: Running,
 }
 
 impl SystemScope {
     /// To be opened around a run of `system`.
     pub(crate) fn open(system: Arc<SystemTiming>) -> Self {
-        Self { before: replace_entered(None), _running: Running::enter(system) }
+        Self { before: replace_system(None), _running: Running::enter(system) }
     }
 }
 
 impl Drop for SystemScope {
     fn drop(&mut self) {
-        drop(replace_entered(self.before.take()));
+        drop(replace_system(self.before.take()));
     }
 }
 

@@ -62,7 +62,7 @@
 #![deny(unsafe_code)]
 
 mod auto;
-mod chunks;
+mod claims;
 #[cfg(doctest)]
 mod compile_fail;
 mod context;

@@ -129,8 +129,7 @@ pub struct AffinitySettings {
     pub heartbeat: Duration,
     /// Whether a worker whose core is busy with another process is left out of rounds for some
     /// time, and its rows swept by the others: a round would wait for it. Tried again after 20 ms,
-    /// then more and more seldom, down to three times a second. No worker is left out where workers
-    /// share cores. A pool for which this is off calls everybody, whomever the other pools of the
+    /// then after ever longer times, up to 1.3 s. No worker is left out where workers share cores. A pool for which this is off calls everybody, whomever the other pools of the
     /// process leave out. Default: on.
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system from running beside them, so that the gang

@@ -19,7 +19,7 @@ const FLOORS: [&str; 19] = [
     "settings",
     "record",
     // Who owns rows, and what they cost.
-    "chunks",
+    "claims",
     "placement",
     "auto",
     // Threads.

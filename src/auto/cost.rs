@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 
 use super::{CALLS_PER_SAMPLE, UNKNOWN_ROWS, WORTH_A_ROUND};
-use crate::{chunks::MAX_CHUNKS, placement::WHOLE_LINES};
+use crate::{claims::MAX_CHUNKS, placement::WHOLE_LINES};
 
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from
 /// another core.
@@ -41,7 +41,7 @@ const SMOOTHING: u32 = 8;
 /// most.
 const FASTEST_FALL: u32 = 4;
 
-/// The smoothed cost of a row of one query parameter.
+/// The smoothed cost of a row of one call site.
 ///
 /// Relaxed everywhere: it is written by the leader alone, and a stale value costs nothing but time.
 /// On a cache line of its own, which the workers, who read what stands around it, need not fetch in
@@ -112,9 +112,9 @@ impl RowCost {
         Some(if exact > WHOLE_LINES { exact.next_multiple_of(WHOLE_LINES) } else { exact })
     }
 
-    /// Whether this sweep on the leader alone is one to be timed; the first is.
+    /// Counts a sweep on the leader alone; true if it is one to be timed, as the first is.
     #[inline]
-    pub(crate) fn is_due(&self) -> bool {
+    pub(crate) fn count_call(&self) -> bool {
         let calls = self.0.calls.load(Ordering::Relaxed);
         self.0.calls.store((calls + 1) % CALLS_PER_SAMPLE, Ordering::Relaxed);
         calls == 0
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_first_sweep_is_timed_and_then_one_in_many() {
         let cost = RowCost::default();
-        let timed: Vec<_> = (0..2 * CALLS_PER_SAMPLE).filter(|_| cost.is_due()).collect();
+        let timed: Vec<_> = (0..2 * CALLS_PER_SAMPLE).filter(|_| cost.count_call()).collect();
         assert_eq!(timed, [0, CALLS_PER_SAMPLE]);
     }
 

@@ -14,7 +14,7 @@ mod strategy;
 pub(crate) use cost::RowCost;
 pub(crate) use model::Explanation;
 pub(crate) use outcome::Outcome;
-pub(crate) use site::{CallSites, Owner, Site, Sites};
+pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::Strategy;
 
 /// What one thread does in less than this stays there, in nanoseconds. A round and the cache lines

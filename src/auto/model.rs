@@ -221,7 +221,7 @@ impl Model {
     /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how
     /// long all workers together were in it, if all were.
     pub(crate) fn observe(&mut self, strategy: Strategy, rows: u64, call: Range<u64>, busy: Option<u64>) {
-        if self.is_waking(strategy, busy, call.end) {
+        if self.extend_while_waking(strategy, busy, call.end) {
             return;
         }
         let nanoseconds = call.end.saturating_sub(call.start);
@@ -241,7 +241,7 @@ impl Model {
     }
 
     /// Whether a trial goes on because not all workers took part in a call of it.
-    fn is_waking(&mut self, strategy: Strategy, busy: Option<u64>, now: u64) -> bool {
+    fn extend_while_waking(&mut self, strategy: Strategy, busy: Option<u64>, now: u64) -> bool {
         let Some(trial) = self.trial.as_mut().filter(|trial| trial.strategy == strategy) else { return false };
         let since = *trial.since.get_or_insert(now);
         let waking = strategy != Strategy::Serial && busy.is_none() && now.saturating_sub(since) < WAKING;

@@ -6,9 +6,9 @@ pub(crate) struct Outcome {
     /// Rows of the call.
     pub(crate) rows: u64,
     /// Rows that the leader swept.
-    pub(crate) led_rows: u64,
+    pub(crate) leader_rows: u64,
     /// For how long it did, in nanoseconds.
-    pub(crate) led: u64,
+    pub(crate) leader_ns: u64,
     /// For how long all workers together did, in nanoseconds; `None` if not each that was called
     /// took part.
     pub(crate) busy: Option<u64>,
@@ -17,16 +17,16 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// `rows` rows on one thread.
     pub(crate) fn serial(rows: u64, nanoseconds: u64) -> Self {
-        Self { rows, led_rows: rows, led: nanoseconds, busy: None }
+        Self { rows, leader_rows: rows, leader_ns: nanoseconds, busy: None }
     }
 
     /// A call whose rows caused more work, which `workers` workers did in equal parts. Of that as
     /// much counts to the leader's rows as comes from them.
     pub(crate) fn followed_by(self, more: Self, workers: usize) -> Self {
-        let all = u128::from(more.led) * workers as u128;
-        let part = all * u128::from(self.led_rows) / u128::from(self.rows.max(1));
+        let all = u128::from(more.leader_ns) * workers as u128;
+        let part = all * u128::from(self.leader_rows) / u128::from(self.rows.max(1));
         let busy = self.busy.zip(more.busy).map(|(first, second)| first.saturating_add(second));
-        Self { led: self.led.saturating_add(u64::try_from(part).unwrap_or(u64::MAX)), busy, ..self }
+        Self { leader_ns: self.leader_ns.saturating_add(u64::try_from(part).unwrap_or(u64::MAX)), busy, ..self }
     }
 }
 
@@ -36,12 +36,12 @@ mod tests {
 
     #[test]
     fn what_rows_cause_counts_to_those_who_swept_them() {
-        let posted = Outcome { rows: 100, led_rows: 25, led: 1_000, busy: Some(3_000) };
-        let delivered = Outcome { rows: 40, led_rows: 10, led: 500, busy: Some(1_500) };
-        let expected = Outcome { led: 1_000 + 500 * 4 / 4, busy: Some(4_500), ..posted };
+        let posted = Outcome { rows: 100, leader_rows: 25, leader_ns: 1_000, busy: Some(3_000) };
+        let delivered = Outcome { rows: 40, leader_rows: 10, leader_ns: 500, busy: Some(1_500) };
+        let expected = Outcome { leader_ns: 1_000 + 500 * 4 / 4, busy: Some(4_500), ..posted };
         assert_eq!(posted.followed_by(delivered, 4), expected);
         assert_eq!(posted.followed_by(Outcome { busy: None, ..delivered }, 4).busy, None);
-        let nothing = Outcome { rows: 0, led_rows: 0, led: 10, busy: Some(10) };
-        assert_eq!(nothing.followed_by(Outcome { led: u64::MAX, ..nothing }, 4).led, 10);
+        let nothing = Outcome { rows: 0, leader_rows: 0, leader_ns: 10, busy: Some(10) };
+        assert_eq!(nothing.followed_by(Outcome { leader_ns: u64::MAX, ..nothing }, 4).leader_ns, 10);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Site {
     cost: RowCost,
     /// How calls run best, in mode `Auto`.
     model: Mutex<Model>,
-    /// The number of the tagged system that it is in: asked when [`CallSites`] take it in.
+    /// The number of the tagged system that it is in: asked when [`SiteRegistry`] take it in.
     system: OnceLock<Option<usize>>,
     /// Whether it was said that the system is not tagged.
     warned: AtomicBool,
@@ -56,8 +56,8 @@ impl Site {
         &self.cost
     }
 
-    /// True once.
-    pub(crate) fn is_to_warn(&self) -> bool {
+    /// True the first time that it is called.
+    pub(crate) fn first_warning(&self) -> bool {
         !self.warned.swap(true, Ordering::Relaxed)
     }
 
@@ -77,8 +77,8 @@ impl Site {
     /// whole `call`.
     pub(crate) fn learn(&self, strategy: Strategy, outcome: &Outcome, call: Option<Range<u64>>) {
         match strategy {
-            Strategy::Serial | Strategy::LockStep => self.cost.observe(outcome.led_rows, outcome.led),
-            Strategy::Heartbeat => self.cost.observe_session(outcome.led_rows, outcome.led),
+            Strategy::Serial | Strategy::LockStep => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
+            Strategy::Heartbeat => self.cost.observe_session(outcome.leader_rows, outcome.leader_ns),
             // Nobody knows what a row took.
             Strategy::Bevy => return,
         }
@@ -95,12 +95,12 @@ impl Site {
 
 /// The sites of one world, for those who want to know what was chosen there.
 #[derive(Debug, Default)]
-pub(crate) struct CallSites(Mutex<WeakList<Site>>);
+pub(crate) struct SiteRegistry(Mutex<WeakList<Site>>);
 
-impl CallSites {
+impl SiteRegistry {
     /// Takes in `site`, which is in `system`, unless that was done.
     #[inline]
-    pub(crate) fn take_in(&self, site: &Arc<Site>, system: impl FnOnce() -> Option<usize>) {
+    pub(crate) fn register(&self, site: &Arc<Site>, system: impl FnOnce() -> Option<usize>) {
         site.system.get_or_init(|| {
             self.lock().push(site);
             system()
@@ -124,7 +124,7 @@ impl CallSites {
 /// The places that start calls through one query parameter. They only ever
 /// come, so a list that grows at its end will do, without a lock: most have one element.
 #[derive(Debug, Default)]
-pub(crate) struct Sites {
+pub(crate) struct SiteList {
     first: OnceLock<Box<Link>>,
     /// Whose they are, once their system is initialised.
     owner: OnceLock<Owner>,
@@ -144,7 +144,7 @@ struct Link {
     next: OnceLock<Box<Self>>,
 }
 
-impl Sites {
+impl SiteList {
     /// Says whose they are.
     pub(crate) fn set_owner(&self, owner: Owner) {
         // A state may be initialised again, in the same system.
@@ -174,24 +174,24 @@ mod tests {
 
     #[test]
     fn each_place_has_its_own_site() {
-        let sites = Sites::default();
+        let sites = SiteList::default();
         let (here, there) = (Location::caller(), Location::caller());
         for _ in 0..3 {
             sites.at(here).cost.observe(1, 1_000_000);
             sites.at(there).cost.observe(1, 1);
         }
         assert_eq!([here, there].map(|place| sites.at(place).cost.is_worth_a_round(1)), [true, false]);
-        assert_eq!([(); 2].map(|()| sites.at(here).is_to_warn()), [true, false]);
+        assert_eq!([(); 2].map(|()| sites.at(here).first_warning()), [true, false]);
     }
 
     #[test]
     fn sites_of_systems_that_are_gone_are_forgotten() {
-        let calls = CallSites::default();
-        let (kept, gone) = (Sites::default(), Sites::default());
+        let calls = SiteRegistry::default();
+        let (kept, gone) = (SiteList::default(), SiteList::default());
         let here = Location::caller();
         for _ in 0..2 {
-            calls.take_in(kept.at(here), || Some(1));
-            calls.take_in(gone.at(here), || Some(2));
+            calls.register(kept.at(here), || Some(1));
+            calls.register(gone.at(here), || Some(2));
         }
         drop(gone);
         let mut systems = Vec::new();

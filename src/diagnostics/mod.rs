@@ -195,7 +195,7 @@ impl AffinityDiagnostics {
         (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
         drop(ownership);
         self.workers.resize_with(context.pool.workers(), WorkerDiagnostics::default);
-        let counted = context.pool.worker_times().zip(&*context.affinity);
+        let counted = context.pool.worker_times().zip(&*context.pool.swept);
         for ((index, worker), (times, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
             worker.pull(index, times, rows, context.pool.topology());
         }

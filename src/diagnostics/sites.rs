@@ -4,7 +4,7 @@ use std::{panic::Location, time::Duration};
 
 use super::places::Places;
 use crate::{
-    auto::{CallSites, Explanation, Site, Strategy},
+    auto::{Explanation, Site, SiteRegistry, Strategy},
     settings::SchedulerMode,
 };
 
@@ -59,7 +59,7 @@ impl CallSiteDiagnostics {
 }
 
 /// Replaces what was known by what is.
-pub(super) fn pull_sites(known: &mut Vec<CallSiteDiagnostics>, sites: &CallSites, places: &Places) {
+pub(super) fn pull_sites(known: &mut Vec<CallSiteDiagnostics>, sites: &SiteRegistry, places: &Places) {
     known.clear();
     sites.for_each(|site, explanation| known.push(CallSiteDiagnostics::new(site, explanation, places)));
 }

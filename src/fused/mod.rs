@@ -15,7 +15,7 @@ use bevy_ecs::system::{SystemParamFunction, SystemParamItem};
 
 use crate::{
     query::longest_chunk,
-    sweep::{CallSite, Plan},
+    sweep::{Plan, SiteRef},
 };
 use param::FusedParam;
 
@@ -125,9 +125,9 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
         let Self { kernels, location } = &*self;
         let FusedParam { rows, calls, passes } = run;
         let length = longest_chunk().min(BLOCK_ROWS) as u32;
-        let plan = Plan::new(&rows, CallSite::at(location, calls));
-        plan.run(&rows, move |part| {
-            part.for_each_range(&rows, |_, storage, rows| {
+        let plan = Plan::new(rows, SiteRef::at(location, calls));
+        plan.run(move |part| {
+            part.for_each_range(|_, storage, rows| {
                 for block in blocks(rows, length) {
                     // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by
                     // 'parts' on `Part`; `run` is used up, so no other call visits these rows.

@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{
     auto::Owner,
-    sweep::{Calls, Matched, Rows},
+    sweep::{Matched, QueryCalls, Rows},
 };
 
 /// The parameter of a fused system.
 pub struct FusedParam<'w, 's, K: Kernels<M>, M: 'static> {
     /// Those that any of the kernels visits.
     pub(super) rows: Rows<'w, 's>,
-    pub(super) calls: &'s Calls,
+    pub(super) calls: &'s QueryCalls,
     pub(super) passes: K::Passes<'w, 's>,
 }
 
@@ -31,7 +31,7 @@ pub struct FusedState<S> {
     /// The storages that any of the kernels visits. Tables if all can visit tables, archetypes if
     /// one cannot: kernels that cut the same entities into different blocks would meet in them.
     matched: Matched,
-    calls: Calls,
+    calls: QueryCalls,
     runs: Runs,
 }
 
@@ -45,7 +45,7 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         let mut kernels = K::states(world);
         let dense = K::each(&kernels).all(|kernel| kernel.is_dense());
         K::each_mut(&mut kernels).for_each(|kernel| *kernel.matched() = Matched::new(dense));
-        FusedState { kernels, matched: Matched::new(dense), calls: Calls::default(), runs: Runs::default() }
+        FusedState { kernels, matched: Matched::new(dense), calls: QueryCalls::default(), runs: Runs::default() }
     }
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::{Footprints, Placement, Runs, Storage};
-use crate::{chunks::ClaimBoard, topology::CoreId};
+use crate::{claims::ClaimBoard, topology::CoreId};
 
 const TABLE: Storage = Storage::Table(3);
 

@@ -11,7 +11,7 @@ use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
-    eviction::is_core_taken,
+    eviction::finds_core_taken,
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
     participants::Participants,
     round::{Lead, RoundStats},
@@ -146,7 +146,7 @@ impl AffinityPool {
         let ended = now();
         match me.index {
             WorkerIndex::LEADER => {
-                if own && self.watchful && is_core_taken(ended) {
+                if own && self.watchful && finds_core_taken(ended) {
                     self.leave_taken_core(ended);
                 }
                 self.counters[0].record_led(began..ended, idle, own);
@@ -156,7 +156,7 @@ impl AffinityPool {
             }
             WorkerIndex(worker) => {
                 let looked = recorded.map_or_else(RoundStats::default, |_| self.look(me));
-                let stats = RoundStats { began, ended, idle, core_taken: is_core_taken(ended), ..looked };
+                let stats = RoundStats { began, ended, idle, core_taken: finds_core_taken(ended), ..looked };
                 self.seats[worker - 1].stats.set(stats);
             }
         }
@@ -173,11 +173,11 @@ impl AffinityPool {
         for (worker, seat) in called() {
             let (counters, stats, was_left_out) = (&self.counters[worker], seat.stats.get(), lead.has_reserved(seat));
             match stats {
-                Some(stats) => counters.record_stint(stats, round.clone()),
+                Some(stats) => counters.record_stats(stats, round.clone()),
                 None if was_left_out => counters.record_left_out(),
                 None => {}
             }
-            if self.watchful && !was_left_out && self.is_away(seat, stats, &round) {
+            if self.watchful && !was_left_out && self.judge_absence(seat, stats, &round) {
                 self.gang.eviction.leave_out_late(&seat.record, round.end);
             }
         }
@@ -188,14 +188,14 @@ impl AffinityPool {
 
     /// Whether a worker that was called should be left out of the next rounds, by what it did in
     /// this one.
-    fn is_away(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> bool {
+    fn judge_absence(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> bool {
         match stats {
             Some(stats) => {
-                seat.record.present(stats.core_taken, round.end);
+                seat.record.note_present(stats.core_taken, round.end);
                 stats.core_taken
             }
             // Where the leader was moved to its core the worker is not to blame.
-            None => !self.is_on_core_of(seat) && seat.record.missing(round.end - round.start),
+            None => !self.is_on_core_of(seat) && seat.record.note_missed(round.end - round.start),
         }
     }
 

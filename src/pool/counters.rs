@@ -179,7 +179,7 @@ impl WorkerCounters {
 
     /// Records the call that a worker made in the round `round`.
     #[inline]
-    pub(super) fn record_stint(&self, stats: RoundStats, round: Range<u64>) {
+    pub(super) fn record_stats(&self, stats: RoundStats, round: Range<u64>) {
         add(&self.busy, stats.busy());
         add(&self.rounds, 1);
         add(&self.wait, stats.began.saturating_sub(round.start) + stats.idle + (round.end - stats.ended));

@@ -36,7 +36,7 @@ const WORKER_STACK: usize = if cfg!(target_pointer_width = "64") { 64 << 20 } el
 /// made anew in every frame does not try in every frame.
 const NEXT_TRY: u64 = 10_000_000_000;
 
-/// Where each live worker thread sits.
+/// A seat, shared by the gang, its thread and the pools.
 pub(super) type SharedSeat = Arc<GangSeat>;
 
 /// A seat, and what the leader keeps in mind of who sits there.
@@ -105,7 +105,7 @@ thread_local! {
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
 }
 
-/// Who this thread is, if it is in a round.
+/// Who this thread is: on the gang's threads always, on others while they lead a round.
 #[inline]
 pub(super) fn identity() -> Option<Identity> {
     IDENTITY.get()

@@ -39,9 +39,9 @@ impl Participants {
 /// A [`Participants`] that threads share, or none. Relaxed everywhere: it is ordered by what is
 /// written after it, or one thread's alone.
 #[derive(Debug, Default)]
-pub(crate) struct AtomicCrew(AtomicU64);
+pub(crate) struct AtomicParticipants(AtomicU64);
 
-impl AtomicCrew {
+impl AtomicParticipants {
     #[inline]
     pub(crate) fn load(&self) -> Option<Participants> {
         Some(Participants(self.0.load(Ordering::Relaxed))).filter(|participants| participants.has(0))
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crew_has_those_who_were_added() {
+    fn those_who_were_added_are_participants() {
         let mut participants = Participants::LEADER;
         participants.add(3);
         assert_eq!((0..6).filter(|&worker| participants.has(worker)).collect::<Vec<_>>(), [0, 3]);

@@ -56,7 +56,7 @@ impl AffinityPool {
             spans.push(own);
             for (worker, stats) in stats() {
                 let core = stats.core.checked_sub(1).map(|core| CoreId(core as usize));
-                spans.push(self.with_stint(Span { worker, share_of: worker, core, ..own }, stats));
+                spans.push(self.with_stats(Span { worker, share_of: worker, core, ..own }, stats));
             }
         });
     }
@@ -80,11 +80,11 @@ impl AffinityPool {
     fn own_span(&self, kind: SpanKind, own: RoundStats) -> Span {
         let RoundStats { rows, stolen, .. } = self.swept_by(0);
         let stats = RoundStats { rows, stolen, ..own };
-        self.with_stint(Span::on_leader(kind, running_index(), stats.began..stats.ended), stats)
+        self.with_stats(Span::on_leader(kind, running_index(), stats.began..stats.ended), stats)
     }
 
     /// `span` with what its worker did in `stats`.
-    fn with_stint(&self, span: Span, stats: RoundStats) -> Span {
+    fn with_stats(&self, span: Span, stats: RoundStats) -> Span {
         let Done { rows, stolen: stolen_rows, jobs_taken, joins_published } = self.newly_done(span.worker, stats);
         let RoundStats { began: begin, ended: end, idle, .. } = stats;
         Span { begin, end, idle, rows, stolen_rows, jobs_taken, joins_published, ..span }

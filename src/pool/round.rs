@@ -13,7 +13,7 @@ use super::{
     clock::nanoseconds,
     epoch::{AtomicCall, AtomicEpoch, Call, Epoch},
     parker::Parker,
-    participants::{AtomicCrew, Participants},
+    participants::{AtomicParticipants, Participants},
     spin::spin_until,
     unwind::{AbortOnUnwind, Payload, drop_or_abort},
 };
@@ -62,7 +62,7 @@ struct Order {
     job: UnsafeCell<Option<ErasedJob>>,
     /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a
     /// worker that is late may see that of the next round.
-    participants: AtomicCrew,
+    participants: AtomicParticipants,
     /// How long a worker that was called stays hot after the round, in nanoseconds.
     spin: AtomicU64,
 }
@@ -196,7 +196,7 @@ impl Board {
             order: CachePadded::new(Order {
                 call: AtomicCall::new(),
                 job: UnsafeCell::new(None),
-                participants: AtomicCrew::default(),
+                participants: AtomicParticipants::default(),
                 spin: AtomicU64::new(0),
             }),
             led: CachePadded::new(AtomicBool::new(false)),
@@ -439,8 +439,8 @@ impl Lead<'_> {
     }
 
     /// Runs the indices of workers that are left out, and of those that are still asleep: their
-    /// wake-up is under way but takes longer than most rounds. Only who claimed a seat runs its
-    /// index: others may be found out to be away while the round is on, and have claimed theirs.
+    /// wake-up is under way but takes longer than most rounds. A worker that is found to
+    /// be away during the round may have claimed its seat before: it still runs its index.
     fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, participants: Participants, job: Job<'_>) {
         for (seat, index) in called(seats, participants) {
             if self.has_reserved(seat)

@@ -209,7 +209,7 @@ fn participants(others: &[usize]) -> Participants {
 
 /// Rounds of all sets of participants of this many workers, again and again; each calls whom it
 /// should, and nobody else.
-fn assert_crews(pool: &AffinityPool, rounds: usize) {
+fn assert_participants(pool: &AffinityPool, rounds: usize) {
     let calls: Vec<_> = (0..pool.workers()).map(|_| AtomicUsize::new(0)).collect();
     let mut expected = vec![0; pool.workers()];
     for round in 0..rounds {
@@ -224,14 +224,14 @@ fn assert_crews(pool: &AffinityPool, rounds: usize) {
 }
 
 #[test]
-fn every_index_of_the_crew_once_and_no_other() {
+fn every_index_of_the_participants_once_and_no_other() {
     for workers in 1..=5 {
-        assert_crews(&pool(workers), 2_000);
+        assert_participants(&pool(workers), 2_000);
     }
 }
 
 #[test]
-fn crews_in_turn_on_a_busy_machine() {
+fn participants_in_turn_on_a_busy_machine() {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -241,7 +241,7 @@ fn crews_in_turn_on_a_busy_machine() {
                 }
             });
         }
-        let result = catch_unwind(|| assert_crews(&pool(4), 10_000));
+        let result = catch_unwind(|| assert_participants(&pool(4), 10_000));
         done.store(true, Ordering::Relaxed);
         result.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
     });
@@ -261,7 +261,7 @@ fn who_is_not_called_is_idle() {
 }
 
 #[test]
-fn a_crew_of_the_leader_needs_no_gang() {
+fn a_leader_without_participants_needs_no_gang() {
     let pool = pool(3);
     let lead = lead(&pool);
     let here = thread::current().id();
@@ -287,7 +287,7 @@ fn a_crew_of_the_leader_needs_no_gang() {
 }
 
 #[test]
-fn panics_in_a_crew_reach_the_caller_after_all_are_done() {
+fn panics_of_participants_reach_the_caller_after_all_are_done() {
     let pool = pool(4);
     for others in [&[][..], &[1], &[3], &[1, 3]] {
         for culprit in [0].iter().chain(others) {
@@ -303,14 +303,14 @@ fn panics_in_a_crew_reach_the_caller_after_all_are_done() {
             }));
             assert_eq!(result.unwrap_err().downcast_ref(), Some(culprit));
             assert_eq!(done.load(Ordering::Relaxed), others.len());
-            assert_crews(&pool, 16);
+            assert_participants(&pool, 16);
             assert_rounds(&pool, 4);
         }
     }
 }
 
 #[test]
-fn rounds_in_a_crew_and_beside_it_run_on_the_spot() {
+fn rounds_in_a_round_and_beside_it_run_on_the_spot() {
     let pool = pool(3);
     let inner = AtomicUsize::new(0);
     let nested = |_| {

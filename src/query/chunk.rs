@@ -13,7 +13,7 @@ use variadics_please::all_tuples;
 
 use super::par_iter::AffineParIter;
 use crate::{
-    context::with_entered,
+    context::with_system,
     placement::Storage,
     settings::AffinitySettings,
     sweep::{Plan, Sweep},
@@ -235,9 +235,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
              queries) is a component in a sparse set: use for_each, or give that component table storage"
         );
         let change = Change { tick: sweep.this_run, by: MaybeLocation::caller() };
-        let plan = Plan::new(&sweep.rows, self.site);
-        plan.run(&sweep.rows, move |part| {
-            part.for_each_range(&sweep.rows, |_, storage, rows| {
+        let plan = Plan::new(sweep.rows, self.site);
+        plan.run(move |part| {
+            part.for_each_range(|_, storage, rows| {
                 for chunk in pieces(rows, length) {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator.
@@ -261,7 +261,7 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 /// The setting of the tagged system that runs here, or the default where none does: asked where a
 /// system gets its parameters, since workers that run closures of its calls are in none.
 pub(crate) fn longest_chunk() -> usize {
-    with_entered(|entered| entered.context.chunk_rows()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
+    with_system(|entered| entered.context.chunk_rows()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }
 
 /// `rows` in pieces of at most `length`.

@@ -111,9 +111,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let Self { sweep, site, .. } = self;
         let (entities, allocator) = (commands.entities, commands.allocator);
         let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
-        let plan = Plan::new(&sweep.rows, site);
-        plan.run(&sweep.rows, |part| {
-            part.for_each_range(&sweep.rows, |ordinal, storage, rows| {
+        let plan = Plan::new(sweep.rows, site);
+        plan.run(|part| {
+            part.for_each_range(|ordinal, storage, rows| {
                 let place = (ordinal, rows.start);
                 let mut queue = CommandQueue::default();
                 let mut commands = Commands::new_from_entities(&mut queue, allocator, entities);

@@ -109,7 +109,7 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
     /// Calls `f` with each run of rows, on all workers.
     #[inline]
     pub fn for_each(self, f: impl Fn(D::Contiguous<'w, 's>) + Send + Sync) {
-        let plan = Plan::new(&self.rows.sweep.rows, self.rows.site);
+        let plan = Plan::new(self.rows.sweep.rows, self.rows.site);
         self.sweep_by(&plan, || (), |(), run| f(run));
     }
 
@@ -120,14 +120,14 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Contiguous<'w, 's>) + Send + Sync,
     ) {
-        let plan = Plan::one_at_a_time(&self.rows.sweep.rows, self.rows.site);
+        let plan = Plan::one_at_a_time(self.rows.sweep.rows, self.rows.site);
         self.sweep_by(&plan, init, f);
     }
 
     #[inline]
     fn sweep_by<T>(
         self,
-        plan: &Plan<'s>,
+        plan: &Plan<'_>,
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Contiguous<'w, 's>) + Send + Sync,
     ) {
@@ -144,9 +144,9 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
             let runs = query.contiguous_par_iter_inner().expect(IS_CONTIGUOUS);
             return runs.batching_strategy(batching).for_each_init(init, |(_, local), run| f(local, run));
         }
-        plan.run(&sweep.rows, move |part| {
+        plan.run(move |part| {
             let mut local = init();
-            part.for_each_range(&sweep.rows, |_, storage, rows| {
+            part.for_each_range(|_, storage, rows| {
                 for run in pieces(rows, longest_chunk) {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator.
@@ -166,7 +166,7 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> Sweep<'w, 's, D, F> {
     /// As for [`Sweep::visit`], for as long as what this returns lives.
     unsafe fn contiguous(&self, storage: Storage, rows: Range<usize>) -> Option<D::Contiguous<'w, 's>> {
         let table = self.rows.table(TableId::from_u32(storage.index() as u32))?;
-        let mut data = self.enter(storage)?.data;
+        let mut data = self.fetch_storage(storage)?.data;
         let rows = rows.start as u32..rows.end as u32;
         // SAFETY: the table was entered, the entities are its own and the rows in it; the access is
         // the caller's promise.

@@ -35,7 +35,7 @@ use bevy_utils::prelude::ShortName;
 use crate::{
     auto::Owner,
     record::known_name,
-    sweep::{CallSite, Calls, Matched, Rows, Sweep},
+    sweep::{Matched, QueryCalls, Rows, SiteRef, Sweep},
 };
 
 /// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by
@@ -93,7 +93,7 @@ pub(crate) struct SweepState<DataState, FilterState> {
     pub(crate) data: DataState,
     pub(crate) filter: FilterState,
     pub(crate) matched: Matched,
-    pub(crate) calls: Calls,
+    pub(crate) calls: QueryCalls,
 }
 
 impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
@@ -108,7 +108,7 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         F::update_component_access(&filter, &mut FilteredAccess::default());
         let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
         let matched = Matched::new(dense);
-        let sweeps = SweepState { data, filter, matched, calls: Calls::default() };
+        let sweeps = SweepState { data, filter, matched, calls: QueryCalls::default() };
         Self { query, sweeps }
     }
 
@@ -238,8 +238,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// What is known of calls that are started where this is called from.
     #[inline]
     #[track_caller]
-    fn call_site(&self) -> CallSite<'s> {
-        CallSite::caller(&self.state.calls)
+    fn call_site(&self) -> SiteRef<'s> {
+        SiteRef::caller(&self.state.calls)
     }
 
     /// Says once for each place that calls this that its system is not tagged, and `what` happens.
@@ -250,7 +250,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     }
 
     /// What is kept of the query's parallel calls.
-    pub(crate) fn calls(&self) -> &'s Calls {
+    pub(crate) fn calls(&self) -> &'s QueryCalls {
         &self.state.calls
     }
 

@@ -11,7 +11,7 @@ use bevy_ecs::{
 use crate::{
     auto::Strategy,
     context::BevysBatch,
-    sweep::{CallSite, Plan, Sweep, SweepSpan},
+    sweep::{Plan, SiteRef, Sweep, SweepSpan},
 };
 
 /// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
@@ -44,7 +44,7 @@ use crate::{
 pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(super) query: Query<'w, 's, D, F>,
     pub(crate) sweep: Sweep<'w, 's, D, F>,
-    pub(crate) site: CallSite<'s>,
+    pub(crate) site: SiteRef<'s>,
     /// The most rows in a slice.
     pub(super) longest_chunk: usize,
     pub(super) batching: BatchingStrategy,
@@ -54,7 +54,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     pub(super) fn new(
         query: Query<'w, 's, D, F>,
         sweep: Sweep<'w, 's, D, F>,
-        site: CallSite<'s>,
+        site: SiteRef<'s>,
         longest_chunk: usize,
     ) -> Self {
         Self { query, sweep, site, longest_chunk, batching: BatchingStrategy::new() }
@@ -90,7 +90,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// ```
     #[inline]
     pub fn for_each(self, f: impl Fn(D::Item<'w, 's>) + Send + Sync) {
-        let plan = Plan::new(&self.sweep.rows, self.site);
+        let plan = Plan::new(self.sweep.rows, self.site);
         self.sweep_by(&plan, || (), |(), item| f(item));
     }
 
@@ -107,21 +107,21 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         // A thread that waits in fork/join for rows it gave away begins others meanwhile: it would
         // need a second value while the first is in use, which what `init` borrows from a thread
         // (Bevy's `Parallel::borrow_local_mut`) cannot give.
-        let plan = Plan::one_at_a_time(&self.sweep.rows, self.site);
+        let plan = Plan::one_at_a_time(self.sweep.rows, self.site);
         self.sweep_by(&plan, init, f);
     }
 
     #[inline]
     fn sweep_by<T>(
         self,
-        plan: &Plan<'s>,
+        plan: &Plan<'_>,
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
         let Self { query, sweep, batching, .. } = self;
         match plan.strategy {
             // Bevy's own iteration, where it is one thread's or Bevy's threads'.
-            Strategy::Serial => plan.here(&sweep.rows, || {
+            Strategy::Serial => plan.here(|| {
                 let mut local = init();
                 query.into_iter().for_each(|item| f(&mut local, item));
             }),
@@ -132,9 +132,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 let rows = query.par_iter_inner().batching_strategy(batching);
                 rows.for_each_init(init, |(_, local), item| f(local, item));
             }
-            Strategy::LockStep | Strategy::Heartbeat => plan.run(&sweep.rows, move |part| {
+            Strategy::LockStep | Strategy::Heartbeat => plan.run(move |part| {
                 let mut local = init();
-                part.for_each_range(&sweep.rows, |_, storage, rows| {
+                part.for_each_range(|_, storage, rows| {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator, so each row is visited once while its items can live.
                     unsafe { sweep.visit(storage, rows, |item| f(&mut local, item)) };

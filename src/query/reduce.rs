@@ -52,8 +52,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ) -> T {
         let Self { sweep, site, .. } = self;
         let reduced = Mutex::new(Vec::new());
-        let plan = Plan::new(&sweep.rows, site);
-        plan.run(&sweep.rows, |part| {
+        let plan = Plan::new(sweep.rows, site);
+        plan.run(|part| {
             let mut blocks = reduce_part(part, &sweep, &identity, &map, &combine);
             reduced.lock().unwrap_or_else(PoisonError::into_inner).append(&mut blocks);
         });
@@ -73,7 +73,7 @@ fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
     combine: &impl Fn(T, T) -> T,
 ) -> Vec<Block<T>> {
     let mut blocks = Vec::new();
-    part.for_each_range(&sweep.rows, |ordinal, storage: Storage, rows| {
+    part.for_each_range(|ordinal, storage: Storage, rows| {
         for (number, block) in blocks_beginning_in(rows, sweep.rows.count(storage)) {
             let mut value = Some(identity());
             let add = |item| value = value.take().map(|sum| combine(sum, map(item)));

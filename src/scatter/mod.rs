@@ -16,7 +16,7 @@ use log::warn;
 
 use crate::{
     query::{AffineParIter, AffineQuery},
-    sweep::{CallSite, Division, Part, Plan, Rows, Scratch, Sweep},
+    sweep::{Division, Part, Plan, Rows, Scratch, SiteRef, Sweep},
 };
 use mail::Mail;
 
@@ -182,20 +182,20 @@ where
     D2: IterQueryData,
     F2: QueryFilter,
 {
-    fn run<M>(&self, site: CallSite<'_>, scratch: &Scratch) -> ScatterReport
+    fn run<M>(&self, site: SiteRef<'_>, scratch: &Scratch) -> ScatterReport
     where
         M: Send + 'static,
         S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
         R: for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
     {
         let counts = Counts::default();
-        let plan = Plan::new(&self.senders.rows, site);
+        let plan = Plan::new(self.senders.rows, site);
         let parts = plan.parts();
         let mut mail = scratch.take::<Mail<M>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
         mail.begin();
         let post = |part: Part<'_, '_>| counts.add(self.post(part, &mail));
         let deliver = |part: Part<'_, '_>| counts.add(self.deliver(part.index, &mail));
-        plan.run_both(parts, (&self.senders.rows, post), (&self.receivers.rows, deliver));
+        plan.run_both(parts, post, (self.receivers.rows, deliver));
         scratch.keep(parts, mail);
         let report = counts.into_report();
         warn_undelivered(&report);
@@ -209,7 +209,7 @@ where
     {
         let mut outbox =
             mail.outbox(part.index, part.stolen, Address { rows: self.receivers.rows, division: part.division });
-        part.for_each_range(&self.senders.rows, |ordinal, storage, rows| {
+        part.for_each_range(|ordinal, storage, rows| {
             outbox.begin_storage(ordinal);
             // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; 'items' on the type.
             unsafe { self.senders.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };

@@ -13,7 +13,7 @@ use bevy_ecs::{
 };
 
 use crate::{
-    context::{Entered, SystemScope, WorldContext, enter as enter_context, with_entered},
+    context::{SystemContext, SystemScope, WorldContext, enter as enter_context, with_system},
     pool::now,
     record::SystemTiming,
     settings::{AffinitySettings, SchedulerMode},
@@ -34,7 +34,7 @@ pub(super) fn enter(
     let Some(world_context) = world_context else { return };
     // Where a user has removed the settings the last ones hold, and the default mode for the mode.
     let context = settings.map_or_else(|| world_context.current(), |settings| world_context.for_settings(&settings));
-    enter_context(Entered { mode: mode.map(|mode| *mode).unwrap_or_default(), context });
+    enter_context(SystemContext { mode: mode.map(|mode| *mode).unwrap_or_default(), context });
 }
 
 /// Keeps all systems that touch the world from running beside a tagged one, if
@@ -79,7 +79,7 @@ impl Tagged {
 
     fn record(&self, run: Range<u64>) {
         self.timing.record(run.end.saturating_sub(run.start));
-        with_entered(|entered| entered.context.record_system(&self.timing, run));
+        with_system(|entered| entered.context.record_system(&self.timing, run));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bevy_tasks::ComputeTaskPool;
 
-use super::{division::Division, part::Part};
+use super::{division::Division, part::Part, rows::Rows};
 use crate::context::BevysBatch;
 
 /// How many threads Bevy's compute pool has; `None` as long as there is no pool.
@@ -10,13 +10,13 @@ pub(super) fn count() -> Option<usize> {
     ComputeTaskPool::try_get().map(|pool| pool.thread_num().max(1))
 }
 
-/// Runs `body` for each of `parts` even parts, one task for each. The number is asked once in a
+/// Runs `body` for each of `parts` even parts of `rows`, one task for each. The number is asked once in a
 /// call: another thread may start Bevy's pool meanwhile, and rows that are cut into more parts than
 /// are run would be left out.
-pub(super) fn sweep(parts: usize, body: &(impl Fn(Part<'_, '_>) + Sync)) {
+pub(super) fn sweep(rows: Rows<'_, '_>, parts: usize, body: &(impl Fn(Part<'_, '_>) + Sync)) {
     let visit = |index| {
         let _batch = BevysBatch::open();
-        body(Part::divided(index, Division::Even { parts }));
+        body(Part::divided(rows, index, Division::Even { parts }));
     };
     match ComputeTaskPool::try_get() {
         Some(pool) if parts > 1 => {

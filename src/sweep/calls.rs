@@ -12,14 +12,14 @@ use super::{
     scratch::Scratch,
 };
 use crate::{
-    auto::{Owner, Site, Sites},
+    auto::{Owner, Site, SiteList},
     record::known_name,
 };
 
 /// What is kept of the parallel calls of one query parameter, from run to run of its system.
 #[derive(Default)]
-pub(crate) struct Calls {
-    sites: Sites,
+pub(crate) struct QueryCalls {
+    sites: SiteList,
     /// Never contended: of the calls on the gang one runs at a time.
     memory: Mutex<Memory>,
     pub(crate) scratch: Scratch,
@@ -34,7 +34,7 @@ pub(super) struct Memory {
     pub(super) whole: Layout,
 }
 
-impl Calls {
+impl QueryCalls {
     /// Says whose they are.
     pub(crate) fn set_owner(&self, owner: Owner) {
         self.sites.set_owner(owner);
@@ -47,28 +47,28 @@ impl Calls {
 
 /// A place in a program that starts a parallel call of a query.
 #[derive(Clone, Copy)]
-pub(crate) struct CallSite<'s> {
+pub(crate) struct SiteRef<'s> {
     pub(super) site: &'s Arc<Site>,
-    pub(crate) calls: &'s Calls,
+    pub(crate) calls: &'s QueryCalls,
 }
 
-impl<'s> CallSite<'s> {
+impl<'s> SiteRef<'s> {
     /// The place that this is called from, through functions that track their caller.
     #[inline]
     #[track_caller]
-    pub(crate) fn caller(calls: &'s Calls) -> Self {
+    pub(crate) fn caller(calls: &'s QueryCalls) -> Self {
         Self::at(Location::caller(), calls)
     }
 
     #[inline]
-    pub(crate) fn at(location: &'static Location<'static>, calls: &'s Calls) -> Self {
+    pub(crate) fn at(location: &'static Location<'static>, calls: &'s QueryCalls) -> Self {
         Self { site: calls.sites.at(location), calls }
     }
 
     /// Says once that what happens here happens because the system is not tagged.
     #[cold]
     pub(crate) fn warn_untagged(&self, what: &str) {
-        if self.site.is_to_warn() {
+        if self.site.first_warning() {
             let (place, owner) = (self.site.location(), self.calls.sites.owner());
             let data = owner.map_or("unknown", |owner| owner.data);
             let system = owner.and_then(|owner| known_name(&owner.system));

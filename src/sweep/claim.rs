@@ -1,11 +1,11 @@
 //! What a worker may sweep in lock step: its own share, chunk by chunk, and when it is done chunks
-//! from the far end of the slowest worker's.
+//! from the far end of a late worker's.
 
 use std::ops::Range;
 
 use super::{cursor::RowCursor, division::Division, layout::Layout};
 use crate::{
-    chunks::{ClaimBoard, Tag},
+    claims::{ClaimBoard, Tag},
     context::{Context, Ownership},
     placement::{Runs, Storage},
     pool::{now, running_on},
@@ -20,7 +20,7 @@ const LEAST_PART_LEFT: u32 = 10;
 
 /// How the shares of one call are cut into chunks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chunks {
+pub(super) struct Chunking {
     /// Rows of a chunk.
     rows: u32,
     /// The most chunks of a share that others may take.
@@ -28,8 +28,8 @@ pub(super) struct Chunks {
     tag: Tag,
 }
 
-impl Chunks {
-    /// Chunks of `rows` rows, none of which is claimed.
+impl Chunking {
+    /// Chunking of `rows` rows, none of which is claimed.
     pub(super) fn new(claims: &mut ClaimBoard, rows: u32, most_stolen: u32) -> Self {
         Self { rows, most_stolen, tag: claims.begin() }
     }
@@ -42,13 +42,13 @@ impl Chunks {
 
 /// One call's rows and who owns them.
 #[derive(Clone, Copy)]
-pub(super) struct Shares<'a> {
+pub(super) struct CallShares<'a> {
     context: &'a Context,
     ownership: &'a Ownership,
     /// The rows of each worker.
     layouts: &'a [Layout],
     /// `None` where shares are too short for anybody to help with.
-    chunks: Option<Chunks>,
+    chunks: Option<Chunking>,
 }
 
 /// What one worker may sweep of a share.
@@ -58,7 +58,7 @@ pub(super) struct Shares<'a> {
 /// whoever claims them: each chunk once ('claims' on `Claims`). Without chunks it is swept as a
 /// whole, by who runs the worker's index.
 pub(super) struct Claim<'a> {
-    shares: Shares<'a>,
+    shares: CallShares<'a>,
     owner: usize,
     /// Who sweeps.
     worker: usize,
@@ -71,18 +71,18 @@ enum Kind {
     /// All of them.
     All,
     /// As many chunks from the front as no other worker takes; how many rows are claimed by now.
-    Front { chunks: Chunks, claimed: u64 },
+    Front { chunks: Chunking, claimed: u64 },
     /// The rows of a chunk that was stolen, at `began`; how many others of the share were taken
     /// before.
     Stolen { rows: Range<u64>, taken: u32, began: u64 },
 }
 
-impl<'a> Shares<'a> {
+impl<'a> CallShares<'a> {
     pub(super) fn new(
         context: &'a Context,
         ownership: &'a Ownership,
         layouts: &'a [Layout],
-        chunks: Option<Chunks>,
+        chunks: Option<Chunking>,
     ) -> Self {
         Self { context, ownership, layouts, chunks }
     }
@@ -99,8 +99,8 @@ impl<'a> Shares<'a> {
     pub(super) fn steal(self, thief: usize) -> Option<Claim<'a>> {
         let chunks = self.chunks?;
         loop {
-            let (owner, count) = self.slowest(thief, chunks)?;
-            let claims = self.ownership.claims.share(owner);
+            let (owner, count) = self.most_left(thief, chunks)?;
+            let claims = self.ownership.board.claims_of(owner);
             // Somebody else may have been faster.
             if let Some(taken) = claims.take_back(chunks.tag, count, fewest_left(count), chunks.most_stolen) {
                 let first = u64::from(count - 1 - taken) * u64::from(chunks.rows);
@@ -112,7 +112,7 @@ impl<'a> Shares<'a> {
 
     /// The owner who has most chunks left, and how many its share has; `None` if nobody has enough
     /// left to begin.
-    fn slowest(&self, thief: usize, chunks: Chunks) -> Option<(usize, u32)> {
+    fn most_left(&self, thief: usize, chunks: Chunking) -> Option<(usize, u32)> {
         let pool = &self.context.pool;
         // The leader sweeps the whole share of a worker that is left out, from the front, when it
         // runs that index.
@@ -120,13 +120,13 @@ impl<'a> Shares<'a> {
         let owners = (0..pool.workers()).filter(|&owner| owner != thief && !is_the_leaders(owner));
         let with_left = owners.filter_map(|owner| {
             let count = self.chunks_of(owner, chunks);
-            let left = self.ownership.claims.share(owner).left(chunks.tag, count, chunks.most_stolen);
+            let left = self.ownership.board.claims_of(owner).left(chunks.tag, count, chunks.most_stolen);
             (left >= fewest_left(count)).then_some((owner, count, left))
         });
         with_left.max_by_key(|&(_, _, left)| left).map(|(owner, count, _)| (owner, count))
     }
 
-    fn chunks_of(&self, owner: usize, chunks: Chunks) -> u32 {
+    fn chunks_of(&self, owner: usize, chunks: Chunking) -> u32 {
         self.layouts[owner].rows().div_ceil(chunks.rows.into()) as u32
     }
 }
@@ -165,7 +165,7 @@ impl<'a> Claim<'a> {
             Kind::All => u64::MAX,
             Kind::Front { claimed, .. } if cursor.position() < *claimed => *claimed - cursor.position(),
             Kind::Front { chunks, claimed } => {
-                let front = self.shares.ownership.claims.share(self.owner).take_front(chunks.tag);
+                let front = self.shares.ownership.board.claims_of(self.owner).take_front(chunks.tag);
                 // The owner need not count its rows as long as no other worker took any: it sees
                 // their end.
                 let gone = front.taken > 0 && front.chunk + front.taken >= self.shares.chunks_of(self.owner, *chunks);
@@ -211,10 +211,10 @@ impl<'a> Claim<'a> {
         let Self { shares, owner, worker, kind, swept } = self;
         match kind {
             Kind::Stolen { began, .. } => {
-                shares.ownership.claims.note_theft(owner, worker, now() - began);
-                shares.context.affinity[worker].add_stolen(swept.all);
+                shares.ownership.board.note_theft(owner, worker, now() - began);
+                shares.context.pool.swept[worker].add_stolen(swept.all);
             }
-            _ if swept.core.is_some() => shares.context.affinity[worker].add(swept.all, swept.same_core),
+            _ if swept.core.is_some() => shares.context.pool.swept[worker].add(swept.all, swept.same_core),
             _ => {}
         }
     }

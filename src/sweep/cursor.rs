@@ -49,7 +49,7 @@ impl<'a> RowCursor<'a> {
     #[inline]
     pub(super) fn next(&mut self, most: u64) -> Option<(u32, Storage, Range<u32>)> {
         while self.rest.is_empty() {
-            self.enter()?;
+            self.next_storage()?;
         }
         let count = most.min(self.rest.len() as u64);
         let end = self.rest.start + count as u32;
@@ -75,9 +75,8 @@ impl<'a> RowCursor<'a> {
         }
     }
 
-    /// Enters the next storage.
     #[inline]
-    fn enter(&mut self) -> Option<()> {
+    fn next_storage(&mut self) -> Option<()> {
         match &self.source {
             Source::Layout(layout) => {
                 let segment = layout.segments().get(self.next)?;

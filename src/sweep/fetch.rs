@@ -51,7 +51,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         // the column's address, and vectorises. What is kept elsewhere is written word by word and
         // read back in pairs, for which a processor waits some 5 ns each time: as long as a small
         // table takes.
-        let Some(Entered { mut data, mut filter, at }) = self.enter(storage) else { return };
+        let Some(StorageFetch { mut data, mut filter, at }) = self.fetch_storage(storage) else { return };
         // One loop for tables and archetypes alike: `visit` is called in one place only, so that it
         // is inlined however long it is.
         for (entities, first) in at.runs(rows) {
@@ -76,7 +76,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 
     /// What it takes to visit rows of `storage`; nothing if there is no such storage.
     #[inline(always)]
-    pub(crate) fn enter(&self, storage: Storage) -> Option<Entered<'w, D, F>> {
+    pub(crate) fn fetch_storage(&self, storage: Storage) -> Option<StorageFetch<'w, D, F>> {
         let Self { rows, data: data_state, filter: filter_state, last_run, this_run } = *self;
         // SAFETY: 'access' on the type: the state belongs to the world, and access is registered.
         let mut data = unsafe { D::init_fetch(rows.world, data_state, last_run, this_run) };
@@ -103,12 +103,12 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
                 At::Archetype(archetype.entities(), table.entities())
             }
         };
-        Some(Entered { data, filter, at })
+        Some(StorageFetch { data, filter, at })
     }
 }
 
 /// What it takes to visit rows of one storage.
-pub(crate) struct Entered<'w, D: IterQueryData, F: QueryFilter> {
+pub(crate) struct StorageFetch<'w, D: IterQueryData, F: QueryFilter> {
     pub(crate) data: D::Fetch<'w>,
     filter: F::Fetch<'w>,
     at: At<'w>,
@@ -144,7 +144,7 @@ impl<'w> At<'w> {
 /// One thread's means to visit rows one by one, in any order.
 pub(crate) struct RowLookup<'w, 's, D: IterQueryData, F: QueryFilter> {
     sweep: Sweep<'w, 's, D, F>,
-    entered: Option<(Storage, Entered<'w, D, F>)>,
+    entered: Option<(Storage, StorageFetch<'w, D, F>)>,
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
@@ -161,7 +161,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
         if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage) {
             self.enter(storage);
         }
-        let (_, Entered { data, filter, at }) = self.entered.as_mut()?;
+        let (_, StorageFetch { data, filter, at }) = self.entered.as_mut()?;
         let (entity, row) = match *at {
             At::Table(entities) => (entities[row as usize], table_row(row)),
             At::Archetype(members, _) => (members[row as usize].id(), members[row as usize].table_row()),
@@ -176,7 +176,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
 
     #[inline(never)]
     fn enter(&mut self, storage: Storage) {
-        self.entered = self.sweep.enter(storage).map(|entered| (storage, entered));
+        self.entered = self.sweep.fetch_storage(storage).map(|entered| (storage, entered));
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: &Body<'_
     session(context, ownership, memory.whole.whole(rows), grain, body)
 }
 
-/// Runs `send` for each part of `senders`, which are at most `senders_parts`; then `receive` for
+/// Runs `send` for each part of `senders`, which are at most `most_parts`; then `receive` for
 /// each part of `receivers`, which go by owner as in lock step.
 pub(super) fn sweep_both(
     call: &mut GangCall<'_>,
@@ -49,11 +49,11 @@ pub(super) fn sweep_both(
 /// One session over `layout`: ranges are cut between grains of `grain` rows, or a few more.
 fn session(context: &Context, ownership: &mut Ownership, layout: &Layout, grain: u64, body: &Body<'_>) -> Outcome {
     layout.segments().iter().for_each(|segment| ownership.footprints.cover(segment.storage, segment.rows.end));
-    let led_rows = || context.affinity[0].read().0;
-    let before = led_rows();
+    let leader_rows = || context.pool.swept[0].read().0;
+    let before = leader_rows();
     let begin = |range: ForkRange<'_, '_>| body(Part::of_fork(range));
     let fork = Fork::new(context, ownership, layout, grain, &begin);
     let ((), session) = context.pool.session(|scope| fork.sweep(scope));
-    let (rows, led_rows) = (layout.rows(), led_rows() - before);
-    Outcome { rows, led_rows, led: session.led(), busy: session.busy_of_all() }
+    let (rows, leader_rows) = (layout.rows(), leader_rows() - before);
+    Outcome { rows, leader_rows, leader_ns: session.led(), busy: session.busy_of_all() }
 }

@@ -22,7 +22,7 @@ pub(super) struct Fork<'a> {
     /// Begins to sweep a range, on any worker.
     begin: &'a (dyn Fn(ForkRange<'_, '_>) + Sync),
     /// Where the leader runs: asking the system takes longer than many a range.
-    led_on: Option<CoreId>,
+    leader_core: Option<CoreId>,
 }
 
 /// Rows that one worker sweeps in order. Its end moves towards it when other workers take the far
@@ -48,7 +48,7 @@ impl<'a> Fork<'a> {
     ) -> Self {
         let lines = u64::from(WHOLE_LINES);
         let grain = if grain > lines { grain.next_multiple_of(lines) } else { grain.max(1) };
-        Self { context, ownership, layout, grain, begin, led_on: running_on() }
+        Self { context, ownership, layout, grain, begin, leader_core: running_on() }
     }
 
     /// Sweeps all rows, with those who come to help.
@@ -81,16 +81,16 @@ impl<'a> ForkRange<'a, '_> {
 
     /// Calls `visit` for the rows that are left to this worker, grain by grain, in order.
     pub(super) fn for_each_range(mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
-        let Fork { context, ownership, layout, led_on, .. } = self.fork;
+        let Fork { context, ownership, layout, leader_core, .. } = self.fork;
         let worker = self.scope.worker();
         let start = self.rows.start;
         let end = self.sweep(visit);
-        let Some(core) = (if worker == 0 { led_on } else { running_on() }) else { return };
+        let Some(core) = (if worker == 0 { leader_core } else { running_on() }) else { return };
         let mut same_core = 0;
         layout.for_each_range(start..end, |_, storage, rows| {
             same_core += u64::from(ownership.footprints.leave(storage, rows, core));
         });
-        context.affinity[worker].add(end - start, same_core);
+        context.pool.swept[worker].add(end - start, same_core);
     }
 
     /// Returns where the range ended.

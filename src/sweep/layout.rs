@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_laid_out_anew_forgets_what_was_there() {
+    fn a_layout_that_is_laid_out_anew_forgets_what_was_there() {
         let mut layout = layout();
         lay(&mut layout, &[(7, 100..103), (8, 0..2)]);
         assert_eq!((layout.rows(), layout.segments().len()), (5, 2));

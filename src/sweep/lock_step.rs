@@ -2,7 +2,7 @@
 //! who is done takes chunks from a worker that is late.
 
 use super::{
-    claim::{Chunks, Shares},
+    claim::{CallShares, Chunking},
     gang_call::GangCall,
     layout::Layout,
     part::Part,
@@ -22,7 +22,7 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let grain = cost.grain(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
     let layouts = layouts.by_owner(rows, &mut ownership.placement, grain);
     let chunks = cost.chunk_rows(rows_of(layouts), workers);
-    let chunks = chunks.map(|rows| Chunks::new(&mut ownership.claims, rows, u32::MAX));
+    let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
     round(context, ownership, layouts, chunks, chunks.is_some(), body)
 }
 
@@ -43,7 +43,7 @@ pub(super) fn sweep_both(
     let sending = sending.by_owner(senders, &mut ownership.placement, grain);
     let receiving = receiving.by_owner(receivers, &mut ownership.placement, grain);
     let chunks = cost.chunk_rows(rows_of(sending), workers);
-    let chunks = chunks.map(|rows| Chunks::new(&mut ownership.claims, rows, most_stolen));
+    let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
     let sent = round(context, ownership, sending, chunks, chunks.is_some(), send);
     let received = round(context, ownership, receiving, None, chunks.is_some(), receive);
     sent.followed_by(received, workers)
@@ -56,13 +56,13 @@ pub(super) fn round(
     context: &Context,
     ownership: &mut Ownership,
     layouts: &[Layout],
-    chunks: Option<Chunks>,
+    chunks: Option<Chunking>,
     teaches: bool,
     body: impl Fn(Part<'_, '_>) + Sync,
 ) -> Outcome {
-    let led_rows = || context.affinity[0].read().0;
-    let before = led_rows();
-    let shares = Shares::new(context, ownership, layouts, chunks);
+    let leader_rows = || context.pool.swept[0].read().0;
+    let before = leader_rows();
+    let shares = CallShares::new(context, ownership, layouts, chunks);
     let round = context.pool.run_some(participants(layouts, chunks), move |worker| {
         let mut claim = Some(shares.own(worker.index()));
         // One place that runs the body, so that it is inlined: only then its loop is vectorised.
@@ -73,8 +73,8 @@ pub(super) fn round(
     if teaches {
         learn_costs(&round, ownership, layouts);
     }
-    let (rows, led_rows) = (rows_of(layouts), led_rows() - before);
-    Outcome { rows, led_rows, led: round.led(), busy: round.busy_of_all() }
+    let (rows, leader_rows) = (rows_of(layouts), leader_rows() - before);
+    Outcome { rows, leader_rows, leader_ns: round.led(), busy: round.busy_of_all() }
 }
 
 fn rows_of(layouts: &[Layout]) -> u64 {
@@ -85,7 +85,7 @@ fn rows_of(layouts: &[Layout]) -> u64 {
 /// who can only steal. Called they cost the leader a cache line each, or a wake-up (5 us), and a
 /// chunk that one of them takes from a worker that lost its core is worth as much. But of a few
 /// dear rows there is none to take.
-fn participants(layouts: &[Layout], chunks: Option<Chunks>) -> Participants {
+fn participants(layouts: &[Layout], chunks: Option<Chunking>) -> Participants {
     if chunks.is_some_and(|chunks| chunks.are_enough(rows_of(layouts), layouts.len())) {
         return Participants::ALL;
     }
@@ -102,7 +102,7 @@ fn learn_costs(round: &Finished<'_>, ownership: &mut Ownership, layouts: &[Layou
     let may_move = layouts.iter().any(Layout::has_parts);
     if may_move && (0..layouts.len()).all(|worker| busy(worker).is_some()) {
         for (worker, layout) in layouts.iter().enumerate() {
-            let cost = ownership.claims.cost_of_share(worker, busy(worker).unwrap_or(0));
+            let cost = ownership.board.cost_of_share(worker, busy(worker).unwrap_or(0));
             for segment in layout.segments() {
                 // In 128 bits: a worker may have been stopped for hours.
                 let share = u128::from(cost) * segment.rows.len() as u128 / u128::from(layout.rows());
@@ -110,5 +110,5 @@ fn learn_costs(round: &Finished<'_>, ownership: &mut Ownership, layouts: &[Layou
             }
         }
     }
-    ownership.claims.forget_thefts();
+    ownership.board.forget_thefts();
 }

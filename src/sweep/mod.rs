@@ -25,7 +25,7 @@ mod rows;
 mod scratch;
 mod span;
 
-pub(crate) use calls::{CallSite, Calls};
+pub(crate) use calls::{QueryCalls, SiteRef};
 pub(crate) use division::{Division, Parts};
 pub(crate) use fetch::RowLookup;
 pub use fetch::Sweep;

@@ -9,10 +9,11 @@ use crate::placement::Storage;
 ///
 /// # Invariant (parts)
 /// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a
-/// division has disjoint runs, of which [`on_bevys_threads`](super::bevys_threads) makes a part
-/// each; [`Claim`] and [`ForkRange`] say the same of shares and ranges.
+/// division has disjoint runs, of which [`bevys_threads`](super::bevys_threads) makes a part each;
+/// [`Claim`] and [`ForkRange`] say the same of shares and ranges.
 pub(crate) struct Part<'a, 's> {
-    /// Whose rows these are. Ascends with the rows of each storage.
+    /// The number of the owner whose rows these are, or of the grain that a [`ForkRange`] begins
+    /// with. Ascends with the rows of each storage.
     pub(crate) index: usize,
     /// For a chunk that its owner lost: how many others of the share were taken before, which
     /// ascends against the rows.
@@ -24,8 +25,8 @@ pub(crate) struct Part<'a, 's> {
 
 /// Which rows a [`Part`] has.
 enum PartRows<'a, 's> {
-    /// What the division gives to it.
-    Divided,
+    /// What the division gives to it of all rows.
+    Divided(Rows<'a, 'a>),
     /// What is claimed of that in a round.
     Claimed(Claim<'a>),
     /// What other workers leave to it.
@@ -34,12 +35,12 @@ enum PartRows<'a, 's> {
 
 impl<'a, 's> Part<'a, 's> {
     /// All rows in one part.
-    pub(super) fn whole() -> Self {
-        Self::divided(0, Division::Even { parts: 1 })
+    pub(super) fn whole(rows: Rows<'a, 'a>) -> Self {
+        Self::divided(rows, 0, Division::Even { parts: 1 })
     }
 
-    pub(super) fn divided(index: usize, division: Division<'a>) -> Self {
-        Self { index, stolen: None, division, rows: PartRows::Divided }
+    pub(super) fn divided(rows: Rows<'a, 'a>, index: usize, division: Division<'a>) -> Self {
+        Self { index, stolen: None, division, rows: PartRows::Divided(rows) }
     }
 
     pub(super) fn claimed(claim: Claim<'a>) -> Self {
@@ -55,15 +56,11 @@ impl<'a, 's> Part<'a, 's> {
     /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order
     /// of storages and rows, with the storage's place in that order.
     #[inline]
-    pub(crate) fn for_each_range(self, rows: &Rows<'_, '_>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        let mut claim = match self.rows {
+    pub(crate) fn for_each_range(self, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
+        let (mut cursor, mut claim) = match self.rows {
             PartRows::ForkRange(range) => return range.for_each_range(&mut visit),
-            PartRows::Claimed(claim) => Some(claim),
-            PartRows::Divided => None,
-        };
-        let mut cursor = match &claim {
-            Some(claim) => claim.cursor(),
-            None => RowCursor::through(*rows, self.division, self.index),
+            PartRows::Claimed(claim) => (claim.cursor(), Some(claim)),
+            PartRows::Divided(rows) => (RowCursor::through(rows, self.division, self.index), None),
         };
         // One place that visits, so that it is inlined: only then its loop is vectorised.
         loop {

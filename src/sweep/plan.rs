@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use super::{
-    bevys_threads, calls::CallSite, division::Parts, fork_join, gang_call::GangCall, lock_step, part::Part, rows::Rows,
+    bevys_threads, calls::SiteRef, division::Parts, fork_join, gang_call::GangCall, lock_step, part::Part, rows::Rows,
     span::SweepSpan,
 };
 use crate::{
     auto::{Outcome, Strategy},
-    context::{BevysBatch, Context, Entered, with_entered},
+    context::{BevysBatch, Context, SystemContext, with_system},
     pool::{in_round, now},
     record::running_index,
     settings::SchedulerMode,
@@ -25,9 +25,10 @@ const PARTS_PER_WORKER: usize = 16;
 const STOLEN_PARTS: u32 = 7;
 
 /// What was decided for one call.
-pub(crate) struct Plan<'s> {
+pub(crate) struct Plan<'a> {
     pub(crate) strategy: Strategy,
-    at: CallSite<'s>,
+    rows: Rows<'a, 'a>,
+    at: SiteRef<'a>,
     /// The gang, where the strategy is one of its own.
     context: Option<Arc<Context>>,
     /// Whether the model wants to know how long the call takes; `None` where mode `Auto` has
@@ -35,76 +36,79 @@ pub(crate) struct Plan<'s> {
     timed: Option<bool>,
 }
 
-impl<'s> Plan<'s> {
+impl<'a> Plan<'a> {
     /// The plan for a sweep of `rows` that is started at `at`, on this thread.
     #[inline]
-    pub(crate) fn new(rows: &Rows<'_, '_>, at: CallSite<'s>) -> Self {
+    pub(crate) fn new(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
         Self::of(rows, at, true)
     }
 
     /// The plan for a sweep in which no thread may begin a part while it is in another: in lock
     /// step where it would be by fork/join.
     #[inline]
-    pub(crate) fn one_at_a_time(rows: &Rows<'_, '_>, at: CallSite<'s>) -> Self {
+    pub(crate) fn one_at_a_time(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
         Self::of(rows, at, false)
     }
 
-    fn of(rows: &Rows<'_, '_>, at: CallSite<'s>, by_fork: bool) -> Self {
+    fn of(rows: Rows<'a, 'a>, at: SiteRef<'a>, by_fork: bool) -> Self {
         if in_round() || BevysBatch::is_open() {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's
             // `par_iter` could run other systems here.
-            return Self::by(Strategy::Serial, at);
+            return Self::by(Strategy::Serial, rows, at);
         }
-        let tagged = with_entered(|entered| Self::tagged(entered, rows, at, by_fork));
+        let tagged = with_system(|entered| Self::tagged(entered, rows, at, by_fork));
         tagged.unwrap_or_else(|| {
             at.warn_untagged("an AffineQuery runs through Bevy's par_iter");
-            Self::by_bevy(at)
+            Self::by_bevy(rows, at)
         })
     }
 
-    fn by(strategy: Strategy, at: CallSite<'s>) -> Self {
-        Self { strategy, at, context: None, timed: None }
+    fn by(strategy: Strategy, rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
+        Self { strategy, rows, at, context: None, timed: None }
     }
 
-    fn by_bevy(at: CallSite<'s>) -> Self {
-        Self::by(bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy), at)
+    fn by_bevy(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
+        Self::by(bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy), rows, at)
     }
 
     #[inline]
-    fn tagged(entered: &Entered, rows: &Rows<'_, '_>, at: CallSite<'s>, by_fork: bool) -> Self {
+    fn tagged(entered: &SystemContext, rows: Rows<'a, 'a>, at: SiteRef<'a>, by_fork: bool) -> Self {
         let context = &entered.context;
         if entered.mode == SchedulerMode::Bevy {
-            return Self::by_bevy(at);
+            return Self::by_bevy(rows, at);
         }
         let workers = context.pool.workers();
         if workers == 1 || entered.mode == SchedulerMode::Serial {
-            return Self::by(Strategy::Serial, at);
+            return Self::by(Strategy::Serial, rows, at);
         }
         if entered.mode == SchedulerMode::Auto {
-            context.sites.take_in(at.site, running_index);
+            context.sites.register(at.site, running_index);
             let present = context.pool.present();
             let decision = at.site.decide(|| rows.total(), present, by_fork, || context.pool.is_asleep());
-            return Self { timed: Some(decision.timed), ..Self::on(context, decision.strategy, at) };
+            return Self { timed: Some(decision.timed), ..Self::on(context, decision.strategy, rows, at) };
         }
         match at.site.cost().is_worth_a_round(rows.total()) {
-            true if entered.mode == SchedulerMode::Heartbeat && by_fork => Self::on(context, Strategy::Heartbeat, at),
-            true => Self::on(context, Strategy::LockStep, at),
-            false => Self::by(Strategy::Serial, at),
+            true if entered.mode == SchedulerMode::Heartbeat && by_fork => {
+                Self::on(context, Strategy::Heartbeat, rows, at)
+            }
+            true => Self::on(context, Strategy::LockStep, rows, at),
+            false => Self::by(Strategy::Serial, rows, at),
         }
     }
 
-    fn on(context: &Arc<Context>, strategy: Strategy, at: CallSite<'s>) -> Self {
+    fn on(context: &Arc<Context>, strategy: Strategy, rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
         let is_the_gangs = matches!(strategy, Strategy::LockStep | Strategy::Heartbeat);
-        Self { context: is_the_gangs.then(|| context.clone()), ..Self::by(strategy, at) }
+        Self { context: is_the_gangs.then(|| context.clone()), ..Self::by(strategy, rows, at) }
     }
 
-    /// Runs `body` once for each part of `rows`, and learns what that takes.
-    pub(crate) fn run(&self, rows: &Rows<'_, '_>, body: impl Fn(Part<'_, '_>) + Sync) {
+    /// Runs `body` once for each part of the rows, and learns what that takes.
+    pub(crate) fn run(&self, body: impl Fn(Part<'_, '_>) + Sync) {
+        let rows = &self.rows;
         match self.strategy {
-            Strategy::Serial => self.here(rows, || body(Part::whole())),
+            Strategy::Serial => self.here(|| body(Part::whole(*rows))),
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(rows);
-                bevys_threads::sweep(bevys_threads::count().unwrap_or(1), &body);
+                bevys_threads::sweep(*rows, bevys_threads::count().unwrap_or(1), &body);
             }
             Strategy::LockStep => self.on_gang(|call| lock_step::sweep(call, rows, body)),
             Strategy::Heartbeat => self.on_gang(|call| fork_join::sweep(call, rows, &body)),
@@ -125,46 +129,47 @@ impl<'s> Plan<'s> {
         }
     }
 
-    /// Runs `send` for each part of `senders`, then `receive` for each part of `receivers`: as many
+    /// Runs `send` for each part of the rows, then `receive` for each part of `receivers`: as many
     /// as `parts` says. Learns what a sender takes, with what it sends.
     pub(crate) fn run_both(
         &self,
         parts: Parts,
-        (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_, '_>) + Sync),
-        (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_, '_>) + Sync),
+        send: impl Fn(Part<'_, '_>) + Sync,
+        (receivers, receive): (Rows<'_, '_>, impl Fn(Part<'_, '_>) + Sync),
     ) {
+        let senders = &self.rows;
         match self.strategy {
-            Strategy::Serial => self.here(senders, || {
-                send(Part::whole());
-                receive(Part::whole());
+            Strategy::Serial => self.here(|| {
+                send(Part::whole(*senders));
+                receive(Part::whole(receivers));
             }),
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(senders);
-                bevys_threads::sweep(parts.senders, &send);
-                bevys_threads::sweep(parts.owners, &receive);
+                bevys_threads::sweep(*senders, parts.senders, &send);
+                bevys_threads::sweep(receivers, parts.owners, &receive);
             }
             Strategy::LockStep => {
-                let (first, second) = ((senders, send), (receivers, receive));
+                let (first, second) = ((senders, send), (&receivers, receive));
                 self.on_gang(|call| lock_step::sweep_both(call, first, second, parts.stolen));
             }
             Strategy::Heartbeat => {
-                self.on_gang(|call| fork_join::sweep_both(call, (senders, &send), (receivers, receive), parts.senders))
+                self.on_gang(|call| fork_join::sweep_both(call, (senders, &send), (&receivers, receive), parts.senders))
             }
         }
     }
 
-    /// Runs `body`, which sweeps `rows` on this thread, and times it now and then, so that a later
+    /// Runs `body`, which sweeps the rows on this thread, and times it now and then, so that a later
     /// call may go parallel.
     #[inline]
-    pub(crate) fn here(&self, rows: &Rows<'_, '_>, body: impl FnOnce()) {
-        let _span = SweepSpan::begin(rows);
-        if !self.timed.unwrap_or_else(|| self.at.site.cost().is_due()) {
+    pub(crate) fn here(&self, body: impl FnOnce()) {
+        let _span = SweepSpan::begin(&self.rows);
+        if !self.timed.unwrap_or_else(|| self.at.site.cost().count_call()) {
             return body();
         }
         let began = now();
         body();
         let call = began..now();
-        let outcome = Outcome::serial(rows.total(), call.end.saturating_sub(call.start));
+        let outcome = Outcome::serial(self.rows.total(), call.end.saturating_sub(call.start));
         self.at.site.learn(Strategy::Serial, &outcome, self.timed.map(|_| call));
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::rows::Rows;
 use crate::{
-    context::{BevysBatch, with_entered},
+    context::{BevysBatch, with_system},
     pool::{in_round, now},
     record::{Recorder, Span, SpanKind, running_index},
 };
@@ -22,7 +22,7 @@ struct Recorded {
 impl SweepSpan {
     #[inline]
     pub(crate) fn begin(rows: &Rows<'_, '_>) -> Self {
-        let recorder = with_entered(|entered| {
+        let recorder = with_system(|entered| {
             let recorder = &entered.context.recorder;
             recorder.recording().is_on().then(|| recorder.clone())
         })

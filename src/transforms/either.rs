@@ -11,7 +11,7 @@ use bevy_ecs::{
 };
 use bevy_transform::systems::StaticTransformOptimizations;
 
-use crate::{context::with_entered, settings::SchedulerMode};
+use crate::{context::with_system, settings::SchedulerMode};
 
 /// Who places this frame's transforms, for all three systems of an app.
 ///
@@ -25,7 +25,7 @@ impl Choice {
     /// Asks the mode. For the first of the systems, so that a mode that changes while they run
     /// applies to the next frame.
     pub(super) fn is_bevy_now(&self) -> bool {
-        let bevy = with_entered(|entered| entered.mode == SchedulerMode::Bevy).unwrap_or(false);
+        let bevy = with_system(|entered| entered.mode == SchedulerMode::Bevy).unwrap_or(false);
         self.bevy.store(bevy, Ordering::Relaxed);
         bevy
     }

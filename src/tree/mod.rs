@@ -22,7 +22,7 @@ use bevy_ecs::{
 };
 
 use crate::{
-    context::with_entered,
+    context::with_system,
     pool::{AffinityPool, in_round},
     query::AffineQuery,
     settings::SchedulerMode,
@@ -297,7 +297,7 @@ where
         if in_round() {
             return None;
         }
-        let pool = with_entered(|entered| match entered.mode {
+        let pool = with_system(|entered| match entered.mode {
             SchedulerMode::Serial | SchedulerMode::Bevy => None,
             SchedulerMode::Auto | SchedulerMode::LockStep | SchedulerMode::Heartbeat => {
                 Some(entered.context.pool.clone())

@@ -9,8 +9,8 @@
     reason = "the protocol's files are taken from the crate as they are, and each test uses a part"
 )]
 
-#[path = "../../src/chunks.rs"]
-mod chunks;
+#[path = "../../src/claims.rs"]
+mod claims;
 #[path = "model.rs"]
 mod model;
 #[path = "../../src/sync.rs"]
@@ -19,7 +19,7 @@ mod sync;
 use loom::{cell::UnsafeCell, sync::Arc, thread};
 
 use crate::{
-    chunks::{ClaimBoard, Tag},
+    claims::{ClaimBoard, Tag},
     model::{exhaust, model},
 };
 
@@ -48,7 +48,7 @@ impl Rows {
 
 fn own(board: &ClaimBoard, worker: usize, tag: Tag, rows: &Rows) {
     loop {
-        let front = board.share(worker).take_front(tag);
+        let front = board.claims_of(worker).take_front(tag);
         if front.chunk + front.taken >= rows.0.len() as u32 {
             return;
         }
@@ -58,7 +58,7 @@ fn own(board: &ClaimBoard, worker: usize, tag: Tag, rows: &Rows) {
 
 fn steal(board: &ClaimBoard, tag: Tag, rows: &Rows, fewest: u32) {
     let chunks = rows.0.len() as u32;
-    while let Some(taken) = board.share(0).take_back(tag, chunks, fewest, chunks) {
+    while let Some(taken) = board.claims_of(0).take_back(tag, chunks, fewest, chunks) {
         rows.sweep(chunks - 1 - taken);
     }
 }
@@ -66,11 +66,11 @@ fn steal(board: &ClaimBoard, tag: Tag, rows: &Rows, fewest: u32) {
 /// Takes chunks from whoever has most left, as long as somebody has one left and `most` were not
 /// taken from it. Each theft from a share has a lane of its own.
 fn help(board: &ClaimBoard, tag: Tag, shares: &[Rows], lanes: &[Rows], most: u32) {
-    let left = |worker: usize| board.share(worker).left(tag, shares[worker].0.len() as u32, most);
+    let left = |worker: usize| board.claims_of(worker).left(tag, shares[worker].0.len() as u32, most);
     while let Some(worker) = (0..shares.len()).filter(|&worker| left(worker) > 0).max_by_key(|&worker| left(worker)) {
         let chunks = shares[worker].0.len() as u32;
         // Somebody else may have been faster.
-        if let Some(taken) = board.share(worker).take_back(tag, chunks, 1, most) {
+        if let Some(taken) = board.claims_of(worker).take_back(tag, chunks, 1, most) {
             lanes[worker].sweep(taken);
             shares[worker].sweep(chunks - 1 - taken);
         }

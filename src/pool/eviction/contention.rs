@@ -68,7 +68,7 @@ thread_local! {
 /// Whether the core of this thread was found to be taken, at `now`; asks the system once in a
 /// millisecond at most.
 #[inline]
-pub(in crate::pool) fn is_core_taken(now: u64) -> bool {
+pub(in crate::pool) fn finds_core_taken(now: u64) -> bool {
     let look = |watch: &RefCell<Watch>| {
         let mut watch = watch.borrow_mut();
         now.saturating_sub(watch.asked) >= INTERVAL && watch.ask(now)

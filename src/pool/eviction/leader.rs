@@ -66,7 +66,7 @@ impl AffinityPool {
     fn leave_workers_core(&self) {
         let Some(seat) = self.owner_of_this_core().filter(|seat| !self.has_left_out(seat)) else { return };
         let (eviction, now) = (&self.gang.eviction, now());
-        if !eviction.may_move(now) {
+        if !eviction.try_move(now) {
             return;
         }
         let went_home = !eviction.is_home_taken(now) && self.move_leader(0);
@@ -89,7 +89,7 @@ impl AffinityPool {
         let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
         let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
         let Some((last, seat)) = better_off.next_back() else {
-            return self.records().for_each(|record| record.end_penalty(now));
+            return self.records().for_each(|record| record.end_backoff(now));
         };
         eviction.leave_out(&seat.record, now);
         self.move_leader(last + 1);

@@ -31,13 +31,13 @@ const PROBATION: u64 = 2;
 /// by the thread that leads, in rounds of pools that avoid busy cores.
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {
-    out: AtomicU32,
+    out_count: AtomicU32,
     /// When the core that the leader is on was found to be taken last; 0 after it moved.
-    leader: AtomicU64,
+    leader_core_taken_at: AtomicU64,
     /// When the core that no worker is pinned to was found to be taken last.
-    home: AtomicU64,
+    home_core_taken_at: AtomicU64,
     /// When the leader was last to leave a worker's core.
-    moved: AtomicU64,
+    leader_moved_at: AtomicU64,
 }
 
 /// What is known of one worker: whether, and for how long, it is left out. Written by the thread
@@ -50,7 +50,7 @@ pub(in crate::pool) struct Record {
     /// When it came back last.
     back: AtomicU64,
     /// When its core was found to be taken last.
-    taken: AtomicU64,
+    core_taken_at: AtomicU64,
     /// Nanoseconds of rounds that it missed, one after another.
     missed: AtomicU64,
 }
@@ -63,17 +63,17 @@ impl Record {
 
     /// Notes that the worker took part in a round, and whether it found its core to be taken.
     #[inline]
-    pub(in crate::pool) fn present(&self, taken: bool, now: u64) {
+    pub(in crate::pool) fn note_present(&self, taken: bool, now: u64) {
         if self.missed.load(Ordering::Relaxed) > 0 {
             self.missed.store(0, Ordering::Relaxed);
         }
         if taken {
-            self.taken.store(now, Ordering::Relaxed);
+            self.core_taken_at.store(now, Ordering::Relaxed);
         }
     }
 
     /// Lets the worker come back, if it is out.
-    pub(super) fn end_penalty(&self, now: u64) {
+    pub(super) fn end_backoff(&self, now: u64) {
         if self.is_out() {
             self.until.store(now, Ordering::Relaxed);
         }
@@ -81,13 +81,13 @@ impl Record {
 
     /// Whether its core was found to be taken a short time ago.
     pub(in crate::pool) fn is_taken(&self, now: u64) -> bool {
-        is_recent(&self.taken, now)
+        is_recent(&self.core_taken_at, now)
     }
 
     /// Notes that the worker missed a round of this many nanoseconds; true if it has been away for
     /// too long. One round alone is never too long: something passed by.
     #[cold]
-    pub(in crate::pool) fn missing(&self, nanoseconds: u64) -> bool {
+    pub(in crate::pool) fn note_missed(&self, nanoseconds: u64) -> bool {
         add(&self.missed, nanoseconds.min(AWAY / 2)) >= AWAY
     }
 }
@@ -96,7 +96,7 @@ impl Eviction {
     /// Whether any worker may be left out of a round that begins now.
     #[inline]
     pub(super) fn is_anybody_out(&self) -> bool {
-        self.out.load(Ordering::Relaxed) > 0
+        self.out_count.load(Ordering::Relaxed) > 0
     }
 
     /// To be called before a round: those whose time is over take part again.
@@ -124,7 +124,7 @@ impl Eviction {
         for record in records.filter(|record| record.is_out()) {
             if record.until.load(Ordering::Relaxed) <= now && record.until.swap(0, Ordering::Relaxed) > 0 {
                 record.back.store(now, Ordering::Relaxed);
-                self.out.fetch_sub(1, Ordering::Relaxed);
+                self.out_count.fetch_sub(1, Ordering::Relaxed);
             }
         }
     }
@@ -132,25 +132,26 @@ impl Eviction {
     /// Notes that the core the leader is on was found to be taken: that of the worker with `owner`,
     /// or the one that no worker is pinned to.
     pub(super) fn note_leader(&self, owner: Option<&Record>, now: u64) {
-        self.leader.store(now, Ordering::Relaxed);
-        owner.map_or(&self.home, |owner| &owner.taken).store(now, Ordering::Relaxed);
+        self.leader_core_taken_at.store(now, Ordering::Relaxed);
+        owner.map_or(&self.home_core_taken_at, |owner| &owner.core_taken_at).store(now, Ordering::Relaxed);
     }
 
     /// The leader is on another core now.
     pub(super) fn forget_leader(&self) {
-        self.leader.store(0, Ordering::Relaxed);
+        self.leader_core_taken_at.store(0, Ordering::Relaxed);
     }
 
     /// Whether the core that no worker is pinned to was found to be taken a short time ago.
     pub(super) fn is_home_taken(&self, now: u64) -> bool {
-        is_recent(&self.home, now)
+        is_recent(&self.home_core_taken_at, now)
     }
 
-    /// Whether the leader may leave a worker's core `now`: then it counts as having done so.
-    pub(super) fn may_move(&self, now: u64) -> bool {
-        let due = now.saturating_sub(self.moved.load(Ordering::Relaxed)) >= MOVE_INTERVAL;
+    /// Notes that the leader leaves a worker's core `now`, unless it did a short time ago: false
+    /// then.
+    pub(super) fn try_move(&self, now: u64) -> bool {
+        let due = now.saturating_sub(self.leader_moved_at.load(Ordering::Relaxed)) >= MOVE_INTERVAL;
         if due {
-            self.moved.store(now, Ordering::Relaxed);
+            self.leader_moved_at.store(now, Ordering::Relaxed);
         }
         due
     }
@@ -159,7 +160,7 @@ impl Eviction {
     /// where all cores are taken, more threads have a larger part of them.
     #[cold]
     pub(in crate::pool) fn leave_out_late(&self, record: &Record, now: u64) {
-        if !is_recent(&self.leader, now) {
+        if !is_recent(&self.leader_core_taken_at, now) {
             self.leave_out(record, now);
         }
     }
@@ -177,7 +178,7 @@ impl Eviction {
         record.backoff.store(backoff, Ordering::Relaxed);
         record.missed.store(0, Ordering::Relaxed);
         record.until.store(now.saturating_add(backoff), Ordering::Relaxed);
-        self.out.fetch_add(1, Ordering::Relaxed);
+        self.out_count.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -239,9 +240,9 @@ mod tests {
     #[test]
     fn who_misses_rounds_one_after_another_is_away() {
         let record = Record::default();
-        assert!((0..19).all(|_| !record.missing(AWAY / 20)));
-        record.present(false, 1);
-        assert!(!record.missing(10 * AWAY), "one long round");
-        assert!(record.missing(AWAY));
+        assert!((0..19).all(|_| !record.note_missed(AWAY / 20)));
+        record.note_present(false, 1);
+        assert!(!record.note_missed(10 * AWAY), "one long round");
+        assert!(record.note_missed(AWAY));
     }
 }

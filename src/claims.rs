@@ -123,13 +123,13 @@ impl Claims {
 
 /// The claims of all workers.
 pub(crate) struct ClaimBoard {
-    shares: Box<[CachePadded<Share>]>,
+    shares: Box<[CachePadded<ShareBook>]>,
     tag: u32,
     /// Whether any chunk changed hands since the leader last asked.
     stolen: CachePadded<AtomicBool>,
 }
 
-struct Share {
+struct ShareBook {
     claims: Claims,
     /// For how long others swept chunks of this share, and the worker chunks of others, in
     /// nanoseconds.
@@ -137,7 +137,7 @@ struct Share {
     taken: AtomicU64,
 }
 
-impl Share {
+impl ShareBook {
     fn new() -> Self {
         Self { claims: Claims::new(), given: AtomicU64::new(0), taken: AtomicU64::new(0) }
     }
@@ -146,7 +146,7 @@ impl Share {
 impl ClaimBoard {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            shares: (0..workers).map(|_| CachePadded::new(Share::new())).collect(),
+            shares: (0..workers).map(|_| CachePadded::new(ShareBook::new())).collect(),
             tag: 0,
             stolen: CachePadded::new(AtomicBool::new(false)),
         }
@@ -165,7 +165,7 @@ impl ClaimBoard {
 
     /// The claims on the share of `worker`.
     #[inline]
-    pub(crate) fn share(&self, worker: usize) -> &Claims {
+    pub(crate) fn claims_of(&self, worker: usize) -> &Claims {
         &self.shares[worker].claims
     }
 
@@ -223,7 +223,7 @@ mod tests {
         let mut board = ClaimBoard::new(1);
         for _ in 0..2 {
             let tag = board.begin();
-            let claims = board.share(0);
+            let claims = board.claims_of(0);
             assert_eq!(claims.take_front(tag), Front { chunk: 0, taken: 0 });
             assert_eq!(claims.take_back(tag, 4, 3, 4), Some(0));
             assert_eq!(claims.take_back(tag, 4, 3, 4), None);
@@ -241,7 +241,7 @@ mod tests {
     fn no_more_than_allowed_are_taken_from_the_far_end() {
         let mut board = ClaimBoard::new(1);
         let tag = board.begin();
-        let claims = board.share(0);
+        let claims = board.claims_of(0);
         assert_eq!(claims.take_back(tag, 9, 0, 2), Some(0));
         assert_eq!(claims.left(tag, 9, 2), 8);
         assert_eq!(claims.take_back(tag, 9, 0, 2), Some(1));
@@ -255,7 +255,7 @@ mod tests {
     fn nothing_is_taken_where_nothing_is_left() {
         let mut board = ClaimBoard::new(1);
         let tag = board.begin();
-        let claims = board.share(0);
+        let claims = board.claims_of(0);
         for fewest in [0, 1] {
             assert_eq!(claims.take_back(tag, 0, fewest, u32::MAX), None);
         }
@@ -268,7 +268,7 @@ mod tests {
     fn counts_of_the_longest_share_stay_apart() {
         let mut board = ClaimBoard::new(1);
         let tag = board.begin();
-        let claims = board.share(0);
+        let claims = board.claims_of(0);
         (0..MAX_CHUNKS).for_each(|chunk| assert_eq!(claims.take_front(tag), Front { chunk, taken: 0 }));
         (0..MAX_CHUNKS).for_each(|taken| assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), Some(taken)));
         assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), None);
@@ -293,10 +293,10 @@ mod tests {
     fn old_tags_are_forgotten_before_they_come_again() {
         let mut board = ClaimBoard::new(1);
         let first = board.begin();
-        board.share(0).take_front(first);
+        board.claims_of(0).take_front(first);
         board.tag = u32::MAX;
         let again = board.begin();
         assert_eq!(again, first);
-        assert_eq!(board.share(0).left(again, 3, 3), 3);
+        assert_eq!(board.claims_of(0).left(again, 3, 3), 3);
     }
 }
