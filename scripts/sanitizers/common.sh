@@ -20,8 +20,8 @@ export PROPTEST_CASES="${PROPTEST_CASES:-32}"
 
 tests=(batched commands differential faults fused heartbeat heartbeat_mode participants query reduce scatter stealing transforms tree)
 
-# Seconds that the tests may take at most: a guard against hangs. ThreadSanitizer needs half of them on two busy cores.
-patience=1200
+# Seconds that the tests may take at most: a guard against hangs.
+patience=600
 
 # `cargo COMMAND ...`, instrumented. Arguments that only one of the sanitizers needs are in $extra.
 extra=()
