@@ -1,5 +1,5 @@
 //! Compares this crate with its rivals: contenders take turns in one process, on the same data,
-//! with checked results. Prints the tables of `BENCHMARKS.md`.
+//! with checked results. Prints tables of `benches/results`.
 //!
 //! ```text
 //! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [ports] [--quick] [--workers N] [--compute-threads N]
