@@ -9,9 +9,9 @@ pub const MINUTE: u32 = 60;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub second: u32,
-    arrived: u64,
+    pub arrived: u64,
     /// Seconds lost on trips that arrived.
-    delay: u64,
+    pub delay: u64,
 }
 
 impl Tally {
