@@ -68,7 +68,7 @@ impl Claims {
     }
 
     /// Takes the next chunk from the front. The owner need not know how many there are as long as
-    /// nobody took any: it sees the end of its rows.
+    /// no other worker took any: it sees the end of its rows.
     #[inline]
     pub(crate) fn take_front(&self, tag: Tag) -> Front {
         let mut word = self.0.load(Ordering::Relaxed);

@@ -40,8 +40,8 @@ const FLOORS: [&str; 19] = [
     "overlay",
 ];
 
-/// Files that may know each other: their types are one recursive type. A job is started with a scope,
-/// a scope belongs to a session, a session has queues, and queues have jobs.
+/// Files that may know each other: their types are one recursive type. A job is started with a
+/// scope, a scope belongs to a session, a session has queues, and queues have jobs.
 const ONE_TYPE: &str = "pool::heartbeat::";
 
 /// Where a path leads: a module by its names from the crate's root.

@@ -16,7 +16,7 @@ const WORTH_A_RUN: u32 = 500;
 const CALLING_A_WORKER: u64 = 100;
 
 /// The shortest piece of a sweep by fork/join, in nanoseconds: what comes with each (a look at
-/// whether somebody wants rows, its place in the line, the copies that a loop begins with: 20 to 40
+/// whether a worker wants rows, its place in the line, the copies that a loop begins with: 20 to 40
 /// ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
 const WORTH_A_PIECE: u64 = 2_000;
 

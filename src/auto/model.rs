@@ -2,8 +2,8 @@
 //! mode. Pure: numbers in, a strategy out.
 //!
 //! Each place in a program that starts a parallel call has a [`Model`]: what calls took by each
-//! strategy they were sent. A call goes where it is expected to take least; others are tried as long
-//! as they promise to be better, and then ever more seldom, when the time that was spent since
+//! strategy they were sent. A call goes where it is expected to take least; others are tried as
+//! long as they promise to be better, and then ever more seldom, when the time that was spent since
 //! would pay for it.
 
 #[cfg(test)]
@@ -22,8 +22,8 @@ const CHEAPEST_SESSION: f32 = 1_000.0;
 const ROUND: f32 = 600.0;
 const SESSION: f32 = 2_000.0;
 
-/// Another strategy has to be better by this factor to be taken: nothing is gained by going back and
-/// forth.
+/// Another strategy has to be better by this factor to be taken: nothing is gained by going back
+/// and forth.
 const BETTER: f32 = 0.97;
 
 /// Trying costs at most one part in this many of the time that calls take.
@@ -35,8 +35,9 @@ const FIRST_BUDGET: f32 = 50_000.0;
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 const TRIAL_CALLS: u32 = 3;
 
-/// The first trial of a strategy is this many calls longer if the strategy does no better: what is new is
-/// at its slowest, and a bad impression keeps it from being tried again for hundreds of calls.
+/// The first trial of a strategy is this many calls longer if the strategy does no better: what is
+/// new is at its slowest, and a bad impression keeps it from being tried again for hundreds of
+/// calls.
 const FIRST_RETRIES: u32 = 3;
 
 /// For this many nanoseconds calls of a trial are not counted, because workers are waking up:

@@ -229,7 +229,7 @@ pub(crate) fn plugin(app: &mut App) {
     let recorder = app.world().resource::<WorldContext>().current().recorder.clone();
     app.init_resource::<AffinityDiagnostics>()
         .insert_resource(AffinityTimeline::new(recorder))
-        // Nobody can see what it changes before the frame's end.
+        // No system can see what it changes before the frame's end.
         .add_systems(First, begin_frame.in_set(AffinitySystems::BeginFrame).ambiguous_with_all())
         .add_systems(Last, end_frame.in_set(AffinitySystems::EndFrame));
 }

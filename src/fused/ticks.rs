@@ -18,7 +18,7 @@ pub enum LastRun {
     Stays,
     /// It becomes the kernel's `this_run` of the run before.
     Advances,
-    /// It becomes the system's: this is the first run, or somebody has set the system's, as Bevy
+    /// It becomes the system's: this is the first run, or the system's was set, as Bevy
     /// does when it is too old.
     Follows(Tick),
 }
@@ -55,7 +55,7 @@ mod tests {
         // was.
         assert_eq!(runs.next(tick(10), tick(30)), LastRun::Stays);
         assert_eq!(runs.next(tick(30), tick(40)), LastRun::Advances);
-        // Somebody has set it.
+        // It was set.
         assert_eq!(runs.next(tick(35), tick(50)), LastRun::Follows(tick(35)));
     }
 }

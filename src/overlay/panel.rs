@@ -90,8 +90,8 @@ pub fn affinity_overlay_ui(ui: &mut Ui, world: &mut World) {
     });
 }
 
-/// Records while somebody looks: from the first frame in which the panel is drawn to the first in
-/// which it is not.
+/// Records while the panel is seen: from the first frame in which the panel is drawn to the first
+/// in which it is not.
 pub(super) fn record_while_seen(mut state: ResMut<OverlayState>, mut timeline: ResMut<AffinityTimeline>) {
     timeline.watch(state.end_frame());
 }

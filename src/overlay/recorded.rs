@@ -277,7 +277,7 @@ impl Lane {
 
     /// Puts a bar into each gap that is longer than a worker stays awake.
     fn add_parked(&mut self, spin: f64) {
-        // Before its first bar nobody knows.
+        // Before its first bar that is unknown.
         let mut awake_until = f64::INFINITY;
         for index in 0..self.bars.len() {
             let bar = self.bars[index];

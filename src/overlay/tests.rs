@@ -59,7 +59,7 @@ impl Screen {
         let input = RawInput { screen_rect, time: Some(self.seconds), events: events.to_vec(), ..RawInput::default() };
         let world = self.app.world_mut();
         let mut output = self.context.run_ui(input, |ui| affinity_overlay_ui(ui, world));
-        // There is nobody to send fonts to.
+        // There is no renderer to send fonts to.
         output.textures_delta.clear();
         let nodes = output.platform_output.accesskit_update.expect("access is enabled").nodes;
         self.places = nodes.iter().filter_map(|(_, node)| named(node)).collect();

@@ -27,7 +27,7 @@ impl Storage {
     }
 }
 
-/// So many rows are whole cache lines for components of any size: cut at multiples of it, no two
+/// This many rows are whole cache lines for components of any size: cut at multiples of it, no two
 /// workers write to one line.
 pub(crate) const WHOLE_LINES: u32 = 64;
 

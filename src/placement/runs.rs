@@ -159,7 +159,7 @@ impl Runs {
         inside && self.balancer.as_mut().is_some_and(|balancer| balancer.add(part, nanoseconds))
     }
 
-    /// Where the time goes in these rows, while somebody wants to know.
+    /// Where the time goes in these rows, while cuts are being learned.
     #[inline]
     pub(crate) fn histogram(&self) -> Option<&Histogram> {
         self.histogram.as_deref()
@@ -216,7 +216,8 @@ impl Runs {
         }
     }
 
-    /// Cuts of long runs fall on whole cache lines. Short runs are cut at finer rows: an eighth of a run is the most that alignment may cost.
+    /// Cuts of long runs fall on whole cache lines. Short runs are cut at finer rows: an eighth of
+    /// a run is the most that alignment may cost.
     fn alignment_for(&self, rows: u32) -> u32 {
         let eighth = rows / (self.parts() as u32 * 8);
         WHOLE_LINES.min(eighth.next_power_of_two() / if eighth.is_power_of_two() { 1 } else { 2 }).max(1)

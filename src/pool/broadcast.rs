@@ -1,5 +1,5 @@
 //! What a pool does around a round of its gang: takes the lead, says who is called, and counts what
-//! everybody did.
+//! each worker did.
 
 use std::{
     ops::Range,
@@ -55,7 +55,7 @@ impl<'p> Finished<'p> {
         self.led
     }
 
-    /// How long the part of `worker` took, in nanoseconds; `None` if somebody else ran its index.
+    /// How long the part of `worker` took, in nanoseconds; `None` if another thread ran its index.
     /// One that was not called was not busy.
     pub(crate) fn busy(&self, worker: usize) -> Option<u64> {
         let Some(seat) = worker.checked_sub(1) else { return Some(self.led) };

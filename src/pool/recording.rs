@@ -1,4 +1,4 @@
-//! Spans of rounds, while somebody records: written by the leader when a round is over, from what
+//! Spans of rounds, while they are recorded: written by the leader when a round is over, from what
 //! the workers left on their seats.
 
 use std::{ops::Range, sync::atomic::Ordering};
@@ -32,7 +32,7 @@ impl AffinityPool {
         Some(kind)
     }
 
-    /// What a worker adds to its stats while somebody records: reading its counters from another
+    /// What a worker adds to its stats while spans are recorded: reading its counters from another
     /// core would take longer.
     pub(super) fn look(&self, me: Identity) -> RoundStats {
         let core = me.core.or_else(current_core).map_or(0, |core| core.index() as u64 + 1);

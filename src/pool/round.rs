@@ -1,6 +1,6 @@
 //! The lock-step protocol: one leader and its gang run one job each, then meet. See `README.md`
-//! beside this file for the states, the orderings and a proof sketch; `tests/loom/rounds.rs` checks this
-//! very file.
+//! beside this file for the states, the orderings and a proof sketch; `tests/loom/rounds.rs` checks
+//! this very file.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -268,7 +268,7 @@ impl Seat {
     }
 
     /// Claims the seat of a worker that is to be left out of the round `epoch`. To be called by the
-    /// leader before anybody else knows of that round.
+    /// leader before another thread knows of that round.
     fn reserve(&self, epoch: Epoch) {
         if planted("left_out_unclaimed") || self.claim(epoch) {
             self.reserved.store(epoch, Ordering::Relaxed);
@@ -415,7 +415,8 @@ impl Lead<'_> {
         order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
-        // Nobody else knows this round yet: the leader gets the seats of who is not to take part.
+        // No other thread knows this round yet: the leader gets the seats of who is not to take
+        // part.
         for (seat, index) in seats.clone().zip(1..) {
             if !participants.has(index) && !planted("uncalled_unclaimed") {
                 seat.claim(self.epoch);

@@ -15,7 +15,7 @@ use crate::{
 
 /// Rows that are reduced from left to right before results are combined. Part of the result's
 /// definition where `combine` rounds, so never derived from the machine. Half of the default
-/// longest slice: at most so many rows at a border are swept by a neighbour.
+/// longest slice: at most this many rows at a border are swept by a neighbour.
 const BLOCK_ROWS: u32 = 2048;
 
 /// The result of one block: the storage's place in the order of storages, the block's number in it,

@@ -105,7 +105,7 @@ impl SystemTiming {
 /// The tagged systems of a world.
 #[derive(Default)]
 pub(crate) struct SystemTimings {
-    /// Those that ran for the first time and that nobody has asked for since.
+    /// Those that ran for the first time and that were not asked for since.
     new: Mutex<WeakList<SystemTiming>>,
     /// When the first of them began since [`take_extent`](Self::take_extent), 0 if none did, and
     /// when the last one ended.

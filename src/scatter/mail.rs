@@ -58,7 +58,7 @@ pub(super) struct Mail<M> {
     stolen: AtomicBool,
 }
 
-/// Lanes that somebody has for now: on the stack for as many workers as most machines have.
+/// Lanes that one thread has for now: on the stack for as many workers as most machines have.
 type Locked<'a, M> = SmallVec<[MutexGuard<'a, Lane<M>>; 32]>;
 
 fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {

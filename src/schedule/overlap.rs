@@ -15,7 +15,7 @@ use super::tagged::enter;
 /// Schedules with more systems than this keep their executor, unless none of the systems could
 /// leave the main thread: every pair is compared, which takes some milliseconds for as many as
 /// these (a hundredth of what Bevy takes to build the schedule; a third where large sets are
-/// ordered). Where so many systems are, some could run at the same time.
+/// ordered). Where there are more, some could run at the same time.
 const MOST_SYSTEMS: usize = 500;
 
 /// On which thread Bevy's multi-threaded executor runs a system.

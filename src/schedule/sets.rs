@@ -42,9 +42,9 @@ pub struct AffineSystems;
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AffinitySystems {
-    /// In [`First`](bevy_app::First): takes over changed settings and cores, gives schedules the executors that suit
-    /// them, and begins to time the frame. Nothing that other systems see depends on what of
-    /// `First` comes before and what after, so no ambiguity with it is reported.
+    /// In [`First`](bevy_app::First): takes over changed settings and cores, gives schedules the
+    /// executors that suit them, and begins to time the frame. Nothing that other systems see
+    /// depends on what of `First` comes before and what after, so no ambiguity with it is reported.
     BeginFrame,
     /// In [`Last`](bevy_app::Last): brings [`AffinityDiagnostics`](crate::AffinityDiagnostics),
     /// [`AffinityTimeline`](crate::AffinityTimeline) and Bevy's

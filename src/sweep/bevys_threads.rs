@@ -10,9 +10,9 @@ pub(super) fn count() -> Option<usize> {
     ComputeTaskPool::try_get().map(|pool| pool.thread_num().max(1))
 }
 
-/// Runs `body` for each of `parts` even parts of `rows`, one task for each. The number is asked once in a
-/// call: another thread may start Bevy's pool meanwhile, and rows that are cut into more parts than
-/// are run would be left out.
+/// Runs `body` for each of `parts` even parts of `rows`, one task for each. The number is asked
+/// once in a call: another thread may start Bevy's pool meanwhile, and rows that are cut into more
+/// parts than are run would be left out.
 pub(super) fn sweep(rows: Rows<'_, '_>, parts: usize, body: &(impl Fn(Part<'_, '_>) + Sync)) {
     let visit = |index| {
         let _batch = BevysBatch::open();

@@ -12,9 +12,9 @@ use crate::{
     topology::CoreId,
 };
 
-/// A theft begins only where at least so many chunks are left, and at least one part in so many of
-/// the share: less than that is the ordinary difference between two cores, and rows that stay are
-/// worth more.
+/// A theft begins only where at least this many chunks are left, and at least one part in this many
+/// of the share: less than that is the ordinary difference between two cores, and rows that stay
+/// are worth more.
 const FEWEST_LEFT: u32 = 2;
 const LEAST_PART_LEFT: u32 = 10;
 
@@ -47,7 +47,7 @@ pub(super) struct CallShares<'a> {
     ownership: &'a Ownership,
     /// The rows of each worker.
     layouts: &'a [Layout],
-    /// `None` where shares are too short for anybody to help with.
+    /// `None` where shares are too short for others to help with.
     chunks: Option<Chunking>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct CallShares<'a> {
 ///
 /// # Invariant (shares)
 /// A share is the rows that the placement gives to one worker. Cut into chunks, it is swept by
-/// whoever claims them: each chunk once ('claims' on `Claims`). Without chunks it is swept as a
+/// those who claim them: each chunk once ('claims' on `Claims`). Without chunks it is swept as a
 /// whole, by who runs the worker's index.
 pub(super) struct Claim<'a> {
     shares: CallShares<'a>,
@@ -101,7 +101,7 @@ impl<'a> CallShares<'a> {
         loop {
             let (owner, count) = self.most_left(thief, chunks)?;
             let claims = self.ownership.board.claims_of(owner);
-            // Somebody else may have been faster.
+            // Another thief may have been faster.
             if let Some(taken) = claims.take_back(chunks.tag, count, fewest_left(count), chunks.most_stolen) {
                 let first = u64::from(count - 1 - taken) * u64::from(chunks.rows);
                 let kind = Kind::Stolen { rows: first..first + u64::from(chunks.rows), taken, began: now() };
@@ -110,7 +110,7 @@ impl<'a> CallShares<'a> {
         }
     }
 
-    /// The owner who has most chunks left, and how many its share has; `None` if nobody has enough
+    /// The owner who has most chunks left, and how many its share has; `None` if none has enough
     /// left to begin.
     fn most_left(&self, thief: usize, chunks: Chunking) -> Option<(usize, u32)> {
         let pool = &self.context.pool;
@@ -180,7 +180,7 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// When the rows of `storage` begin to be swept, if somebody wants to know.
+    /// When the rows of `storage` begin to be swept, while they are timed.
     #[inline]
     pub(super) fn begin(&self, storage: Storage) -> Option<u64> {
         self.shares.ownership.placement.get(storage).and_then(Runs::histogram).map(|_| now())

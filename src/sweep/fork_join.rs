@@ -1,5 +1,5 @@
-//! Sweeps by fork/join: the leader begins with all rows, and whenever a worker has nothing to do the
-//! far half of what another one has left goes there.
+//! Sweeps by fork/join: the leader begins with all rows, and whenever a worker has nothing to do
+//! the far half of what another one has left goes there.
 
 use super::{
     calls::Memory,

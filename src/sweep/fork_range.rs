@@ -1,5 +1,5 @@
-//! Rows that one worker sweeps in order, the far half of which goes to another one whenever that has
-//! nothing to do.
+//! Rows that one worker sweeps in order, the far half of which goes to another one whenever that
+//! has nothing to do.
 
 use std::ops::Range;
 

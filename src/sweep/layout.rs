@@ -77,8 +77,8 @@ impl Layout {
         }
     }
 
-    /// Lays out rows where `cursor` is. Writes only what is new: a layout that stays as it was stays
-    /// in the caches of those who read it.
+    /// Lays out rows where `cursor` is. Writes only what is new: a layout that stays as it was
+    /// stays in the caches of those who read it.
     #[inline]
     fn lay(&mut self, cursor: &mut Cursor, ordinal: u32, storage: Storage, rows: Range<u32>) {
         if rows.is_empty() {
@@ -125,8 +125,8 @@ pub(super) struct Layouts {
 }
 
 impl Layouts {
-    /// Lays out the rows of each worker, after `placement` was brought up to date with what is there
-    /// now, in runs of at least `grain` rows.
+    /// Lays out the rows of each worker, after `placement` was brought up to date with what is
+    /// there now, in runs of at least `grain` rows.
     pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, grain: u32) -> &[Layout] {
         self.begin(placement.workers());
         for (ordinal, storage) in (0..).zip(rows.storages()) {

@@ -1,5 +1,5 @@
-//! Sweeps in lock step: a round in which each worker has its own rows, the same ones every time, and
-//! who is done takes chunks from a worker that is late.
+//! Sweeps in lock step: a round in which each worker has its own rows, the same ones every time,
+//! and who is done takes chunks from a worker that is late.
 
 use super::{
     claim::{CallShares, Chunking},
@@ -50,8 +50,8 @@ pub(super) fn sweep_both(
 }
 
 /// One round of those of the gang who have something to do, over the rows of each worker. Where it
-/// `teaches`, the placement learns what they took. What `body` holds by value the workers find where
-/// they find `body`: each reference more is a cache miss more.
+/// `teaches`, the placement learns what they took. What `body` holds by value the workers find
+/// where they find `body`: each reference more is a cache miss more.
 pub(super) fn round(
     context: &Context,
     ownership: &mut Ownership,

@@ -1,11 +1,11 @@
-//! How a sweep over rows runs: `Plan::new(rows, site).run(rows, body)` calls `body` with disjoint parts
-//! of the rows, on the threads that suit, and learns what that took.
+//! How a sweep over rows runs: `Plan::new(rows, site).run(body)` calls `body` with disjoint
+//! parts of the rows, on the threads that suit, and learns what that took.
 //!
-//! From the top: `plan.rs` decides and learns. `lock_step.rs`, `fork_join.rs` and `bevys_threads.rs`
-//! deal out the rows as `part.rs`, of a share (`claim.rs`), of a range that is forked
-//! (`fork_range.rs`), or of an even division (`division.rs`). `cursor.rs` goes through a part,
-//! along what `layout.rs` has laid out. `rows.rs` says where the rows are, and `fetch.rs` is the
-//! contract with the ECS: the items of a range of rows.
+//! From the top: `plan.rs` decides and learns. `lock_step.rs`, `fork_join.rs` and
+//! `bevys_threads.rs` deal out the rows as `part.rs`, of a share (`claim.rs`), of a range that is
+//! forked (`fork_range.rs`), or of an even division (`division.rs`). `cursor.rs` goes through a
+//! part, along what `layout.rs` has laid out. `rows.rs` says where the rows are, and `fetch.rs` is
+//! the contract with the ECS: the items of a range of rows.
 
 mod bevys_threads;
 mod calls;

@@ -15,11 +15,11 @@ use crate::{
     settings::SchedulerMode,
 };
 
-/// In [`Heartbeat`](SchedulerMode::Heartbeat) mode the senders' rows change hands between so many
+/// In [`Heartbeat`](SchedulerMode::Heartbeat) mode the senders' rows change hands between this many
 /// parts for each worker: each may need memory of its own, and more would not balance better.
 const PARTS_PER_WORKER: usize = 16;
 
-/// In lock step so many chunks of a sender's share may be stolen, each with memory of its own
+/// In lock step this many chunks of a sender's share may be stolen, each with memory of its own
 /// beside the owner's: enough to rescue most of a share whose owner lost its core, few enough that
 /// all may stand empty.
 const STOLEN_PARTS: u32 = 7;
@@ -158,8 +158,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Runs `body`, which sweeps the rows on this thread, and times it now and then, so that a later
-    /// call may go parallel.
+    /// Runs `body`, which sweeps the rows on this thread, and times it now and then, so that a
+    /// later call may go parallel.
     #[inline]
     pub(crate) fn here(&self, body: impl FnOnce()) {
         let _span = SweepSpan::begin(&self.rows);

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A sweep by the calling thread, or by Bevy's threads for it, from here to where this is dropped;
-/// recorded if somebody records.
+/// recorded while spans are.
 pub(crate) struct SweepSpan(Option<Recorded>);
 
 struct Recorded {
@@ -27,7 +27,7 @@ impl SweepSpan {
             recorder.recording().is_on().then(|| recorder.clone())
         })
         .flatten();
-        // Inside another parallel call it is a part of somebody's share.
+        // Inside another parallel call it is a part of a worker's share.
         let recorder = recorder.filter(|_| !in_round() && !BevysBatch::is_open());
         Self(recorder.map(|recorder| Recorded { recorder, began: now(), rows: rows.total() }))
     }

@@ -54,7 +54,7 @@ pub(super) fn propagate_parent_transforms(
     }
 }
 
-/// Places what the walk has missed, if several entities name the same child: somebody has edited
+/// Places what the walk has missed, if several entities name the same child: a user has edited
 /// [`Children`] by hand.
 ///
 /// The walk visits a node once, for the first that comes by, and that may be one that does not

@@ -79,7 +79,7 @@ impl Claims {
         }
         match threads {
             Threads::One => word.store(claimed, Ordering::Relaxed),
-            // If the exchange fails, whoever was faster has claimed: nothing else is written while
+            // If the exchange fails, another thread has claimed: nothing else is written while
             // claims are made.
             Threads::Many => return word.compare_exchange(seen, claimed, Ordering::Relaxed, Ordering::Relaxed).is_ok(),
         }

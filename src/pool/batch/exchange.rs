@@ -100,7 +100,8 @@ enum News<A> {
     Batch(usize, Batch<A>),
     /// This inbox is the worker's from now on.
     Inbox(usize),
-    /// Calls lie where no worker is: they are not overdue yet, and somebody has to look again.
+    /// Calls lie where no worker is: they are not overdue yet, and an idle worker has to look
+    /// again.
     Strays,
     /// The caller has returned, and there is nothing left to take.
     Over,

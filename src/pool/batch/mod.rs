@@ -84,7 +84,7 @@ impl<A> Exchange<A> {
 /// - the effect of a call that panicked, and of those after it: they are dropped. A channel whose
 ///   sender is in the argument says so, as above, and so does [`is_closed`](Self::is_closed).
 ///
-/// And nobody may wait for the caller: not a call, which may run on the caller's thread while it
+/// And nothing may wait for the caller: not a call, which may run on the caller's thread while it
 /// flushes; nor, hence, may the caller hold a lock that calls take, while it flushes.
 pub struct BatchedCalls<'e, A> {
     exchange: &'e Exchange<A>,

@@ -18,7 +18,7 @@ impl AffinityPool {
     }
 
     /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls
-    /// everybody, whomever others leave out.
+    /// all its workers, whichever others leave out.
     #[inline]
     pub(crate) fn is_left_out(&self, worker: usize) -> bool {
         worker.checked_sub(1).is_some_and(|seat| self.has_left_out(&self.seats[seat]))
@@ -75,10 +75,10 @@ impl AffinityPool {
         }
     }
 
-    /// Moves the leader off a core that is taken: a round waits for nobody as it does for the
+    /// Moves the leader off a core that is taken: a round waits for no one as it does for the
     /// leader. From a worker's core it goes home, to the core that no worker is pinned to; if that
     /// is taken too, to the core of the last worker that is better off, which is left out. Where
-    /// nobody is better off all take part again: together they have a larger part of the cores.
+    /// none is better off all take part again: together they have a larger part of the cores.
     #[cold]
     pub(in crate::pool) fn leave_taken_core(&self, now: u64) {
         let eviction = &self.gang.eviction;

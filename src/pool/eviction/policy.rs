@@ -1,6 +1,6 @@
-//! Who is left out of rounds, and for how long. Lock step would wait for a worker whose core is taken by others: it is
-//! left out for a while, and then tried again. Where the system does not tell whose core is taken,
-//! only workers that stay away altogether are noticed.
+//! Who is left out of rounds, and for how long. Lock step would wait for a worker whose core is
+//! taken by others: it is left out for a while, and then tried again. Where the system does not
+//! tell whose core is taken, only workers that stay away altogether are noticed.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

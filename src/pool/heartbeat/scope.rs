@@ -100,7 +100,7 @@ impl<'s> Scope<'s> {
         Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0, idle: 0 }
     }
 
-    /// The scope of a worker in a session; `None` if somebody sits at the queue, who cannot be of
+    /// The scope of a worker in a session; `None` if a thread sits at the queue, which cannot be of
     /// this session.
     pub(super) fn seated(session: &'s Session<'s>, index: usize) -> Option<Self> {
         let queue = session.queue(index);
@@ -241,7 +241,7 @@ impl<'s> Scope<'s> {
         outer
     }
 
-    /// Takes the newest job back; false if another worker was faster. Whoever takes takes the
+    /// Takes the newest job back; false if another worker was faster. A thief takes the
     /// oldest, so if there is a job left it is the one of the innermost join.
     fn retract(&mut self, outer: usize) -> bool {
         let is_back = self.seat.as_ref().is_some_and(|seat| seat.deque.pop().is_some());
