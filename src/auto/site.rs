@@ -26,7 +26,7 @@ pub(crate) struct Site {
     cost: RowCost,
     /// How calls run best, in mode `Auto`.
     model: Mutex<Model>,
-    /// The number of the tagged system that it is in: asked when [`SiteRegistry`] take it in.
+    /// The number of the tagged system that it is in: asked when a [`SiteRegistry`] takes it in.
     system: OnceLock<Option<usize>>,
     /// Whether it was said that the system is not tagged.
     warned: AtomicBool,
@@ -121,8 +121,8 @@ impl SiteRegistry {
     }
 }
 
-/// The places that start calls through one query parameter. They only ever
-/// come, so a list that grows at its end will do, without a lock: most have one element.
+/// The places that start calls through one query parameter. They only ever come, so a list that
+/// grows at its end will do, without a lock: most have one element.
 #[derive(Debug, Default)]
 pub(crate) struct SiteList {
     first: OnceLock<Box<Link>>,

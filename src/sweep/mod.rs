@@ -1,5 +1,5 @@
-//! How a sweep over rows runs: `Plan::new(rows, site).run(body)` calls `body` with disjoint
-//! parts of the rows, on the threads that suit, and learns what that took.
+//! How a sweep over rows runs: `Plan::new(rows, site).run(body)` calls `body` with disjoint parts
+//! of the rows, on the threads that suit, and learns what that took.
 //!
 //! From the top: `plan.rs` decides and learns. `lock_step.rs`, `fork_join.rs` and
 //! `bevys_threads.rs` deal out the rows as `part.rs`, of a share (`claim.rs`), of a range that is

@@ -56,7 +56,7 @@ impl<'a> Plan<'a> {
             // `par_iter` could run other systems here.
             return Self::by(Strategy::Serial, rows, at);
         }
-        let tagged = with_system(|entered| Self::tagged(entered, rows, at, by_fork));
+        let tagged = with_system(|system| Self::tagged(system, rows, at, by_fork));
         tagged.unwrap_or_else(|| {
             at.warn_untagged("an AffineQuery runs through Bevy's par_iter");
             Self::by_bevy(rows, at)
@@ -72,23 +72,23 @@ impl<'a> Plan<'a> {
     }
 
     #[inline]
-    fn tagged(entered: &SystemContext, rows: Rows<'a, 'a>, at: SiteRef<'a>, by_fork: bool) -> Self {
-        let context = &entered.context;
-        if entered.mode == SchedulerMode::Bevy {
+    fn tagged(system: &SystemContext, rows: Rows<'a, 'a>, at: SiteRef<'a>, by_fork: bool) -> Self {
+        let context = &system.context;
+        if system.mode == SchedulerMode::Bevy {
             return Self::by_bevy(rows, at);
         }
         let workers = context.pool.workers();
-        if workers == 1 || entered.mode == SchedulerMode::Serial {
+        if workers == 1 || system.mode == SchedulerMode::Serial {
             return Self::by(Strategy::Serial, rows, at);
         }
-        if entered.mode == SchedulerMode::Auto {
+        if system.mode == SchedulerMode::Auto {
             context.sites.register(at.site, running_index);
             let present = context.pool.present();
             let decision = at.site.decide(|| rows.total(), present, by_fork, || context.pool.is_asleep());
             return Self { timed: Some(decision.timed), ..Self::on(context, decision.strategy, rows, at) };
         }
         match at.site.cost().is_worth_a_round(rows.total()) {
-            true if entered.mode == SchedulerMode::Heartbeat && by_fork => {
+            true if system.mode == SchedulerMode::Heartbeat && by_fork => {
                 Self::on(context, Strategy::Heartbeat, rows, at)
             }
             true => Self::on(context, Strategy::LockStep, rows, at),
