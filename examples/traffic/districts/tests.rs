@@ -8,13 +8,13 @@ use proptest::prelude::*;
 
 use super::quadtree::Quadtree;
 use super::{Districts, Square, Traffic};
-use crate::map::Node;
+use crate::map::{Control, Node};
 use crate::measure::Simulation;
 use crate::simulation::CityApp;
 use crate::tests::crowded;
 
 fn node(x: f32, y: f32) -> Node {
-    Node { x, y, signal: false }
+    Node::new(x, y, Control::Priority)
 }
 
 fn places() -> impl Strategy<Value = Vec<Node>> {

@@ -1,6 +1,6 @@
 //! From loose roads to a network that can be simulated.
 
-use super::{Link, MapError, Network, Node, component, geo, hilbert};
+use super::{Control, Link, MapError, Network, Node, component, geo, hilbert};
 
 /// Fewest roads that meet at a node for it to get signals on a map that has none.
 const SIGNAL_DEGREE: u32 = 3;
@@ -23,10 +23,10 @@ pub fn assemble(
     }
     let mut nodes: Vec<Node> = order.iter().map(|&old| nodes[old as usize]).collect();
     centre(&mut nodes);
-    if nodes.iter().all(|node| !node.signal) {
+    if !nodes.iter().any(Node::has_signals) {
         place_signals(&mut nodes, &links);
     }
-    Ok(Network { name: name.into(), attribution: attribution.map(Into::into), nodes, links })
+    Ok(Network { attribution: attribution.map(Into::into), ..Network::new(name, nodes, links) })
 }
 
 /// Gives the nodes in `order` the numbers 0, 1, 2 and so on, drops links to other nodes and sorts
@@ -70,7 +70,9 @@ fn place_signals(nodes: &mut [Node], links: &[Link]) {
         degrees[b as usize] += 1;
     }
     for (node, degree) in nodes.iter_mut().zip(degrees) {
-        node.signal = degree >= SIGNAL_DEGREE;
+        if degree >= SIGNAL_DEGREE {
+            node.control = Control::Signals;
+        }
     }
 }
 
@@ -79,11 +81,11 @@ mod tests {
     use super::*;
 
     fn node(x: f32, signal: bool) -> Node {
-        Node { x, y: 0.0, signal }
+        Node::new(x, 0.0, if signal { Control::Signals } else { Control::Priority })
     }
 
     fn link(from: u32, to: u32, length_dm: u32) -> Link {
-        Link { from, to, length_dm, lanes: 1, speed_kmh: 50 }
+        Link::new(from, to, length_dm, 1, 50)
     }
 
     #[test]
@@ -110,7 +112,7 @@ mod tests {
         let nodes = vec![node(0.0, false), node(1.0, false), node(2.0, false), node(3.0, false)];
         let links = (1..4).flat_map(|i| [link(0, i, 10), link(i, 0, 10)]).collect();
         let network = assemble("star", None, nodes, links).unwrap();
-        assert_eq!(network.nodes.iter().filter(|node| node.signal).count(), 1);
+        assert_eq!(network.nodes.iter().filter(|node| node.has_signals()).count(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A generated city: a grid of streets about 100 m apart, every eighth an arterial.
 
-use super::{Link, MapError, Network, Node, assemble::assemble};
+use super::{Class, Control, Link, MapError, Network, Node, assemble::assemble};
 
 /// Largest side: 4 million intersections, which is 16 times New York.
 const MAX_SIDE: u32 = 2048;
@@ -38,7 +38,7 @@ pub fn generate(side: u32, seed: u64) -> Result<Network, MapError> {
         return Err(MapError::new(name, format_args!("too large: the side may be at most {MAX_SIDE} intersections")));
     }
     let places = places(side, seed);
-    let nodes = places.iter().map(|&(x, y)| Node { x: x as f32 / 10.0, y: y as f32 / 10.0, signal: false });
+    let nodes = places.iter().map(|&(x, y)| Node::new(x as f32 / 10.0, y as f32 / 10.0, Control::Priority));
     assemble(&name, None, nodes.collect(), streets(side, seed, &places))
 }
 
@@ -100,7 +100,8 @@ fn block(a: u32, b: u32, places: &[(i32, i32)], (lanes, speed_kmh): (u8, u16)) -
     let ((ax, ay), (bx, by)) = (places[a as usize], places[b as usize]);
     let square = i64::from(ax - bx).pow(2) + i64::from(ay - by).pow(2);
     let length_dm = square.isqrt() as u32;
-    [(a, b), (b, a)].map(|(from, to)| Link { from, to, length_dm, lanes, speed_kmh })
+    let class = if lanes > 1 { Class::Primary } else { Class::Residential };
+    [(a, b), (b, a)].map(|(from, to)| Link { class, ..Link::new(from, to, length_dm, lanes, speed_kmh) })
 }
 
 /// A number below `range` that depends on nothing but its arguments.
@@ -142,7 +143,7 @@ mod tests {
             let speeds = if link.lanes > 1 { 60..=80 } else { 40..=50 };
             assert!(speeds.contains(&link.speed_kmh), "{link:?}");
         }
-        let corners = city.nodes.iter().filter(|node| !node.signal).count();
+        let corners = city.nodes.iter().filter(|node| !node.has_signals()).count();
         assert_eq!(corners, 4, "only the corners have two neighbours");
     }
 

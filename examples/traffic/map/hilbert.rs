@@ -40,6 +40,7 @@ fn index(mut x: u32, mut y: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::Control;
 
     #[test]
     fn consecutive_positions_are_neighbouring_cells() {
@@ -54,7 +55,7 @@ mod tests {
 
     #[test]
     fn only_kept_nodes_are_numbered() {
-        let node = |x: f32| Node { x, y: 0.0, signal: false };
+        let node = |x: f32| Node::new(x, 0.0, Control::Priority);
         let nodes = [node(300.0), node(0.0), node(100.0), node(200.0)];
         assert_eq!(order(&nodes, &[true, true, false, true]), [1, 3, 0]);
         assert!(order(&nodes, &[false; 4]).is_empty());

@@ -31,6 +31,20 @@ pub struct Network {
     pub attribution: Option<String>,
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
+    /// Turns that nobody may make: the number of a link and of one that follows it, sorted.
+    pub bans: Vec<(u32, u32)>,
+    /// Whether cars keep to the left.
+    pub left_hand: bool,
+    /// What the map says that the simulation does not know of, one line for each kind of thing.
+    pub unread: Vec<String>,
+}
+
+impl Network {
+    /// A network in which every turn may be made.
+    pub fn new(name: impl Into<String>, nodes: Vec<Node>, links: Vec<Link>) -> Self {
+        let (bans, unread) = (Vec::new(), Vec::new());
+        Self { name: name.into(), attribution: None, nodes, links, bans, left_hand: false, unread }
+    }
 }
 
 /// An intersection, a dead end, or a point where a road changes its character.
@@ -40,8 +54,29 @@ pub struct Node {
     pub x: f32,
     /// Metres north of the map's centre.
     pub y: f32,
-    /// Whether traffic lights stand here.
-    pub signal: bool,
+    pub control: Control,
+}
+
+/// Who may drive first where roads meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// The road of the higher class; where all are equal, the cars that cross take turns.
+    #[default]
+    Priority,
+    /// Traffic lights.
+    Signals,
+    /// The cars that are in the ring.
+    Roundabout,
+}
+
+impl Node {
+    pub fn new(x: f32, y: f32, control: Control) -> Self {
+        Self { x, y, control }
+    }
+
+    pub fn has_signals(&self) -> bool {
+        self.control == Control::Signals
+    }
 }
 
 /// One direction of a road between two nodes.
@@ -55,6 +90,33 @@ pub struct Link {
     pub lanes: u8,
     /// Free speed in km/h, at least 1.
     pub speed_kmh: u16,
+    /// Vehicles an hour that one lane passes while nothing stops it, at least 1.
+    pub lane_flow: u16,
+    pub class: Class,
+}
+
+/// How important a road is: at crossings without signals the higher class drives first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Living streets, service roads and tracks.
+    Access,
+    #[default]
+    Residential,
+    Tertiary,
+    Secondary,
+    Primary,
+    Trunk,
+    Motorway,
+}
+
+/// Saturation flow of a lane in vehicles an hour of green, unless the map says otherwise.
+pub const LANE_FLOW: u16 = 1_800;
+
+impl Link {
+    /// A road of which no more is known.
+    pub fn new(from: u32, to: u32, length_dm: u32, lanes: u8, speed_kmh: u16) -> Self {
+        Self { from, to, length_dm, lanes, speed_kmh, lane_flow: LANE_FLOW, class: Class::default() }
+    }
 }
 
 /// The roads of the Isle of Man in 2020; `assets/maps/README.md` says where they come from.
@@ -88,7 +150,7 @@ mod tests {
         // is left out.
         assert!((5_300..=5_510).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
         assert!((11_500..=12_628).contains(&map.links.len()), "{} links", map.links.len());
-        let signals = map.nodes.iter().filter(|node| node.signal).count();
+        let signals = map.nodes.iter().filter(|node| node.has_signals()).count();
         assert!((20..=31).contains(&signals), "{signals} signals");
         assert!(map.attribution.is_some());
     }

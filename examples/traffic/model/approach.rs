@@ -9,9 +9,6 @@ use crate::hash::SequenceHash;
 /// Credit that one car costs: seconds in an hour, because a green second earns vehicles an hour.
 const CAR_COST: u32 = 3_600;
 
-/// Saturation flow of one lane, in vehicles an hour of green.
-pub const LANE_FLOW: u32 = 1_800;
-
 /// Seconds after which a car in front of a full link ends its trip: five cycles of the signals, so
 /// longer than any ordinary queue takes to move on, and short enough to dissolve a ring of full
 /// links.
@@ -41,7 +38,8 @@ pub struct Approach {
     /// Which of the upstream intersection's exits leads here.
     pub upstream_exit: u8,
     pub phase: Phase,
-    lanes: u8,
+    /// Vehicles an hour of green.
+    flow: u32,
     credit: u32,
     /// Green seconds up to which `credit` has been earned; the rest is added when somebody asks.
     greens_counted: u32,
@@ -50,14 +48,14 @@ pub struct Approach {
 }
 
 impl Approach {
-    pub fn new(upstream: u32, upstream_exit: u8, phase: Phase, lanes: u8, programme: &Programme) -> Self {
+    pub fn new(upstream: u32, upstream_exit: u8, phase: Phase, flow: u32, programme: &Programme) -> Self {
         Self {
             queue: VecDeque::new(),
             wake: NEVER,
             upstream,
             upstream_exit,
             phase,
-            lanes,
+            flow,
             credit: 0,
             greens_counted: programme.greens_before(phase, 0),
             blocked_since: None,
@@ -82,7 +80,7 @@ impl Approach {
         }
         self.earn(programme, now);
         if self.credit < CAR_COST {
-            self.wake = now + (CAR_COST - self.credit).div_ceil(self.flow());
+            self.wake = now + (CAR_COST - self.credit).div_ceil(self.flow);
             return None;
         }
         Some(head)
@@ -171,11 +169,7 @@ impl Approach {
     /// The cap lets a link that flows slower than a car a second carry a remainder from one car to
     /// the next, and one that flows faster keep its last fraction.
     fn credit_after(&self, greens: u32) -> u32 {
-        let earned = self.flow().saturating_mul(greens);
-        self.credit.saturating_add(earned).min(self.flow() + CAR_COST - 1)
-    }
-
-    fn flow(&self) -> u32 {
-        LANE_FLOW * u32::from(self.lanes)
+        let earned = self.flow.saturating_mul(greens);
+        self.credit.saturating_add(earned).min(self.flow + CAR_COST - 1)
     }
 }

@@ -3,7 +3,7 @@
 use super::approach::Approach;
 use super::incidence::Incidence;
 use super::intersection::{Exit, Intersection};
-use super::road::{storage, travel_time};
+use super::road::{flow, storage, travel_time};
 use super::signal::{Arm, Phase, Programme, group};
 use crate::map::{Link, Network};
 
@@ -18,7 +18,7 @@ fn intersection(network: &Network, incidence: &Incidence, node: u32) -> Intersec
     let links = &network.links[roads.start as usize..roads.end as usize];
     let (programme, phases) = signals(network, node, links);
     let approach = |(road, (link, phase)): (u32, (&Link, Phase))| {
-        Approach::new(link.from, incidence.exit_number(road), phase, link.lanes, &programme)
+        Approach::new(link.from, incidence.exit_number(road), phase, flow(link), &programme)
     };
     let approaches = roads.zip(links.iter().zip(phases)).map(approach).collect();
     let exits = incidence.exits(node).iter().map(|&road| exit(network, incidence, road)).collect();
@@ -40,7 +40,7 @@ fn exit(network: &Network, incidence: &Incidence, road: u32) -> Exit {
 fn signals(network: &Network, node: u32, links: &[Link]) -> (Programme, Vec<Phase>) {
     let arms: Vec<Arm> = links.iter().map(|link| arm(network, link)).collect();
     let phases = group(&arms);
-    if network.nodes[node as usize].signal && phases.contains(&1) {
+    if network.nodes[node as usize].has_signals() && phases.contains(&1) {
         (Programme::for_node(node), phases)
     } else {
         (Programme::ALWAYS_GREEN, vec![0; links.len()])

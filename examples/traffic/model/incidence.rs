@@ -112,13 +112,13 @@ fn number_exits(network: &Network, first_out: &[u32]) -> (Vec<u32>, Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{Link, Node};
+    use crate::map::{Control, Link, Node};
 
     fn star(arms: u32) -> Network {
-        let link = |from, to| Link { from, to, length_dm: 1_000, lanes: 1, speed_kmh: 50 };
-        let nodes = (0..=arms).map(|_| Node { x: 0.0, y: 0.0, signal: false }).collect();
+        let link = |from, to| Link::new(from, to, 1_000, 1, 50);
+        let nodes = (0..=arms).map(|_| Node::new(0.0, 0.0, Control::Priority)).collect();
         let links = (1..=arms).map(|arm| link(arm, 0)).chain((1..=arms).map(|arm| link(0, arm))).collect();
-        Network { name: "star".into(), attribution: None, nodes, links }
+        Network::new("star", nodes, links)
     }
 
     #[test]

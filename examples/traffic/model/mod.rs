@@ -18,7 +18,6 @@ mod tests;
 mod timing;
 mod totals;
 
-pub use approach::LANE_FLOW;
 #[cfg(feature = "game")]
 pub use approach::{Approach, Slot};
 pub use build::intersections;

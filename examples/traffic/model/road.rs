@@ -20,6 +20,11 @@ pub fn travel_time(link: &Link) -> u32 {
     seconds.clamp(1, u64::from(u32::MAX / 4)) as u32
 }
 
+/// Saturation flow in vehicles an hour of green.
+pub fn flow(link: &Link) -> u32 {
+    u32::from(link.lane_flow) * u32::from(link.lanes)
+}
+
 /// The most cars that fit on a link: bumper to bumper, yet no fewer than a green wave needs to flow
 /// through it.
 pub fn storage(link: &Link) -> u32 {
@@ -62,7 +67,7 @@ mod tests {
     use super::*;
 
     fn link(length_dm: u32, lanes: u8, speed_kmh: u16) -> Link {
-        Link { from: 0, to: 1, length_dm, lanes, speed_kmh }
+        Link::new(0, 1, length_dm, lanes, speed_kmh)
     }
 
     #[test]

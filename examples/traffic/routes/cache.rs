@@ -35,11 +35,12 @@ pub fn key(network: &Network) -> u64 {
     places::PARAMETERS.iter().for_each(|&parameter| key.write(parameter));
     for node in &network.nodes {
         key.write(u64::from(node.x.to_bits()) | u64::from(node.y.to_bits()) << 32);
-        key.write(u64::from(node.signal));
+        key.write(node.control as u64);
     }
     for link in &network.links {
         key.write(u64::from(link.from) | u64::from(link.to) << 32);
         key.write(u64::from(link.length_dm) | u64::from(link.speed_kmh) << 32 | u64::from(link.lanes) << 48);
+        key.write(u64::from(link.lane_flow) | (link.class as u64) << 32);
     }
     key.finish()
 }

@@ -7,7 +7,7 @@
 //! Bureau of Public Roads).
 
 use crate::map::Network;
-use crate::model::{Incidence, LANE_FLOW, travel_time};
+use crate::model::{Incidence, travel_time};
 
 /// Costs are in tenths of a second.
 const PER_SECOND: u64 = 10;
@@ -97,10 +97,10 @@ impl Graph {
 impl Edge {
     fn new(network: &Network, link: u32) -> Self {
         let link = &network.links[link as usize];
-        let signal = network.nodes[link.to as usize].signal;
+        let signal = network.nodes[link.to as usize].has_signals();
         let (wait, percent) = if signal { (SIGNAL_WAIT, SIGNAL_PERCENT) } else { (0, 100) };
         let free_cost = u64::from(travel_time(link)) * PER_SECOND + wait;
-        let capacity = u64::from(LANE_FLOW) * u64::from(link.lanes) * percent / 100;
+        let capacity = u64::from(link.lane_flow) * u64::from(link.lanes) * percent / 100;
         let mut edge = Self { target: link.to, cost: 0, closed: false, free_cost, capacity, routes: 0 };
         edge.update_cost();
         edge

@@ -239,7 +239,7 @@ fn free_time(network: &Network, incidence: &Incidence, start: u32, path: &[u8]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{Link, Node};
+    use crate::map::{Control, Link, Node};
     use crate::model;
     use crate::tests::grid;
 
@@ -247,11 +247,11 @@ mod tests {
     #[test]
     fn routes_that_would_take_all_memory_are_refused() {
         let nodes = 40_000;
-        let link = |from: u32| Link { from, to: (from + 1) % nodes, length_dm: u32::MAX, lanes: 1, speed_kmh: 5 };
+        let link = |from: u32| Link::new(from, (from + 1) % nodes, u32::MAX, 1, 5);
         let mut links: Vec<Link> = (0..nodes).map(link).collect();
         links.sort_unstable_by_key(|link| link.to);
-        let nodes = (0..nodes).map(|_| Node { x: 0.0, y: 0.0, signal: false }).collect();
-        let network = Network { name: "ring".into(), attribution: None, nodes, links };
+        let nodes = (0..nodes).map(|_| Node::new(0.0, 0.0, Control::Priority)).collect();
+        let network = Network::new("ring", nodes, links);
         let incidence = Incidence::new(&network).unwrap();
         let error = Routes::search(&network, &incidence, &ProgressBar::hidden()).unwrap_err().to_string();
         assert!(error.starts_with("ring: too far from place to place"), "{error}");

@@ -94,15 +94,15 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{Link, Network, Node};
+    use crate::map::{Control, Link, Network, Node};
     use crate::model::Incidence;
 
     /// Three nodes in a ring, and a slow short cut back from node 1.
     fn ring() -> Network {
-        let link = |from, to, length_dm| Link { from, to, length_dm, lanes: 1, speed_kmh: 36 };
-        let nodes = (0..3).map(|_| Node { x: 0.0, y: 0.0, signal: false }).collect();
+        let link = |from, to, length_dm| Link::new(from, to, length_dm, 1, 36);
+        let nodes = (0..3).map(|_| Node::new(0.0, 0.0, Control::Priority)).collect();
         let links = vec![link(1, 0, 5_000), link(2, 0, 1_000), link(0, 1, 1_000), link(1, 2, 1_000)];
-        Network { name: "ring".into(), attribution: None, nodes, links }
+        Network::new("ring", nodes, links)
     }
 
     #[test]

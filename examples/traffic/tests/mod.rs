@@ -8,7 +8,7 @@ mod whole_city;
 use indicatif::ProgressBar;
 
 use crate::city::City;
-use crate::map::{Link, Network, Node};
+use crate::map::{Control, Link, Network, Node};
 use crate::routes::Routes;
 use deferred::{Deferred, Order};
 
@@ -21,7 +21,7 @@ pub fn crowded() -> City {
 /// A square grid of two-way streets, 100 m apart and with signals.
 pub fn grid(side: u32) -> Network {
     let nodes = (0..side * side)
-        .map(|number| Node { x: (number % side * 100) as f32, y: (number / side * 100) as f32, signal: true })
+        .map(|number| Node::new((number % side * 100) as f32, (number / side * 100) as f32, Control::Signals))
         .collect();
     let mut links = Vec::new();
     for here in 0..side * side {
@@ -29,10 +29,10 @@ pub fn grid(side: u32) -> Network {
         let up = (here / side + 1 < side).then_some(here + side);
         for there in right.into_iter().chain(up) {
             for (from, to) in [(here, there), (there, here)] {
-                links.push(Link { from, to, length_dm: 1_000, lanes: 1, speed_kmh: 50 });
+                links.push(Link::new(from, to, 1_000, 1, 50));
             }
         }
     }
     links.sort_by_key(|link| (link.to, link.from));
-    Network { name: format!("grid {side} x {side}"), attribution: None, nodes, links }
+    Network::new(format!("grid {side} x {side}"), nodes, links)
 }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::crowded;
 use crate::city::City;
+use crate::map::Control;
 use crate::measure::Simulation;
 use crate::model::Timing;
 use crate::plain::Plain;
@@ -191,7 +192,7 @@ fn the_rush_hour_brings_more_trips() {
 #[test]
 fn impossible_orders_are_refused_with_a_reason() {
     let mut city = crowded();
-    city.network.nodes[7].signal = false;
+    city.network.nodes[7].control = Control::Priority;
     let mut app = gang(&Arc::new(city), SchedulerMode::Serial, 1);
     let timing = Timing { cycle: 60, main_green: 27, offset: 0 };
     for (order, reason) in [

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use self::records::Records;
 use super::assemble::assemble;
 use super::geo::{self, Place};
-use super::{Link, MapError, Network, Node};
+use super::{Class, Control, Link, MapError, Network, Node};
 
 /// Most nodes a file may announce: twice the road graph of the whole United States. It keeps a
 /// broken count from asking for all memory.
@@ -44,17 +44,25 @@ pub fn load(path: &Path) -> Result<Network, MapError> {
         None => vec![UNCLASSIFIED; graph.arcs.len()],
     };
     let places = read_coordinates(&coordinates(path)?, graph.nodes)?;
-    let nodes = geo::project(&places).into_iter().map(|(x, y)| Node { x, y, signal: false }).collect();
+    let nodes = geo::project(&places).into_iter().map(|(x, y)| Node::new(x, y, Control::Priority)).collect();
     drop(places);
-    let links = graph.arcs.into_iter().zip(classes).map(|(arc, (lanes, speed_kmh))| Link {
-        from: arc.from,
-        to: arc.to,
-        length_dm: arc.weight,
-        lanes,
-        speed_kmh,
-    });
+    let link = |(arc, (lanes, speed_kmh)): (Arc, _)| Link {
+        class: class(speed_kmh),
+        ..Link::new(arc.from, arc.to, arc.weight, lanes, speed_kmh)
+    };
+    let links = graph.arcs.into_iter().zip(classes).map(link);
     let network = assemble(&path.display().to_string(), None, nodes, links.collect())?;
     Ok(Network { name: stem(path), ..network })
+}
+
+/// The graph says nothing of classes but how fast roads are.
+fn class(speed_kmh: u16) -> Class {
+    match speed_kmh {
+        100.. => Class::Trunk,
+        80.. => Class::Primary,
+        60.. => Class::Secondary,
+        _ => Class::Residential,
+    }
 }
 
 /// The file's name without `.gr` or `.gr.gz`.

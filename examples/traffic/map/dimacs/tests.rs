@@ -160,7 +160,7 @@ fn new_york_has_its_published_size() {
     let map = load(&path).unwrap();
     assert_eq!((map.nodes.len(), map.links.len()), (264_346, 733_846));
     assert_eq!(map.name, "USA-road-d.NY");
-    assert_eq!(map.nodes.iter().filter(|node| node.signal).count(), 182_823);
+    assert_eq!(map.nodes.iter().filter(|node| node.has_signals()).count(), 182_823);
     for (speed, roads) in [(100, 7_301), (80, 3_516), (60, 9_393), (40, 346_713)] {
         assert_eq!(map.links.iter().filter(|link| link.speed_kmh == speed).count(), 2 * roads, "{speed} km/h");
     }

@@ -128,7 +128,7 @@ fn refused(test: &str, file: &[u8], parts: &[&str]) {
 fn the_grid_is_a_map() {
     let map = read("grid", &extract(&grid(10))).unwrap();
     assert_eq!((map.nodes.len(), map.links.len()), (100, 360));
-    assert_eq!(map.nodes.iter().filter(|node| node.signal).count(), 1);
+    assert_eq!(map.nodes.iter().filter(|node| node.has_signals()).count(), 1);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What the tags of a way say about driving on it. Tags are free text written by many hands: what
 //! cannot be understood counts as absent.
 
+use crate::map::{Class, LANE_FLOW};
+
 /// Most lanes in one direction that a tag is believed about.
 const MAX_LANES: u8 = 8;
 /// Slowest and fastest speed in km/h that a tag is believed about.
@@ -23,6 +25,9 @@ pub struct Road {
     /// Lanes in each direction.
     pub lanes: u8,
     pub speed_kmh: u16,
+    /// Vehicles an hour that each lane passes.
+    pub lane_flow: u16,
+    pub class: Class,
 }
 
 /// The tags that matter.
@@ -41,7 +46,7 @@ struct Tags<'a> {
 pub fn road<'a>(tags: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Road> {
     let tags = collect(tags);
     let highway = tags.highway?;
-    let (default_lanes, default_speed) = defaults(highway.strip_suffix("_link").unwrap_or(highway))?;
+    let (default_lanes, default_speed, class) = defaults(highway.strip_suffix("_link").unwrap_or(highway))?;
     if tags.area == Some("yes") {
         return None;
     }
@@ -50,6 +55,8 @@ pub fn road<'a>(tags: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Road> 
         direction,
         lanes: tags.lanes.and_then(|text| lanes(text, direction)).unwrap_or(default_lanes),
         speed_kmh: tags.maxspeed.and_then(speed).unwrap_or(default_speed),
+        lane_flow: lane_flow(class),
+        class,
     })
 }
 
@@ -69,18 +76,29 @@ fn collect<'a>(tags: impl Iterator<Item = (&'a str, &'a str)>) -> Tags<'a> {
     found
 }
 
-/// Lanes in each direction and speed in km/h where nothing else is said.
-fn defaults(highway: &str) -> Option<(u8, u16)> {
+/// Lanes in each direction and speed in km/h where nothing else is said, and the class.
+fn defaults(highway: &str) -> Option<(u8, u16, Class)> {
     Some(match highway {
-        "motorway" => (2, 110),
-        "trunk" => (1, 80),
-        "primary" => (1, 70),
-        "secondary" => (1, 60),
-        "tertiary" | "unclassified" => (1, 50),
-        "residential" => (1, 40),
-        "living_street" => (1, 10),
+        "motorway" => (2, 110, Class::Motorway),
+        "trunk" => (1, 80, Class::Trunk),
+        "primary" => (1, 70, Class::Primary),
+        "secondary" => (1, 60, Class::Secondary),
+        "tertiary" => (1, 50, Class::Tertiary),
+        "unclassified" => (1, 50, Class::Residential),
+        "residential" => (1, 40, Class::Residential),
+        "living_street" => (1, 10, Class::Access),
         _ => return None,
     })
+}
+
+/// Vehicles an hour and lane: more on motorways, where nothing crosses, and fewer where people
+/// walk and cars stop at the kerb.
+fn lane_flow(class: Class) -> u16 {
+    match class {
+        Class::Motorway => 2_000,
+        Class::Access => 600,
+        _ => LANE_FLOW,
+    }
 }
 
 /// Roundabouts and motorways are one-way even where no tag says so.
@@ -170,7 +188,8 @@ mod tests {
         }
         assert_eq!(read(&[("building", "yes")]), None);
         assert_eq!(read(&[("highway", "residential"), ("area", "yes")]), None);
-        let road = Road { direction: Direction::Forward, lanes: 3, speed_kmh: 80 };
+        let road =
+            Road { direction: Direction::Forward, lanes: 3, speed_kmh: 80, lane_flow: LANE_FLOW, class: Class::Trunk };
         let tags = [("highway", "trunk_link"), ("lanes", "3"), ("oneway", "1"), ("maxspeed", "50 mph")];
         assert_eq!(read(&tags), Some(road));
     }

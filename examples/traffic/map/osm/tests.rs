@@ -105,7 +105,7 @@ fn portland_is_near_its_published_size() {
     let map = load(&path).unwrap();
     assert!((4_300..=4_544).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
     assert!((11_000..=11_500).contains(&map.links.len()), "{} links", map.links.len());
-    let signals = map.nodes.iter().filter(|node| node.signal).count();
+    let signals = map.nodes.iter().filter(|node| node.has_signals()).count();
     assert!((490..=560).contains(&signals), "{signals} signals");
     assert_eq!(map.name, "portland-central");
     assert_eq!(map.attribution.as_deref(), Some(ATTRIBUTION));

@@ -6,7 +6,7 @@ use super::tags::{Direction, Road};
 use super::wire::Broken;
 use crate::map::assemble::assemble;
 use crate::map::geo::{self, Place};
-use crate::map::{Link, MapError, Network, Node};
+use crate::map::{Control, Link, MapError, Network, Node};
 
 /// Ways name no more nodes than these, and one for so many bytes of the file. A real extract has a
 /// node in a way for every ten bytes or more, since it also says where each of them is.
@@ -176,7 +176,11 @@ impl Points {
             }
         }
         let flat = geo::project(&places).into_iter().zip(signals);
-        (flat.map(|((x, y), signal)| Node { x, y, signal }).collect(), numbers)
+        (
+            flat.map(|((x, y), signal)| Node::new(x, y, if signal { Control::Signals } else { Control::Priority }))
+                .collect(),
+            numbers,
+        )
     }
 }
 
@@ -198,7 +202,11 @@ impl Segment {
     fn links(self, numbers: &[u32]) -> impl Iterator<Item = Link> + use<> {
         let Segment { road, length_dm, .. } = self;
         let (start, end) = (numbers[self.start as usize], numbers[self.end as usize]);
-        let link = move |from, to| Link { from, to, length_dm, lanes: road.lanes, speed_kmh: road.speed_kmh };
+        let link = move |from, to| Link {
+            lane_flow: road.lane_flow,
+            class: road.class,
+            ..Link::new(from, to, length_dm, road.lanes, road.speed_kmh)
+        };
         let forward = (road.direction != Direction::Backward).then(|| link(start, end));
         let backward = (road.direction != Direction::Forward).then(|| link(end, start));
         forward.into_iter().chain(backward)
@@ -242,12 +250,13 @@ fn distances(run: &[u32], points: &[Point]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::{Class, LANE_FLOW};
 
     /// A degree of latitude is 111,195 m, so a step of this size is 100 m.
     const STEP: f64 = 100.0 / 111_195.08;
 
     fn road(direction: Direction) -> Road {
-        Road { direction, lanes: 1, speed_kmh: 50 }
+        Road { direction, lanes: 1, speed_kmh: 50, lane_flow: LANE_FLOW, class: Class::Tertiary }
     }
 
     /// Ways over points that stand 100 m apart on a meridian in the order of their ids; those in
@@ -270,7 +279,7 @@ mod tests {
     fn signals(network: &Network) -> Vec<bool> {
         let mut nodes = network.nodes.clone();
         nodes.sort_by(|a, b| a.y.total_cmp(&b.y));
-        nodes.iter().map(|node| node.signal).collect()
+        nodes.iter().map(|node| node.has_signals()).collect()
     }
 
     #[test]

@@ -16,7 +16,7 @@ struct Crossing {
 
 impl Crossing {
     fn new(programme: Programme, lanes: u8) -> Self {
-        let approach = Approach::new(0, 0, 0, lanes, &programme);
+        let approach = Approach::new(0, 0, 0, 1_800 * u32::from(lanes), &programme);
         let exit = Exit { free: 1, travel_time: 1, target: 0, approach: 0, closed: false };
         let intersection = Intersection::new(programme, [approach].into_iter().collect(), [exit].into_iter().collect());
         Self { intersection, routes: Routes::default() }

@@ -69,7 +69,7 @@ proptest! {
 /// One approach, one exit without room.
 fn jam() -> (Intersection, Routes) {
     let programme = Programme::ALWAYS_GREEN;
-    let mut approach = Approach::new(4, 2, 0, 1, &programme);
+    let mut approach = Approach::new(4, 2, 0, 1_800, &programme);
     approach.push(slot(7, 0), &programme);
     approach.push(slot(8, 0), &programme);
     let exit = Exit { free: 0, travel_time: 5, target: 9, approach: 3, closed: false };
