@@ -1,12 +1,41 @@
 //! Everything that stays the same while a simulation runs, and the state it starts from.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
+
 use crate::map::Network;
-use crate::model::{Due, Incidence, Intersection, NetworkError, Road, Trips, intersections};
+use crate::measure::LinkState;
+use crate::model::{
+    Day, Demand, Due, Incidence, Intersection, MORNING, NetworkError, PARTS, PATIENCE, PlannedTrips, Road, TripRequest,
+    Trips, drive_time, intersections,
+};
 #[cfg(any(test, feature = "game"))]
 use crate::routes::Rerouter;
-use crate::routes::Routes;
+use crate::routes::{self, Planned, Routes};
+
+/// Seconds between two trips of a car, in the busiest hour: enough for it to be somewhere else.
+pub const RESTS: Range<u32> = 900..2_700;
+
+/// Who drives when, and what nobody waits for.
+#[derive(Clone, Debug)]
+pub struct Travel {
+    /// As many as the roads carry, where it is not said.
+    pub cars: Option<u32>,
+    pub seed: u64,
+    /// Seconds after midnight.
+    pub start: u32,
+    pub rests: Range<u32>,
+    /// Seconds after which a car pushes into a full road.
+    pub patience: u32,
+}
+
+impl Default for Travel {
+    fn default() -> Self {
+        Self { cars: None, seed: 1, start: MORNING, rests: RESTS, patience: PATIENCE }
+    }
+}
 
 /// A road network with its routes and the number of cars that will use it.
 pub struct City {
@@ -14,7 +43,14 @@ pub struct City {
     /// With all roads open.
     pub routes: Arc<Routes>,
     pub cars: u32,
+    /// How many cars the roads carry without lasting jams.
+    pub carries: u32,
     pub seed: u64,
+    pub day: Day,
+    travel: Travel,
+    planned: Option<Arc<PlannedTrips>>,
+    /// Trips that were asked for, but end where they begin or have no way.
+    pub left_out: u32,
     incidence: Incidence,
 }
 
@@ -22,30 +58,87 @@ impl City {
     /// `prepare` finds the routes.
     pub fn new(
         network: Network,
-        cars: u32,
-        seed: u64,
+        travel: Travel,
         prepare: impl FnOnce(&Network, &Incidence) -> Result<Routes, NetworkError>,
     ) -> Result<Self, NetworkError> {
         let incidence = Incidence::new(&network)?;
         let routes = Arc::new(prepare(&network, &incidence)?);
-        Ok(Self { network, routes, cars, seed, incidence })
+        let carries = carries(&network, &incidence, &routes, &travel.rests);
+        Ok(Self {
+            network,
+            routes,
+            cars: travel.cars.unwrap_or(carries),
+            carries,
+            seed: travel.seed,
+            day: Day::starting_at(travel.start),
+            travel,
+            planned: None,
+            left_out: 0,
+            incidence,
+        })
+    }
+
+    /// A city in which nobody drives but for these trips.
+    pub fn with_trips(
+        network: Network,
+        travel: Travel,
+        requests: &[TripRequest],
+        progress: &ProgressBar,
+    ) -> Result<Self, NetworkError> {
+        let mut planned = None;
+        let mut city = Self::new(network, travel, |network, incidence| {
+            let Planned { routes, trips, left_out } = routes::plan(network, incidence, requests, progress)?;
+            planned = Some((trips, left_out));
+            Ok(routes)
+        })?;
+        if let Some((trips, left_out)) = planned {
+            (city.cars, city.carries, city.left_out) = (trips.cars(), u32::MAX, left_out);
+            city.planned = Some(Arc::new(trips));
+        }
+        Ok(city)
     }
 
     /// All intersections at the start, the roads between them empty.
     pub fn intersections(&self) -> Vec<Intersection> {
-        intersections(&self.network, &self.incidence)
+        let all = intersections(&self.network, &self.incidence);
+        all.into_iter().map(|intersection| intersection.with_patience(self.travel.patience)).collect()
     }
 
     pub fn roads(&self) -> Vec<Road> {
         self.network.links.iter().map(Road::new).collect()
     }
 
+    /// What decides about trips, at the start.
+    pub fn demand(&self) -> Demand {
+        match &self.planned {
+            Some(planned) => Demand::planned(self.seed, self.day, Arc::clone(planned)),
+            None => Demand::endless(self.seed, self.day, self.travel.rests.clone()),
+        }
+    }
+
     pub fn first_departures(&self) -> Vec<Due> {
-        (0..self.cars).map(|car| Due::first(car, self.seed)).collect()
+        let demand = self.demand();
+        (0..self.cars).map(|car| Due::first(car, &demand)).collect()
     }
 
     pub fn first_trips(&self) -> Vec<Trips> {
         (0..self.cars).map(|car| Trips::first(car, self.cars, &self.routes)).collect()
+    }
+
+    /// Visits the links that lead to an intersection.
+    pub fn visit_links(&self, node: u32, intersection: &Intersection, now: u32, visit: &mut dyn FnMut(u32, LinkState)) {
+        for (road, approach) in (self.first_road(node)..).zip(intersection.approaches()) {
+            let (left, occupancy) = (u64::from(approach.passed.cars), approach.occupancy());
+            let driven = left * u64::from(drive_time(&self.network.links[road as usize])) / u64::from(PARTS);
+            let state = LinkState {
+                entered: left + u64::from(occupancy),
+                left,
+                seconds_spent: driven + approach.passed.waited,
+                occupancy,
+                queued: approach.queued(now),
+            };
+            visit(road, state);
+        }
     }
 
     /// Where a road begins: the intersection and the number of the exit.
@@ -64,3 +157,17 @@ impl City {
         self.incidence.approaches(node).start
     }
 }
+
+/// Cars whose trips, one after another, are as many as the roads carry in the busiest hour.
+fn carries(network: &Network, incidence: &Incidence, routes: &Routes, rests: &Range<u32>) -> u32 {
+    let (count, seconds) =
+        routes.all().fold((0.0, 0.0), |(count, seconds), route| (count + 1.0, seconds + f64::from(route.free_time)));
+    let rest = f64::from(rests.start) / 2.0 + f64::from(rests.end) / 2.0;
+    // Signals and queues take a third of the free time more.
+    let cycle = rest + seconds / f64::max(count, 1.0) * 4.0 / 3.0;
+    let cars = routes::trips_an_hour(network, incidence, routes) / 3_600.0 * cycle;
+    (cars.round() as u32).clamp(1, MOST_CARS)
+}
+
+/// Most cars in a city: enough that their numbers fit wherever the model stores them.
+pub const MOST_CARS: u32 = 100_000_000;

@@ -28,7 +28,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub city: Option<u32>,
 
-    /// Number of cars [default: 5,000 on the Isle of Man, elsewhere 4 for every intersection]
+    /// Number of cars [default: as many as the roads carry without lasting jams]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
     pub cars: Option<u32>,
 
@@ -48,6 +48,20 @@ pub struct Options {
     /// Threads that share the work, the main thread included [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_WORKERS))]
     pub workers: Option<u16>,
+
+    /// Time of day at which the city starts: the roads are busiest from 7 to 9 and from 15 to 18
+    #[arg(long, value_name = "HH:MM", default_value = "06:00", value_parser = time_of_day)]
+    pub start: u32,
+
+    /// Seconds that a car rests between two trips in the busiest hours: from half to one and a half
+    /// times as many
+    #[arg(long, value_name = "SECONDS", default_value_t = 1_800, value_parser = clap::value_parser!(u32).range(2..=43_200))]
+    pub rest: u32,
+
+    /// Seconds after which a car that waits for a full road pushes into it, so that no ring of full
+    /// roads stands for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::model::PATIENCE, value_parser = clap::value_parser!(u32).range(1..=MOST_STEPS))]
+    pub push_after: u32,
 
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -77,7 +91,7 @@ pub struct Options {
 }
 
 /// Far above any city, and low enough that their numbers fit wherever the model stores them.
-pub const MOST_CARS: i64 = 100_000_000;
+const MOST_CARS: i64 = crate::city::MOST_CARS as i64;
 
 /// More than any machine has cores, and no more threads than a system lets a process start.
 const MOST_WORKERS: i64 = 1_024;
@@ -154,6 +168,15 @@ impl Options {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
             _ => in_one_line(&error),
         })
+    }
+}
+
+/// Seconds after midnight.
+fn time_of_day(text: &str) -> Result<u32, String> {
+    let (hours, minutes) = text.split_once(':').ok_or("hours and minutes, such as 06:30")?;
+    match (hours.parse::<u32>(), minutes.parse::<u32>()) {
+        (Ok(hours @ 0..24), Ok(minutes @ 0..60)) => Ok(hours * 3_600 + minutes * 60),
+        _ => Err("a time from 00:00 to 23:59".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::city::City;
 use crate::cli::{Mode, Options};
 use crate::headless::{bar, warm_up};
 use crate::measure::{Simulation, Timings};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Start};
 use indicatif::ProgressBar;
 
 /// Turns that each mode gets: enough for a median.
@@ -44,6 +44,7 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, String> {
 pub fn follow(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<(), String> {
     let hidden = ProgressBar::hidden();
     warm_up(simulation, options.warmup, &hidden);
+    let start = Start::of(simulation);
     say(READY)?;
     let mut timings = Timings::default();
     for line in io::stdin().lines() {
@@ -52,7 +53,7 @@ pub fn follow(simulation: &mut dyn Simulation, city: &City, options: &Options) -
         timings.measure(simulation, steps, &hidden);
         say(READY)?;
     }
-    let outcome = Outcome::new(simulation, city, &options.mode.to_string(), &timings)?;
+    let outcome = Outcome::new(simulation, city, &options.mode.to_string(), &timings, &start)?;
     say(&serde_json::to_string(&outcome).map_err(|error| error.to_string())?)
 }
 

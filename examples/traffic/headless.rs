@@ -5,17 +5,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::city::City;
 use crate::cli::Options;
 use crate::measure::{Simulation, Timings};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Start};
 
 /// Warms up and measures in one go.
 pub fn run(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<Outcome, String> {
     let mode = options.mode.to_string();
     warm_up(simulation, options.warmup, &bar(&mode, options.warmup.into(), "warming up"));
+    let start = Start::of(simulation);
     let mut timings = Timings::default();
     let progress = bar(&mode, options.steps().into(), "measuring");
     timings.measure(simulation, options.steps(), &progress);
     progress.finish_and_clear();
-    Outcome::new(simulation, city, &mode, &timings)
+    Outcome::new(simulation, city, &mode, &timings, &start)
 }
 
 pub fn warm_up(simulation: &mut dyn Simulation, steps: u32, progress: &ProgressBar) {

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use bevy_affinity::prelude::*;
 use bevy_affinity::topology::Topology;
-use city::City;
+use city::{City, Travel};
 use cli::{Mode, Options};
 use indicatif::ProgressBar;
 use map::Network;
@@ -40,13 +40,6 @@ use outcome::Outcome;
 use plain::Plain;
 use routes::Routes;
 use simulation::CityApp;
-
-/// Cars for every intersection unless told otherwise: busy streets that still flow.
-const CARS_PER_INTERSECTION: usize = 4;
-
-/// About as many as the island's few town roads bear; with four for each of its intersections they
-/// would only stand.
-const CARS_ON_THE_ISLE: u32 = 5_000;
 
 /// Why the program ends early, in one line.
 enum Failure {
@@ -134,17 +127,20 @@ fn run(options: &Options, city: City) -> Result<(), String> {
 /// Reads the map and finds the routes; `progress` shows how far that is.
 fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
     let network = network(options).map_err(|error| error.to_string())?;
-    let cars = options.cars.unwrap_or_else(|| match (&options.map, options.city) {
-        (None, None) => CARS_ON_THE_ISLE,
-        _ => (network.nodes.len() * CARS_PER_INTERSECTION).min(cli::MOST_CARS as usize) as u32,
-    });
+    let travel = Travel {
+        cars: options.cars,
+        seed: options.seed,
+        start: options.start,
+        rests: options.rest / 2..options.rest + options.rest / 2,
+        patience: options.push_after,
+    };
     let prepare = |network: &Network, incidence: &Incidence| {
         progress.set_message("finding routes");
         let routes = Routes::prepare(network, incidence, &routes::cache_folder(), progress);
         progress.finish_and_clear();
         routes
     };
-    City::new(network, cars, options.seed, prepare).map_err(|error| error.to_string())
+    City::new(network, travel, prepare).map_err(|error| error.to_string())
 }
 
 fn network(options: &Options) -> Result<Network, map::MapError> {

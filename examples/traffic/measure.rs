@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use crate::districts::{Square, Traffic};
-use crate::model::Totals;
+use crate::model::{EndedTrip, Totals};
 
 /// A running city, whatever runs it.
 pub trait Simulation {
@@ -17,6 +17,18 @@ pub trait Simulation {
     fn begin_measuring(&mut self) {}
 
     fn totals(&mut self) -> Totals;
+
+    /// From now on trips that end are remembered.
+    fn record(&mut self);
+
+    /// Those that have ended since the last call: in the order of seconds, in no order within one.
+    fn take_ended(&mut self) -> Vec<EndedTrip>;
+
+    /// Visits all links, in the order of their numbers.
+    fn links(&mut self, visit: &mut dyn FnMut(u32, LinkState));
+
+    /// How many trips have taken each number of seconds since the start.
+    fn travel_times(&mut self) -> Vec<u64>;
 
     /// The same for the same state, whatever runs the simulation.
     fn state_hash(&mut self) -> u64;
@@ -29,6 +41,18 @@ pub trait Simulation {
     /// How the time since [`begin_measuring`](Self::begin_measuring) was spent, of which `measured`
     /// was in steps.
     fn workload(&mut self, measured: Duration) -> Workload;
+}
+
+/// A link and what has happened on it since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkState {
+    pub entered: u64,
+    pub left: u64,
+    /// Seconds that those who have left spent on it.
+    pub seconds_spent: u64,
+    pub occupancy: u32,
+    /// Cars that have reached the stop line, or those in front of them.
+    pub queued: u32,
 }
 
 /// How long the measured steps took.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::city::City;
 use crate::districts::{Square, Traffic};
 use crate::measure::{Simulation, Timings};
-use crate::model::Totals;
+use crate::model::{Totals, quantile};
 
 /// The figures of one mode, as `--json` prints them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,6 +28,56 @@ pub struct Figures {
     pub waiting: u64,
     pub busy_share: Vec<f64>,
     pub same_core_share: Option<f64>,
+    #[serde(flatten)]
+    pub trips: TripFigures,
+}
+
+/// The trips of the measured steps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TripFigures {
+    /// Those that arrived and those that are stuck.
+    pub trips_ended: u64,
+    pub trips_stuck: u64,
+    /// How often a car pushed into a full road.
+    pub trips_pushed: u64,
+    /// Of the trips that arrived; none if there are none.
+    pub mean_travel_seconds: Option<f64>,
+    pub p95_travel_seconds: Option<u32>,
+    /// What they lost against empty roads and green lights.
+    pub mean_delay_seconds: Option<f64>,
+    pub mean_speed_kmh: Option<f64>,
+}
+
+impl TripFigures {
+    fn new(before: &Start, totals: &Totals, times: &[u64]) -> Self {
+        let earlier = &before.totals;
+        let arrived = totals.trips_arrived - earlier.trips_arrived;
+        let stuck = totals.trips_stuck - earlier.trips_stuck;
+        let mean = |now: u64, earlier: u64| (arrived > 0).then(|| now.wrapping_sub(earlier) as f64 / arrived as f64);
+        let metres = mean(totals.metres, earlier.metres);
+        let seconds = mean(totals.seconds, earlier.seconds);
+        Self {
+            trips_ended: arrived + stuck,
+            trips_stuck: stuck,
+            trips_pushed: totals.pushed - earlier.pushed,
+            mean_travel_seconds: seconds,
+            p95_travel_seconds: quantile(0.95, &before.times, times),
+            mean_delay_seconds: mean(totals.delay, earlier.delay),
+            mean_speed_kmh: metres.zip(seconds).map(|(metres, seconds)| 3.6 * metres / seconds.max(1.0)),
+        }
+    }
+}
+
+/// What had happened before the measured steps.
+pub struct Start {
+    totals: Totals,
+    times: Vec<u64>,
+}
+
+impl Start {
+    pub fn of(simulation: &mut dyn Simulation) -> Self {
+        Self { totals: simulation.totals(), times: simulation.travel_times() }
+    }
 }
 
 /// What the table shows besides.
@@ -36,8 +86,8 @@ pub struct Detail {
     pub slow_step: Duration,
     /// Seconds of each slice of the measured steps, in order.
     pub slices: Vec<f64>,
-    pub trips_arrived: u64,
-    pub trips_stuck: u64,
+    /// Cars on the road that do not stand in a queue.
+    pub moving: u64,
     pub congested_roads: u64,
     /// Number and occupancy of the road with the most cars.
     pub busiest_road: (u64, u32),
@@ -82,7 +132,13 @@ pub struct Outcome {
 impl Outcome {
     /// Takes stock at the end of a run. A car too many or too few is an error: no figure would mean
     /// anything.
-    pub fn new(simulation: &mut dyn Simulation, city: &City, mode: &str, timings: &Timings) -> Result<Self, String> {
+    pub fn new(
+        simulation: &mut dyn Simulation,
+        city: &City,
+        mode: &str,
+        timings: &Timings,
+        before: &Start,
+    ) -> Result<Self, String> {
         let totals = simulation.totals();
         if totals.cars() != u64::from(city.cars) {
             return Err(format!("{mode}: {} cars set out, but {} are left", city.cars, totals.cars()));
@@ -103,6 +159,7 @@ impl Outcome {
             waiting: totals.waiting,
             busy_share: workload.busy_share,
             same_core_share: workload.same_core_share,
+            trips: TripFigures::new(before, &totals, &simulation.travel_times()),
         };
         let district = simulation.busiest_district().map(|(square, traffic)| District::new(square, &traffic));
         Ok(Self { figures, detail: Detail::new(&totals, district, timings) })
@@ -114,8 +171,7 @@ impl Detail {
         Self {
             slow_step: timings.slow_step(),
             slices: timings.slices().to_vec(),
-            trips_arrived: totals.trips_arrived,
-            trips_stuck: totals.trips_stuck,
+            moving: totals.moving,
             congested_roads: totals.congested_roads,
             busiest_road: totals.busiest_road,
             busiest_district,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::city::City;
-use crate::measure::{Simulation, Workload};
+use crate::measure::{LinkState, Simulation, Workload};
 use crate::model::{
-    Demand, Due, Intersection, LONGEST_PAUSE, Message, Road, SAMPLE_INTERVAL, Totals, Trips, first_sampled,
+    DAY, Demand, Due, EndedTrip, Intersection, Message, Road, SAMPLE_INTERVAL, Totals, TravelTimes, Trips,
+    first_sampled,
 };
 use crate::routes::Routes;
 #[cfg(test)]
@@ -25,8 +26,8 @@ pub struct Plain {
     roads: Vec<Road>,
     due: Vec<Due>,
     trips: Vec<Trips>,
-    /// The resting cars by the second in which they depart, modulo the length of the calendar: no
-    /// car rests longer.
+    times: TravelTimes,
+    /// The resting cars by the second in which they depart, modulo a day.
     calendar: Vec<Vec<u32>>,
     /// Messages of the intersection that is being swept.
     outbox: Vec<(u32, Message)>,
@@ -34,6 +35,8 @@ pub struct Plain {
     freed: Vec<(u32, Message)>,
     /// Intersections at which trips have ended in this step.
     finishing: Vec<u32>,
+    /// Trips that have ended since somebody asked, if anybody does.
+    ended: Option<Vec<EndedTrip>>,
 }
 
 /// A city at the start of a second.
@@ -52,7 +55,7 @@ impl Plain {
         let state = State {
             now: 0,
             routes: Arc::clone(&city.routes),
-            demand: Demand::new(city.seed),
+            demand: city.demand(),
             intersections: city.intersections(),
             roads: city.roads(),
             due: city.first_departures(),
@@ -72,10 +75,12 @@ impl Plain {
             roads: state.roads,
             due: state.due,
             trips: state.trips,
-            calendar: vec![Vec::new(); LONGEST_PAUSE as usize + 1],
+            times: TravelTimes::default(),
+            calendar: vec![Vec::new(); DAY as usize],
             outbox: Vec::new(),
             freed: Vec::new(),
             finishing: Vec::new(),
+            ended: None,
             city,
         };
         plain.fill_calendar();
@@ -127,14 +132,16 @@ impl Plain {
     fn depart(&mut self) {
         let page = self.now as usize % self.calendar.len();
         let mut leaving = std::mem::take(&mut self.calendar[page]);
+        // Whoever rests for more than a day stays on the page.
+        let is_due = |&mut car: &mut u32| self.due[car as usize].0 > self.now;
+        self.calendar[page] = leaving.extract_if(.., is_due).collect();
         leaving.sort_unstable();
-        for car in leaving.drain(..) {
+        for car in leaving {
             self.due[car as usize] = Due::ON_THE_WAY;
             let (node, departure) = self.trips[car as usize].depart(car, self.now, &self.demand, &self.routes);
-            self.intersections[node as usize].depart(departure);
+            self.intersections[node as usize].depart(departure, &self.routes);
             self.wake[node as usize] = self.now;
         }
-        self.calendar[page] = leaving;
     }
 
     /// Cars that enter a link are put there at once: nobody can see them before the next step,
@@ -167,9 +174,13 @@ impl Plain {
         let mut finishing = std::mem::take(&mut self.finishing);
         for node in finishing.drain(..) {
             for finish in self.intersections[node as usize].take_finished() {
-                let car = finish.car as usize;
-                self.due[car] = self.trips[car].finish(finish.car, finish.outcome, self.now, &self.demand);
-                rest(&mut self.calendar, finish.car, self.due[car]);
+                let trips = &mut self.trips[finish.car as usize];
+                if let Some(ended) = &mut self.ended {
+                    ended.push(trips.ended(finish.car, finish.outcome, self.now, &self.routes));
+                }
+                let due = trips.finish(finish.car, finish.outcome, self.now, &self.demand, &self.times);
+                self.due[finish.car as usize] = due;
+                rest(&mut self.calendar, finish.car, due);
             }
         }
         self.finishing = finishing;
@@ -188,6 +199,9 @@ impl Plain {
 
 /// Notes when a car departs.
 fn rest(calendar: &mut [Vec<u32>], car: u32, due: Due) {
+    if due == Due::NO_MORE {
+        return;
+    }
     let page = due.0 as usize % calendar.len();
     calendar[page].push(car);
 }
@@ -208,10 +222,28 @@ impl Simulation for Plain {
 
     fn totals(&mut self) -> Totals {
         let mut totals = Totals::default();
-        self.intersections.iter().for_each(|intersection| totals.add_intersection(intersection));
+        self.intersections.iter().for_each(|intersection| totals.add_intersection(intersection, self.now));
         self.due.iter().zip(&self.trips).for_each(|(&due, trips)| totals.add_car(due, trips));
         self.roads.iter().enumerate().for_each(|(number, road)| totals.add_road(number, road));
         totals
+    }
+
+    fn record(&mut self) {
+        self.ended.get_or_insert_default();
+    }
+
+    fn take_ended(&mut self) -> Vec<EndedTrip> {
+        self.ended.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn links(&mut self, visit: &mut dyn FnMut(u32, LinkState)) {
+        for (node, intersection) in (0..).zip(&self.intersections) {
+            self.city.visit_links(node, intersection, self.now, visit);
+        }
+    }
+
+    fn travel_times(&mut self) -> Vec<u64> {
+        self.times.counts()
     }
 
     fn state_hash(&mut self) -> u64 {

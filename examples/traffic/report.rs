@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::outcome::{District, Figures, Outcome};
+use crate::outcome::{District, Figures, Outcome, TripFigures};
 
 /// The modes that others are compared with, where they have run.
 const BASELINES: [&str; 2] = ["serial", "plain"];
@@ -55,7 +55,7 @@ fn row(outcome: &Outcome, baseline: Option<&Outcome>) -> Vec<String> {
         figures.mode.clone(),
         figures.workers.to_string(),
         format!("{rate:.0}"),
-        grouped((figures.on_road as f64 * rate) as u64),
+        grouped((outcome.detail.moving as f64 * rate) as u64),
         grouped(rate as u64),
         format!("{:.3} ms", 1_000.0 / rate),
         format!("{:.3} ms", outcome.detail.slow_step.as_secs_f64() * 1_000.0),
@@ -91,12 +91,11 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
         count(figures.waiting),
         count(figures.arrived),
     )?;
+    trips(&figures.trips, out)?;
     let (road, occupancy) = detail.busiest_road;
     writeln!(
         out,
-        "{} trips ended, {} of them stuck; {:.1}% of the roads congested, the busiest (number {road}) with {} cars",
-        count(detail.trips_arrived + detail.trips_stuck),
-        count(detail.trips_stuck),
+        "{:.1}% of the roads congested, the busiest (number {road}) with {} cars",
         detail.congested_roads as f64 * 100.0 / figures.roads as f64,
         count(occupancy.into()),
     )?;
@@ -104,6 +103,26 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
         district(place, out)?;
     }
     writeln!(out, "State {} after {} measured steps", figures.state_hash, count(figures.steps))
+}
+
+fn trips(trips: &TripFigures, out: &mut impl Write) -> io::Result<()> {
+    write!(
+        out,
+        "{} trips ended, {} of them stuck; {} times a car pushed into a full road",
+        grouped(trips.trips_ended),
+        grouped(trips.trips_stuck),
+        grouped(trips.trips_pushed),
+    )?;
+    let (Some(mean), Some(delay), Some(slow), Some(speed)) =
+        (trips.mean_travel_seconds, trips.mean_delay_seconds, trips.p95_travel_seconds, trips.mean_speed_kmh)
+    else {
+        return writeln!(out);
+    };
+    writeln!(
+        out,
+        "\nA trip took {mean:.0} s on average, {delay:.0} s of it lost, and 95% of them at most {slow} s; \
+         {speed:.0} km/h on average"
+    )
 }
 
 fn district(district: &District, out: &mut impl Write) -> io::Result<()> {

@@ -1,9 +1,11 @@
 //! From a road network to intersections.
 
 use super::approach::Approach;
+use super::exit::Exit;
 use super::incidence::Incidence;
-use super::intersection::{Exit, Intersection};
-use super::road::{flow, storage, travel_time};
+use super::intersection::Intersection;
+use super::right_of_way::{RightOfWay, Side};
+use super::road::{drive_time, flow, hole_time, storage};
 use super::signal::{Arm, Phase, Programme, group};
 use crate::map::{Link, Network};
 
@@ -11,6 +13,13 @@ use crate::map::{Link, Network};
 /// is the road `first road + a`.
 pub fn intersections(network: &Network, incidence: &Incidence) -> Vec<Intersection> {
     (0..network.nodes.len() as u32).map(|node| intersection(network, incidence, node)).collect()
+}
+
+/// Vehicles an hour that each link passes at its end, in the order of the network: with its share
+/// of green, or as far as it has to give way.
+pub fn capacities(network: &Network, incidence: &Incidence) -> Vec<u32> {
+    let of_node = |node| intersection(network, incidence, node).capacities();
+    (0..network.nodes.len() as u32).flat_map(of_node).collect()
 }
 
 fn intersection(network: &Network, incidence: &Incidence, node: u32) -> Intersection {
@@ -22,36 +31,38 @@ fn intersection(network: &Network, incidence: &Incidence, node: u32) -> Intersec
     };
     let approaches = roads.zip(links.iter().zip(phases)).map(approach).collect();
     let exits = incidence.exits(node).iter().map(|&road| exit(network, incidence, road)).collect();
-    Intersection::new(programme, approaches, exits)
+    let into: Vec<Side> = links.iter().map(|link| side(network, node, link)).collect();
+    let out: Vec<Side> =
+        incidence.exits(node).iter().map(|&road| side(network, node, &network.links[road as usize])).collect();
+    let right_of_way = RightOfWay::new(network.nodes[node as usize].control, &into, &out, network.left_hand);
+    Intersection::new(node, programme, approaches, exits).with_right_of_way(right_of_way)
+}
+
+/// A road as seen from one of its ends.
+fn side(network: &Network, node: u32, link: &Link) -> Side {
+    let neighbour = if link.to == node { link.from } else { link.to };
+    let (here, there) = (&network.nodes[node as usize], &network.nodes[neighbour as usize]);
+    let decimetres = |metres: f32| (f64::from(metres) * 10.0).round() as i64;
+    let direction = (decimetres(there.x) - decimetres(here.x), decimetres(there.y) - decimetres(here.y));
+    let arm = Arm { direction, weight: u32::from(link.lanes) * u32::from(link.speed_kmh) };
+    Side { arm, class: link.class, neighbour }
 }
 
 fn exit(network: &Network, incidence: &Incidence, road: u32) -> Exit {
     let link = &network.links[road as usize];
-    Exit {
-        free: storage(link),
-        travel_time: travel_time(link),
-        target: link.to,
-        approach: (road - incidence.approaches(link.to).start) as u8,
-        closed: false,
-    }
+    let approach = (road - incidence.approaches(link.to).start) as u8;
+    Exit::new(link.to, approach, storage(link), drive_time(link), hole_time(link))
 }
 
 /// An intersection without signals, or with one phase only, is always green.
 fn signals(network: &Network, node: u32, links: &[Link]) -> (Programme, Vec<Phase>) {
-    let arms: Vec<Arm> = links.iter().map(|link| arm(network, link)).collect();
+    let arms: Vec<Arm> = links.iter().map(|link| side(network, node, link).arm).collect();
     let phases = group(&arms);
     if network.nodes[node as usize].has_signals() && phases.contains(&1) {
         (Programme::for_node(node), phases)
     } else {
         (Programme::ALWAYS_GREEN, vec![0; links.len()])
     }
-}
-
-fn arm(network: &Network, link: &Link) -> Arm {
-    let (from, to) = (&network.nodes[link.from as usize], &network.nodes[link.to as usize]);
-    let decimetres = |metres: f32| (f64::from(metres) * 10.0).round() as i64;
-    let direction = (decimetres(from.x) - decimetres(to.x), decimetres(from.y) - decimetres(to.y));
-    Arm { direction, weight: u32::from(link.lanes) * u32::from(link.speed_kmh) }
 }
 
 #[cfg(test)]

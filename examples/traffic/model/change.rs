@@ -28,6 +28,6 @@ impl Intersection {
     /// anew, so they might move at once.
     pub fn set_closed(&mut self, exit: u8, closed: bool) {
         self.exits[usize::from(exit)].closed = closed;
-        self.approaches.iter_mut().for_each(Approach::unblock);
+        self.approaches.iter_mut().for_each(|approach| approach.unblock(0));
     }
 }

@@ -1,7 +1,12 @@
 //! When and where cars want to go: on any day, and in the rush hour.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use bevy::prelude::Resource;
 
+use super::day::Day;
+use super::planned::PlannedTrips;
 use crate::hash::{SequenceHash, below};
 use crate::routes::{Route, Routes};
 
@@ -15,6 +20,10 @@ const RUSH_HASTE: u32 = 4;
 #[derive(Resource, Clone, Debug)]
 pub struct Demand {
     pub seed: u64,
+    day: Day,
+    rests: Range<u32>,
+    /// All trips, where they were asked for.
+    pub planned: Option<Arc<PlannedTrips>>,
     rush: Rush,
 }
 
@@ -28,8 +37,18 @@ struct Rush {
 }
 
 impl Demand {
-    pub fn new(seed: u64) -> Self {
-        Self { seed, rush: Rush::default() }
+    /// Cars rest for as many seconds of the busiest hour as lie in `rests` between two trips.
+    pub fn endless(seed: u64, day: Day, rests: Range<u32>) -> Self {
+        Self { seed, day, rests, planned: None, rush: Rush::default() }
+    }
+
+    /// Just these trips.
+    pub fn planned(seed: u64, day: Day, planned: Arc<PlannedTrips>) -> Self {
+        Self { planned: Some(planned), ..Self::endless(seed, day, 0..1) }
+    }
+
+    pub fn rests(&self) -> Range<u32> {
+        self.rests.clone()
     }
 
     /// When the last rush hour ended, or this one will.
@@ -60,8 +79,14 @@ impl Demand {
         routes.choose(place, choice)
     }
 
-    /// How long a rest lasts that would be `rest` seconds on an ordinary day.
-    pub fn rest(&self, rest: u32, now: u32) -> u32 {
+    /// When a rest ends that begins in second `now` and would last `rest` seconds in the busiest
+    /// hour of an ordinary day.
+    pub fn after(&self, rest: u32, now: u32) -> u32 {
+        self.day.after(self.hurried(rest, now), now)
+    }
+
+    /// How long a rest of `rest` seconds lasts now.
+    pub fn hurried(&self, rest: u32, now: u32) -> u32 {
         if now < self.rush.end { rest / RUSH_HASTE } else { rest }
     }
 

@@ -24,15 +24,34 @@ pub struct Incidence {
 /// A network that the model cannot hold.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NetworkError {
-    Empty { network: String },
-    TooManyRoads { network: String, node: usize, roads: u32 },
-    LongRoutes { network: String, most: u64 },
+    Empty {
+        network: String,
+    },
+    TooManyRoads {
+        network: String,
+        node: usize,
+        roads: u32,
+    },
+    LongRoutes {
+        network: String,
+        most: u64,
+    },
+    /// A way that somebody asked for does not lead from link to link.
+    BrokenWay {
+        network: String,
+        from: u32,
+        to: u32,
+        link: u32,
+    },
 }
 
 impl fmt::Display for NetworkError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty { network } => write!(out, "{network}: no roads to drive on"),
+            Self::BrokenWay { network, from, to, link } => {
+                write!(out, "{network}: a trip from {from} to {to} is broken at link {link}")
+            }
             Self::LongRoutes { network, most } => {
                 write!(out, "{network}: too far from place to place, the routes have more than {most} roads in all")
             }

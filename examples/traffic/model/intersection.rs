@@ -8,26 +8,13 @@ use bevy::prelude::Component;
 
 use super::NEVER;
 use super::approach::{Approach, Slot};
+use super::exit::Exit;
 use super::few::Few;
+use super::right_of_way::RightOfWay;
 use super::signal::Programme;
+use super::turns::Turns;
 use crate::hash::SequenceHash;
 use crate::routes::{ARRIVE, Routes};
-
-/// The upstream end of a link.
-#[derive(Clone, Debug, Default)]
-pub struct Exit {
-    /// Places left on the link, as far as this intersection knows: it takes one with each car that
-    /// it sends, and the other end gives it back when the car has left.
-    pub free: u32,
-    /// Seconds that a car takes to the other end.
-    pub travel_time: u32,
-    /// The intersection at the other end.
-    pub target: u32,
-    /// Which approach the link is there.
-    pub approach: u8,
-    /// No car may enter the link.
-    pub closed: bool,
-}
 
 /// A car that wants to start its trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,27 +42,78 @@ pub struct Finish {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A car has entered the link that ends at the receiver's `approach`.
-    Enter { approach: u8, exit: u8, car: u32, exit_time: u32, cursor: u32 },
-    /// Cars have left the link that begins at the receiver's `exit`.
-    Freed { exit: u8, count: u32 },
+    Enter { approach: u8, exit: u8, early: u8, car: u32, exit_time: u32, cursor: u32 },
+    /// Cars have left the link that begins at the receiver's `exit` in second `at`.
+    Freed { exit: u8, count: u32, at: u32 },
 }
+
+/// Cars that wait to set out on the link of one exit.
+#[derive(Clone, Debug)]
+struct Line {
+    exit: u8,
+    cars: VecDeque<Departure>,
+}
+
+/// Seconds after which the head of a queue pushes into a full link, unless told otherwise: as in
+/// MATSim's QSim. A ring of full links dissolves so.
+pub const PATIENCE: u32 = 10;
 
 #[derive(Component, Clone, Debug)]
 pub struct Intersection {
     pub(super) programme: Programme,
     pub(super) approaches: Few<Approach>,
     pub(super) exits: Few<Exit>,
-    waiting: VecDeque<Departure>,
+    right_of_way: Option<Box<RightOfWay>>,
+    turns: Turns,
+    /// Seconds after which the head of a queue pushes into a full link.
+    patience: u32,
+    /// Cars that have pushed in so far.
+    pushed: u32,
+    /// One for each way out, for those that somebody has waited for: a full road holds up nobody
+    /// who leaves by another.
+    waiting: Vec<Line>,
     finished: Vec<Finish>,
 }
 
 impl Intersection {
-    pub fn new(programme: Programme, approaches: Few<Approach>, exits: Few<Exit>) -> Self {
-        Self { programme, approaches, exits, waiting: VecDeque::new(), finished: Vec::new() }
+    /// `number` makes its order of service differ from that of its neighbours.
+    pub fn new(number: u32, programme: Programme, approaches: Few<Approach>, exits: Few<Exit>) -> Self {
+        Self {
+            programme,
+            approaches,
+            exits,
+            right_of_way: None,
+            turns: Turns::of(number),
+            patience: PATIENCE,
+            pushed: 0,
+            waiting: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
+    pub fn with_right_of_way(mut self, right_of_way: Option<RightOfWay>) -> Self {
+        self.right_of_way = right_of_way.map(Box::new);
+        self
+    }
+
+    /// The head of a queue pushes into a full link after `patience` seconds.
+    pub fn with_patience(mut self, patience: u32) -> Self {
+        self.patience = patience;
+        self
     }
 
     pub fn approaches(&self) -> &[Approach] {
         &self.approaches
+    }
+
+    /// Vehicles an hour that each approach passes where all are in use.
+    pub fn capacities(&self) -> Vec<u32> {
+        let percent = |index: usize, approach: &Approach| {
+            let yields = self.right_of_way.as_ref().map_or(100, |right_of_way| right_of_way.percent(index));
+            self.programme.green_percent(approach.phase).min(yields)
+        };
+        let capacity = |(index, approach): (usize, &Approach)| approach.flow() * percent(index, approach) / 100;
+        self.approaches.iter().enumerate().map(capacity).collect()
     }
 
     #[cfg(any(test, feature = "game"))]
@@ -90,7 +128,12 @@ impl Intersection {
     }
 
     pub fn waiting(&self) -> u32 {
-        self.waiting.len() as u32
+        self.waiting.iter().map(|line| line.cars.len() as u32).sum()
+    }
+
+    /// Cars that have pushed into a full link so far.
+    pub fn pushed(&self) -> u32 {
+        self.pushed
     }
 
     pub fn on_road(&self) -> u32 {
@@ -100,50 +143,60 @@ impl Intersection {
     /// Moves every car that can move in second `now` and returns the next second in which one
     /// might, if no message comes before. Calling more often changes nothing.
     pub fn step(&mut self, now: u32, routes: &Routes, mut send: impl FnMut(u32, Message)) -> u32 {
-        let count = self.approaches.len();
-        let first = now as usize % count.max(1);
+        let minor = self.right_of_way.as_ref().map_or(0, |right_of_way| right_of_way.minor());
+        let order = self.turns.order(now, self.approaches.len());
         let mut wake = NEVER;
-        for index in (first..count).chain(0..first) {
-            if self.approaches[index].wake() <= now {
-                self.serve(index, now, routes, &mut send);
+        for drives_first in [true, false] {
+            for index in order.clone().filter(|&index| is_in(minor, index) != drives_first) {
+                if self.approaches[index].wake() <= now {
+                    self.serve(index, now, routes, &mut send);
+                }
+                wake = wake.min(self.approaches[index].wake());
             }
-            wake = wake.min(self.approaches[index].wake());
+            if minor == 0 {
+                break;
+            }
         }
-        self.start_trips(now, routes, &mut send);
-        wake
+        wake.min(self.start_trips(now, routes, &mut send))
     }
 
     /// A car starts its trip here, in the next call of [`step`](Self::step) that finds room on its
     /// first link.
-    pub fn depart(&mut self, departure: Departure) {
-        self.waiting.push_back(departure);
+    pub fn depart(&mut self, departure: Departure, routes: &Routes) {
+        let (_, exit) = routes.next(departure.cursor);
+        match self.waiting.iter_mut().find(|line| line.exit == exit) {
+            Some(line) => line.cars.push_back(departure),
+            None => self.waiting.push(Line { exit, cars: [departure].into() }),
+        }
     }
 
     /// Applies a message and returns the second in which it might let a car move.
     pub fn receive(&mut self, message: Message) -> u32 {
         match message {
-            Message::Enter { approach, exit, car, exit_time, cursor } => {
+            Message::Enter { approach, exit, early, car, exit_time, cursor } => {
                 let approach = &mut self.approaches[usize::from(approach)];
-                approach.push(Slot { car, exit_time, cursor, exit }, &self.programme);
+                approach.push(Slot { car, exit_time, cursor, exit, early }, &self.programme);
                 approach.wake()
             }
-            Message::Freed { exit, count } => self.free(usize::from(exit), count),
+            Message::Freed { exit, count, at } => self.free(usize::from(exit), count, at),
         }
     }
 
-    fn free(&mut self, exit: usize, count: u32) -> u32 {
+    fn free(&mut self, exit: usize, count: u32, at: u32) -> u32 {
         let exit = &mut self.exits[exit];
-        exit.free += count;
-        if exit.free > count {
-            return NEVER;
-        }
-        self.approaches.iter_mut().for_each(Approach::unblock);
-        0
+        let Some(room_at) = exit.give_back(count, at) else { return NEVER };
+        self.approaches.iter_mut().for_each(|approach| approach.unblock(room_at));
+        room_at
     }
 
     /// The cars whose trips have ended here since the last call.
     pub fn take_finished(&mut self) -> impl Iterator<Item = Finish> {
         self.finished.drain(..)
+    }
+
+    /// The cars whose trips have ended here since they were last taken.
+    pub fn finished(&self) -> &[Finish] {
+        &self.finished
     }
 
     pub fn has_finished(&self) -> bool {
@@ -156,12 +209,13 @@ impl Intersection {
         for approach in self.approaches.iter() {
             approach.write_state(&self.programme, now, state);
         }
-        for exit in self.exits.iter() {
-            state.write(u64::from(exit.free) | u64::from(exit.closed) << 32);
-        }
-        state.write(self.waiting.len() as u64);
-        for departure in &self.waiting {
-            state.write(u64::from(departure.car) | u64::from(departure.cursor) << 32);
+        self.exits.iter().for_each(|exit| exit.write_state(now, state));
+        state.write(u64::from(self.pushed));
+        for line in &self.waiting {
+            state.write(u64::from(line.exit) | (line.cars.len() as u64) << 8);
+            for departure in &line.cars {
+                state.write(u64::from(departure.car) | u64::from(departure.cursor) << 32);
+            }
         }
     }
 
@@ -174,7 +228,7 @@ impl Intersection {
         let approach = &self.approaches[index];
         let count = before - approach.occupancy();
         if count > 0 {
-            send(approach.upstream, Message::Freed { exit: approach.upstream_exit, count });
+            send(approach.upstream, Message::Freed { exit: approach.upstream_exit, count, at: now });
         }
     }
 
@@ -190,55 +244,62 @@ impl Intersection {
     ) -> bool {
         let approach = &mut self.approaches[index];
         if head.exit == ARRIVE {
-            approach.cross();
+            approach.cross(now);
             self.finished.push(Finish { car: head.car, outcome: Outcome::Arrived });
             return true;
         }
-        let (cursor, exit) = way_on(&mut self.exits, head.cursor, head.exit, routes);
-        if exit.free > 0 && !exit.closed {
-            approach.cross();
-            exit.enter(head.car, cursor, now, routes, send);
+        let (cursor, number) = way_on(&self.exits, head.cursor, head.exit, routes);
+        let exit = &mut self.exits[usize::from(number)];
+        if exit.closed {
+            approach.remove_head(now);
+            self.finished.push(Finish { car: head.car, outcome: Outcome::Stuck });
             return true;
         }
-        let stuck = exit.closed || approach.block(now);
-        if stuck {
-            approach.remove_head();
-            self.finished.push(Finish { car: head.car, outcome: Outcome::Stuck });
+        if !exit.has_room(now) {
+            if !approach.block(now, exit.room_at(), self.patience) {
+                return false;
+            }
+            self.pushed += 1;
         }
-        stuck
+        approach.cross(now);
+        exit.enter(head.car, cursor, now, head.lead(now), routes, send);
+        if let Some(right_of_way) = &self.right_of_way {
+            right_of_way.passed(&mut self.approaches, index, number, now);
+        }
+        true
     }
 
     /// Puts waiting cars on their first link, in the order in which they came, after the cars that
-    /// are on the road.
-    fn start_trips(&mut self, now: u32, routes: &Routes, send: &mut impl FnMut(u32, Message)) {
-        while let Some(&Departure { car, cursor }) = self.waiting.front() {
-            let (cursor, exit) = routes.next(cursor);
-            let exit = &mut self.exits[usize::from(exit)];
-            if exit.closed {
-                self.finished.push(Finish { car, outcome: Outcome::Stuck });
-            } else if exit.free > 0 {
-                exit.enter(car, cursor, now, routes, send);
-            } else {
-                return;
+    /// are on the road. Returns when there is room for the next one, as far as is known.
+    fn start_trips(&mut self, now: u32, routes: &Routes, send: &mut impl FnMut(u32, Message)) -> u32 {
+        let mut wake = NEVER;
+        for line in &mut self.waiting {
+            while let Some(&Departure { car, cursor }) = line.cars.front() {
+                let (cursor, number) = routes.next(cursor);
+                let exit = &mut self.exits[usize::from(number)];
+                if exit.closed {
+                    self.finished.push(Finish { car, outcome: Outcome::Stuck });
+                } else if exit.has_room(now) {
+                    exit.enter(car, cursor, now, 0, routes, send);
+                } else {
+                    wake = wake.min(exit.room_at());
+                    break;
+                }
+                line.cars.pop_front();
             }
-            self.waiting.pop_front();
         }
+        self.waiting.retain(|line| !line.cars.is_empty());
+        wake
     }
+}
+
+/// Whether a mask holds a number; it holds none of 32 and more.
+fn is_in(mask: u32, index: usize) -> bool {
+    mask.checked_shr(index as u32).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// The exit that a car at the stop line takes: the one it came for or, since that was closed, the
 /// one its detour begins with. It is closed only where there is no detour.
-fn way_on<'a>(exits: &'a mut [Exit], cursor: u32, exit: u8, routes: &Routes) -> (u32, &'a mut Exit) {
-    let (cursor, exit) = if exits[usize::from(exit)].closed { routes.next(cursor) } else { (cursor, exit) };
-    (cursor, &mut exits[usize::from(exit)])
-}
-
-impl Exit {
-    /// Sends a car onto the link, which must have room. `cursor` is the hop that led here.
-    fn enter(&mut self, car: u32, cursor: u32, now: u32, routes: &Routes, send: &mut impl FnMut(u32, Message)) {
-        self.free -= 1;
-        let exit_time = now + self.travel_time;
-        let (cursor, exit) = routes.next(cursor + 1);
-        send(self.target, Message::Enter { approach: self.approach, exit, car, exit_time, cursor });
-    }
+fn way_on(exits: &[Exit], cursor: u32, exit: u8, routes: &Routes) -> (u32, u8) {
+    if exits[usize::from(exit)].closed { routes.next(cursor) } else { (cursor, exit) }
 }

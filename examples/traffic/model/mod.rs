@@ -6,10 +6,14 @@ mod build;
 mod car;
 #[cfg(any(test, feature = "game"))]
 mod change;
+mod day;
 mod demand;
+mod exit;
 mod few;
 mod incidence;
 mod intersection;
+mod planned;
+mod right_of_way;
 mod road;
 mod signal;
 #[cfg(test)]
@@ -17,18 +21,26 @@ mod tests;
 #[cfg(any(test, feature = "game"))]
 mod timing;
 mod totals;
+mod travel_times;
+mod trip;
+mod turns;
 
 #[cfg(feature = "game")]
 pub use approach::{Approach, Slot};
-pub use build::intersections;
-pub use car::{Due, LONGEST_PAUSE, Trips};
+pub use build::{capacities, intersections};
+pub use car::{Due, Trips};
+pub use day::{DAY, Day, MORNING};
 pub use demand::Demand;
+pub use exit::Exit;
 pub use incidence::{Incidence, MOST_ROADS, NetworkError};
-pub use intersection::{Intersection, Message};
-pub use road::{Road, SAMPLE_INTERVAL, first_sampled, storage, travel_time};
+pub use intersection::{Intersection, Message, PATIENCE};
+pub use planned::{PlannedTrip, PlannedTrips};
+pub use road::{PARTS, Road, SAMPLE_INTERVAL, drive_time, first_sampled, storage, travel_time};
 #[cfg(any(test, feature = "game"))]
 pub use signal::Timing;
 pub use totals::Totals;
+pub use travel_times::{TravelTimes, quantile};
+pub use trip::{EndedTrip, TripRequest};
 
 /// A second that is never reached.
 pub const NEVER: u32 = u32::MAX;

@@ -8,16 +8,31 @@ use crate::map::Link;
 /// Decimetres that a queued car takes up on a lane, gap included.
 const CAR_LENGTH_DM: u64 = 75;
 
+/// Seconds in an hour.
+const HOUR: u64 = 3_600;
+
 /// Each road's occupancy is sampled once in as many steps: five cycles of the signals, so that it
 /// is always seen in the same part of the cycle. Intersections take turns, so that no step has to
 /// sample all of them.
 pub const SAMPLE_INTERVAL: u32 = 300;
 
-/// Seconds to drive along a link at free speed, at least one.
-pub fn travel_time(link: &Link) -> u32 {
+/// Parts of a second in which the model counts what a drive takes: whole seconds would make short
+/// links slow.
+pub const PARTS: u32 = 256;
+
+/// Longest drive along a link, in seconds, so that times stay within 32 bits.
+const LONGEST_DRIVE: u64 = 1 << 21;
+
+/// What the drive along a link takes at free speed, in [`PARTS`] of a second, at least one of them.
+pub fn drive_time(link: &Link) -> u32 {
     // dm / (km/h) = 0.36 s
-    let seconds = (u64::from(link.length_dm) * 9).div_ceil(u64::from(link.speed_kmh.max(1)) * 25);
-    seconds.clamp(1, u64::from(u32::MAX / 4)) as u32
+    let parts = u64::from(link.length_dm) * 9 * u64::from(PARTS) / (u64::from(link.speed_kmh.max(1)) * 25);
+    parts.clamp(1, LONGEST_DRIVE * u64::from(PARTS)) as u32
+}
+
+/// Seconds to drive along a link at free speed, rounded up.
+pub fn travel_time(link: &Link) -> u32 {
+    drive_time(link).div_ceil(PARTS)
 }
 
 /// Saturation flow in vehicles an hour of green.
@@ -25,14 +40,23 @@ pub fn flow(link: &Link) -> u32 {
     u32::from(link.lane_flow) * u32::from(link.lanes)
 }
 
-/// The most cars that fit on a link: bumper to bumper, yet no fewer than a green wave needs to flow
-/// through it.
+/// The most cars that fit on a link: bumper to bumper, yet no fewer than the saturation flow needs:
+/// those on the drive, and one second's, since the room that a car leaves is seen a second later.
 pub fn storage(link: &Link) -> u32 {
-    let lanes = u64::from(link.lanes);
-    let standing = u64::from(link.length_dm) * lanes / CAR_LENGTH_DM;
-    // One lane passes half a car a second.
-    let flowing = (u64::from(travel_time(link)) * lanes).div_ceil(2);
-    standing.max(flowing).clamp(1, u64::from(u32::MAX)) as u32
+    let standing = u64::from(link.length_dm) * u64::from(link.lanes) / CAR_LENGTH_DM;
+    let second = u64::from(PARTS);
+    let flowing = (u64::from(flow(link)) * (u64::from(drive_time(link)) + second)).div_ceil(HOUR * second);
+    // Room is counted below zero too, where cars have pushed in.
+    standing.max(flowing).clamp(1, i32::MAX as u64) as u32
+}
+
+/// Seconds until the room that a car leaves at the stop line has moved back to where cars enter, at
+/// least one. A jam grows and dissolves at this speed, 15 to 20 km/h on ordinary roads: the slowest
+/// at which the link still passes its saturation flow, so flow over density is a triangle.
+pub fn hole_time(link: &Link) -> u32 {
+    let second = u64::from(PARTS);
+    let cycle = u64::from(storage(link)) * HOUR * second / u64::from(flow(link).max(1));
+    (cycle.saturating_sub(u64::from(drive_time(link))) / second).clamp(1, LONGEST_DRIVE) as u32
 }
 
 /// A road as the statistics see it.

@@ -63,6 +63,11 @@ impl Programme {
         (window.start..window.start + window.length).contains(&position)
     }
 
+    /// Share of the cycle in which a phase has green.
+    pub fn green_percent(&self, phase: Phase) -> u32 {
+        u32::from(self.greens[usize::from(phase)].length) * 100 / u32::from(self.cycle)
+    }
+
     /// The first green second that is not before `second`.
     pub fn next_green(&self, phase: Phase, second: u32) -> u32 {
         let (window, position) = self.locate(phase, second);
@@ -126,7 +131,7 @@ pub fn group(arms: &[Arm]) -> Vec<Phase> {
 }
 
 /// More than 45 degrees apart as axes: the sine of the angle exceeds its cosine.
-fn crosses(main: (i64, i64), other: (i64, i64)) -> bool {
+pub fn crosses(main: (i64, i64), other: (i64, i64)) -> bool {
     let dot = main.0 * other.0 + main.1 * other.1;
     let cross = main.0 * other.1 - main.1 * other.0;
     cross.abs() > dot.abs()

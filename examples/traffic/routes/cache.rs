@@ -10,7 +10,7 @@ use crate::hash::SequenceHash;
 use crate::map::Network;
 
 /// Goes up when the format or the search changes.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The first bytes of every file.
 const MAGIC: &[u8; 8] = b"TRROUTES";
@@ -69,8 +69,9 @@ fn encode(key: u64, routes: &Routes) -> Vec<u8> {
     bytes.extend(key.to_le_bytes());
     let counts = [routes.nodes.len(), routes.routes.len(), routes.hops.len()];
     counts.iter().for_each(|&count| bytes.extend((count as u32).to_le_bytes()));
-    let triples = routes.routes.iter().flat_map(|route| [route.destination, route.cursor, route.free_time]);
-    for number in routes.nodes.iter().chain(&routes.first).copied().chain(triples) {
+    let routes_as_numbers =
+        routes.routes.iter().flat_map(|route| [route.destination, route.cursor, route.free_time, route.metres]);
+    for number in routes.nodes.iter().chain(&routes.first).copied().chain(routes_as_numbers) {
         bytes.extend(number.to_le_bytes());
     }
     bytes.extend(&routes.hops);
@@ -89,9 +90,10 @@ fn decode(bytes: &[u8], key: u64) -> Option<Routes> {
     let [places, count, hops] = numbers(&mut rest, 3)?[..] else { return None };
     let nodes = numbers(&mut rest, places as usize)?;
     let first = numbers(&mut rest, places as usize + 1)?;
-    let triples = numbers(&mut rest, (count as usize).checked_mul(3)?)?;
-    let route = |triple: &[u32]| Route { destination: triple[0], cursor: triple[1], free_time: triple[2] };
-    let routes = triples.chunks_exact(3).map(route).collect();
+    let fields = numbers(&mut rest, (count as usize).checked_mul(4)?)?;
+    let route =
+        |fields: &[u32]| Route { destination: fields[0], cursor: fields[1], free_time: fields[2], metres: fields[3] };
+    let routes = fields.chunks_exact(4).map(route).collect();
     (rest.len() == hops as usize).then(|| Routes { nodes, first, routes, hops: rest.to_vec(), ..Routes::default() })
 }
 

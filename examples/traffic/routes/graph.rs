@@ -7,7 +7,7 @@
 //! Bureau of Public Roads).
 
 use crate::map::Network;
-use crate::model::{Incidence, travel_time};
+use crate::model::{Incidence, PARTS, capacities, drive_time};
 
 /// Costs are in tenths of a second.
 const PER_SECOND: u64 = 10;
@@ -15,15 +15,9 @@ const PER_SECOND: u64 = 10;
 /// Mean wait at a red light that shows for 33 s of 60: 33^2 / (2 x 60) s.
 const SIGNAL_WAIT: u64 = 90;
 
-/// Greens last 27 s of 60.
-const SIGNAL_PERCENT: u64 = 45;
-
-/// Vehicles an hour that one route stands for: four cars for each intersection, a place for
-/// sixteen, five routes from each, and about three and a half trips an hour.
-const ROUTE_FLOW: u64 = 46;
-
-/// Beyond four times its capacity a road gets no worse, so that costs stay small.
-const HIGHEST_LOAD: u64 = 4_000;
+/// What the fullest road carries, in thousandths of its capacity. How much traffic there is, nobody
+/// knows here; the routes are those that let the most of it flow.
+const HIGHEST_LOAD: u64 = 1_500;
 
 pub struct Edge {
     pub target: u32,
@@ -46,9 +40,10 @@ pub struct Graph {
 impl Graph {
     pub fn new(network: &Network, incidence: &Incidence) -> Self {
         let mut graph = Self { first: vec![0], edges: Vec::with_capacity(network.links.len()) };
+        let capacities = capacities(network, incidence);
         for node in 0..network.nodes.len() as u32 {
             let links = incidence.exits(node).iter();
-            graph.edges.extend(links.map(|&link| Edge::new(network, link)));
+            graph.edges.extend(links.map(|&link| Edge::new(network, link, capacities[link as usize])));
             graph.first.push(graph.edges.len() as u32);
         }
         graph
@@ -90,25 +85,32 @@ impl Graph {
 
     /// Lets the costs follow the load.
     pub fn update_costs(&mut self) {
-        self.edges.iter_mut().for_each(Edge::update_cost);
+        let fullest = self.edges.iter().map(Edge::routes_for_capacity).fold(0.0, f64::max);
+        self.edges.iter_mut().for_each(|edge| edge.update_cost(fullest));
     }
 }
 
 impl Edge {
-    fn new(network: &Network, link: u32) -> Self {
+    fn new(network: &Network, link: u32, capacity: u32) -> Self {
         let link = &network.links[link as usize];
         let signal = network.nodes[link.to as usize].has_signals();
-        let (wait, percent) = if signal { (SIGNAL_WAIT, SIGNAL_PERCENT) } else { (0, 100) };
-        let free_cost = u64::from(travel_time(link)) * PER_SECOND + wait;
-        let capacity = u64::from(link.lane_flow) * u64::from(link.lanes) * percent / 100;
-        let mut edge = Self { target: link.to, cost: 0, closed: false, free_cost, capacity, routes: 0 };
-        edge.update_cost();
+        let wait = if signal { SIGNAL_WAIT } else { 0 };
+        let free_cost = u64::from(drive_time(link)) * PER_SECOND / u64::from(PARTS) + wait;
+        let mut edge =
+            Self { target: link.to, cost: 0, closed: false, free_cost, capacity: capacity.into(), routes: 0 };
+        edge.update_cost(0.0);
         edge
     }
 
-    /// 15% more at capacity, and with the fourth power of the load beyond it.
-    fn update_cost(&mut self) {
-        let load = (self.routes * ROUTE_FLOW * 1_000 / self.capacity.max(1)).min(HIGHEST_LOAD);
+    fn routes_for_capacity(&self) -> f64 {
+        self.routes as f64 / self.capacity.max(1) as f64
+    }
+
+    /// 15% more at capacity, and with the fourth power of the load beyond it. `fullest` is what the
+    /// fullest road has of [`routes_for_capacity`](Self::routes_for_capacity).
+    fn update_cost(&mut self, fullest: f64) {
+        let share = if fullest > 0.0 { self.routes_for_capacity() / fullest } else { 0.0 };
+        let load = (share * HIGHEST_LOAD as f64) as u64;
         let square = load * load;
         let extra = self.free_cost * 15 * (square / 1_000) * (square / 1_000) / 100_000_000;
         self.cost = (self.free_cost + extra).min(u64::from(u32::MAX / 4)) as u32;
@@ -123,10 +125,9 @@ mod tests {
     fn costs_follow_the_load() {
         let edge = |routes| {
             let mut edge = Edge { target: 0, cost: 0, closed: false, free_cost: 1_000, capacity: 460, routes };
-            edge.update_cost();
+            edge.update_cost(15.0 / 460.0);
             edge.cost
         };
-        assert_eq!([0, 5, 10, 20].map(edge), [1_000, 1_009, 1_150, 3_400]);
-        assert_eq!(edge(1_000), edge(40), "bounded");
+        assert_eq!([0, 5, 10, 15].map(edge), [1_000, 1_009, 1_150, 1_759], "15 is half more than the road passes");
     }
 }

@@ -6,8 +6,10 @@
 //! and there is nothing to prepare first.
 
 mod cache;
+mod capacity;
 mod graph;
 mod places;
+mod planned;
 #[cfg(any(test, feature = "game"))]
 mod reroute;
 mod search;
@@ -21,11 +23,13 @@ use rayon::prelude::*;
 
 use crate::hash::below;
 use crate::map::Network;
-use crate::model::{Incidence, MOST_ROADS, NetworkError, travel_time};
+use crate::model::{Incidence, MOST_ROADS, NetworkError, PARTS, drive_time};
 use crate::say;
 pub use cache::folder as cache_folder;
+pub use capacity::trips_an_hour;
 use graph::Graph;
 use places::Places;
+pub use planned::{Planned, plan};
 #[cfg(any(test, feature = "game"))]
 pub use reroute::Rerouter;
 use search::Search;
@@ -58,6 +62,7 @@ pub struct Route {
     pub cursor: u32,
     /// Seconds that it takes when nothing holds the car up.
     pub free_time: u32,
+    pub metres: u32,
 }
 
 /// Shortest routes from place to place. Every place is the start of at least one.
@@ -120,9 +125,9 @@ impl Routes {
         let mut routes = Self { nodes, first: vec![0], ..Self::default() };
         for (place, found) in by_place.into_iter().enumerate() {
             for (destination, path) in found {
-                let free_time = free_time(network, incidence, routes.nodes[place], &path);
+                let (free_time, metres) = drive(network, incidence, routes.nodes[place], &path);
                 let cursor = routes.append(&path);
-                routes.routes.push(Route { destination, cursor, free_time });
+                routes.routes.push(Route { destination, cursor, free_time, metres });
             }
             routes.first.push(routes.routes.len() as u32);
         }
@@ -157,9 +162,36 @@ impl Routes {
         routes[below(choice, routes.len() as u32) as usize]
     }
 
+    pub fn all(&self) -> impl Iterator<Item = &Route> {
+        self.routes.iter()
+    }
+
     pub fn from(&self, place: u32) -> &[Route] {
         let place = place as usize;
         &self.routes[self.first[place] as usize..self.first[place + 1] as usize]
+    }
+
+    /// The place where a route starts, by its number among all, and the route.
+    pub fn numbered(&self, number: u32) -> (u32, Route) {
+        let place = self.first.partition_point(|&first| first <= number) - 1;
+        (place as u32, self.routes[number as usize])
+    }
+
+    /// The links along a route.
+    pub fn links(
+        &self,
+        incidence: &Incidence,
+        network: &Network,
+        place: u32,
+        route: &Route,
+    ) -> impl Iterator<Item = u32> {
+        let (mut node, mut cursor) = (self.node(place), route.cursor);
+        std::iter::from_fn(move || {
+            let (here, exit) = self.next(cursor);
+            let link = *incidence.exits(node).get(usize::from(exit))?;
+            (node, cursor) = (network.links[link as usize].to, here + 1);
+            Some(link)
+        })
     }
 
     /// The exit to take, or [`ARRIVE`], and where that stands: not at `cursor` if the way was
@@ -225,15 +257,17 @@ fn search_batch(
     batch.map_init(|| Search::new(graph), from_place).collect()
 }
 
-/// Seconds along a path on empty roads.
-fn free_time(network: &Network, incidence: &Incidence, start: u32, path: &[u8]) -> u32 {
-    let mut node = start;
-    let seconds = path.iter().map(|&exit| {
+/// Seconds along a path on empty roads, and metres.
+fn drive(network: &Network, incidence: &Incidence, start: u32, path: &[u8]) -> (u32, u32) {
+    let (mut node, mut parts, mut decimetres) = (start, 0_u64, 0_u64);
+    for &exit in path {
         let link = &network.links[incidence.exits(node)[usize::from(exit)] as usize];
         node = link.to;
-        travel_time(link)
-    });
-    seconds.fold(0, u32::saturating_add)
+        parts += u64::from(drive_time(link));
+        decimetres += u64::from(link.length_dm);
+    }
+    let number = |value: u64| value.min(u64::from(u32::MAX / 4)) as u32;
+    (number(parts.div_ceil(PARTS.into())), number(decimetres / 10))
 }
 
 #[cfg(test)]
@@ -271,9 +305,9 @@ mod tests {
                     && hop != ARRIVE
                 {
                     let exit = &intersections[node as usize].exits()[usize::from(hop)];
-                    (node, cursor, time) = (exit.target, cursor + 1, time + exit.travel_time);
+                    (node, cursor, time) = (exit.target, cursor + 1, time + exit.drive_time);
                 }
-                assert_eq!(time, route.free_time);
+                assert_eq!(time.div_ceil(PARTS), route.free_time);
                 assert_eq!(node, routes.node(route.destination));
                 assert_ne!(route.destination, place);
             }

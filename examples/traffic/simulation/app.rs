@@ -6,14 +6,15 @@ use std::time::Duration;
 use bevy::app::{App, Last, TaskPoolOptions, TaskPoolPlugin};
 use bevy_affinity::prelude::*;
 
-use super::entities::Number;
+use super::entities::{Directory, Number, Plan};
 use super::gauge::Gauge;
+use super::record::Record;
 use super::threads::ThreadClocks;
 use super::{Now, Step, TrafficPlugin, populate};
 use crate::city::City;
 use crate::districts::{Districts, Square, Traffic};
-use crate::measure::{Simulation, Workload};
-use crate::model::{Demand, Due, Intersection, Road, Totals, Trips};
+use crate::measure::{LinkState, Simulation, Workload};
+use crate::model::{Demand, Due, EndedTrip, Intersection, Road, Totals, TravelTimes, Trips};
 use crate::state_hash::StateHash;
 
 /// A simulation of a city in Bevy.
@@ -90,12 +91,36 @@ impl Simulation for CityApp {
     fn totals(&mut self) -> Totals {
         let mut totals = Totals::default();
         let world = self.app.world_mut();
-        world.query::<&Intersection>().iter(world).for_each(|intersection| totals.add_intersection(intersection));
+        let now = world.resource::<Now>().0;
+        world.query::<&Intersection>().iter(world).for_each(|intersection| totals.add_intersection(intersection, now));
         world.query::<(&Due, &Trips)>().iter(world).for_each(|(&due, trips)| totals.add_car(due, trips));
         for (number, road) in world.query::<(&Number, &Road)>().iter(world) {
             totals.add_road(number.0 as usize, road);
         }
         totals
+    }
+
+    fn record(&mut self) {
+        self.app.init_resource::<Record>();
+    }
+
+    fn take_ended(&mut self) -> Vec<EndedTrip> {
+        let record = self.app.world_mut().get_resource_mut::<Record>();
+        record.map(|mut record| std::mem::take(&mut record.0)).unwrap_or_default()
+    }
+
+    fn links(&mut self, visit: &mut dyn FnMut(u32, LinkState)) {
+        let world = self.app.world();
+        let (city, directory, now) = (world.resource::<Plan>(), world.resource::<Directory>(), world.resource::<Now>());
+        for node in 0..city.network.nodes.len() as u32 {
+            if let Some(intersection) = world.get::<Intersection>(directory.intersection(node)) {
+                city.visit_links(node, intersection, now.0, visit);
+            }
+        }
+    }
+
+    fn travel_times(&mut self) -> Vec<u64> {
+        self.app.world().resource::<TravelTimes>().counts()
     }
 
     fn state_hash(&mut self) -> u64 {

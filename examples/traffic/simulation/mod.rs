@@ -9,6 +9,7 @@ mod fork;
 mod gauge;
 #[cfg(any(test, feature = "game"))]
 mod orders;
+mod record;
 #[cfg(any(test, feature = "game"))]
 mod router;
 mod systems;
@@ -25,7 +26,7 @@ use bevy_affinity::prelude::*;
 
 use crate::city::City;
 use crate::districts::Districts;
-use crate::model::Demand;
+use crate::model::TravelTimes;
 #[cfg(not(feature = "game"))]
 use entities::CurrentRoutes;
 pub use entities::Plan;
@@ -40,6 +41,7 @@ pub use orders::{Order, give, step};
 pub use orders::{Orders, is_ready};
 #[cfg(test)]
 pub use orders::{ROUTING_TIME, start_rush};
+use record::note_ended;
 use systems::{arrive, cross, depart, sample, tick};
 
 /// Runs once for every second of the city's time.
@@ -59,9 +61,9 @@ pub struct TrafficPlugin {
 impl Plugin for TrafficPlugin {
     fn build(&self, app: &mut App) {
         if self.affine {
-            app.add_systems(Step, (depart, cross, arrive, sample, tick).affine().chain());
+            app.add_systems(Step, (depart, cross, note_ended, arrive, sample, tick).affine().chain());
         } else {
-            app.add_systems(Step, (depart, cross, arrive, sample, tick).chain());
+            app.add_systems(Step, (depart, cross, note_ended, arrive, sample, tick).chain());
         }
         counts::plugin(app, self.affine);
     }
@@ -72,7 +74,8 @@ pub fn populate(world: &mut World, city: Arc<City>) {
     let directory = spawn(world, &city);
     world.insert_resource(directory);
     world.insert_resource(CurrentRoutes(Arc::clone(&city.routes)));
-    world.insert_resource(Demand::new(city.seed));
+    world.insert_resource(city.demand());
+    world.insert_resource(TravelTimes::default());
     world.insert_resource(Districts::new(&city.network));
     world.insert_resource(Plan(city));
     world.insert_resource(Now(0));

@@ -8,7 +8,7 @@ use bevy_affinity::prelude::*;
 
 use super::Now;
 use super::entities::{CurrentRoutes, Directory, HasFinished, Number, Plan, Wake};
-use crate::model::{Demand, Due, Intersection, Road, SAMPLE_INTERVAL, Trips};
+use crate::model::{Demand, Due, Intersection, Road, SAMPLE_INTERVAL, TravelTimes, Trips};
 
 /// What every row may look at.
 #[derive(SystemParam)]
@@ -16,6 +16,7 @@ pub struct Scene<'w> {
     plan: Res<'w, Plan>,
     routes: Res<'w, CurrentRoutes>,
     demand: Res<'w, Demand>,
+    times: Res<'w, TravelTimes>,
     directory: Res<'w, Directory>,
     now: Res<'w, Now>,
 }
@@ -37,7 +38,7 @@ pub fn depart(
             }
         },
         |(mut wake, mut intersection), departure| {
-            intersection.depart(departure);
+            intersection.depart(departure, &scene.routes);
             wake.0 = now;
         },
     );
@@ -82,7 +83,9 @@ pub fn arrive(
                 }
             }
         },
-        |(number, mut due, mut trips), outcome| *due = trips.finish(number.0, outcome, now, &scene.demand),
+        |(number, mut due, mut trips), outcome| {
+            *due = trips.finish(number.0, outcome, now, &scene.demand, &scene.times);
+        },
     );
 }
 

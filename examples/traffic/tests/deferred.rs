@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::city::City;
-use crate::model::{Demand, Due, Intersection, Message, Road, SAMPLE_INTERVAL, Trips};
+use crate::model::{Demand, Due, Intersection, Message, Road, SAMPLE_INTERVAL, TravelTimes, Trips};
 use crate::state_hash::StateHash;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub enum Order {
 pub struct Deferred {
     city: Arc<City>,
     demand: Demand,
+    times: TravelTimes,
     order: Order,
     now: u32,
     rows: Vec<(u32, Intersection)>,
@@ -29,7 +30,16 @@ impl Deferred {
     pub fn new(city: &Arc<City>, order: Order) -> Self {
         let rows = city.intersections().into_iter().map(|intersection| (0, intersection)).collect();
         let cars = city.first_departures().into_iter().zip(city.first_trips()).collect();
-        Self { city: Arc::clone(city), demand: Demand::new(city.seed), order, now: 0, rows, cars, roads: city.roads() }
+        Self {
+            city: Arc::clone(city),
+            demand: city.demand(),
+            times: TravelTimes::default(),
+            order,
+            now: 0,
+            rows,
+            cars,
+            roads: city.roads(),
+        }
     }
 
     pub fn step(&mut self) {
@@ -55,7 +65,7 @@ impl Deferred {
                 *due = Due::ON_THE_WAY;
                 let (node, departure) = trips.depart(car, self.now, &self.demand, &self.city.routes);
                 let (wake, intersection) = &mut self.rows[node as usize];
-                intersection.depart(departure);
+                intersection.depart(departure, &self.city.routes);
                 *wake = self.now;
             }
         }
@@ -82,7 +92,7 @@ impl Deferred {
         for (_, intersection) in self.rows.iter_mut().rev() {
             for finish in intersection.take_finished() {
                 let (due, trips) = &mut self.cars[finish.car as usize];
-                *due = trips.finish(finish.car, finish.outcome, self.now, &self.demand);
+                *due = trips.finish(finish.car, finish.outcome, self.now, &self.demand, &self.times);
             }
         }
     }

@@ -7,7 +7,7 @@ mod whole_city;
 
 use indicatif::ProgressBar;
 
-use crate::city::City;
+use crate::city::{City, Travel};
 use crate::map::{Control, Link, Network, Node};
 use crate::routes::Routes;
 use deferred::{Deferred, Order};
@@ -15,7 +15,12 @@ use deferred::{Deferred, Order};
 /// A small city with so many cars that every rule of the model comes into play.
 pub fn crowded() -> City {
     let search = |network: &Network, incidence: &_| Routes::search(network, incidence, &ProgressBar::hidden());
-    City::new(grid(16), 3_000, 1, search).unwrap()
+    City::new(grid(16), hectic(3_000), search).unwrap()
+}
+
+/// So many cars that hardly rest.
+pub fn hectic(cars: u32) -> Travel {
+    Travel { cars: Some(cars), start: 7 * 3_600, rests: 30..150, ..Travel::default() }
 }
 
 /// A square grid of two-way streets, 100 m apart and with signals.

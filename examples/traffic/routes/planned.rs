@@ -1,0 +1,115 @@
+//! Routes for trips that somebody asks for.
+
+use std::collections::BTreeMap;
+
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+
+use super::graph::Graph;
+use super::search::Search;
+use super::{Found, Routes};
+use crate::map::Network;
+use crate::model::{Incidence, NetworkError, PlannedTrip, PlannedTrips, TripRequest};
+
+/// What becomes of requests.
+pub struct Planned {
+    pub routes: Routes,
+    pub trips: PlannedTrips,
+    /// Trips that end where they begin, or have no way.
+    pub left_out: u32,
+}
+
+/// Where a trip goes, and how if that is given.
+type Wish<'a> = (u32, Option<&'a [u32]>);
+
+/// Places and routes for all requests, the fastest on empty roads where no way is given.
+pub fn plan(
+    network: &Network,
+    incidence: &Incidence,
+    requests: &[TripRequest],
+    progress: &ProgressBar,
+) -> Result<Planned, NetworkError> {
+    let mut wishes: BTreeMap<u32, Vec<Wish>> = BTreeMap::new();
+    for request in requests {
+        wishes.entry(request.to).or_default();
+        wishes.entry(request.from).or_default().push((request.to, request.via.as_deref()));
+    }
+    for wishes in wishes.values_mut() {
+        wishes.sort_unstable();
+        wishes.dedup();
+    }
+    let paths = find(network, incidence, &wishes, progress)?;
+    let nodes: Vec<u32> = wishes.keys().copied().collect();
+    let place = |node: u32| nodes.partition_point(|&other| other < node) as u32;
+    let mut numbers: BTreeMap<(u32, Wish), u32> = BTreeMap::new();
+    let mut by_place: Vec<Vec<Found>> = Vec::new();
+    for ((&from, wishes), paths) in wishes.iter().zip(paths) {
+        let mut found = Vec::new();
+        for (&wish, path) in wishes.iter().zip(paths) {
+            if let Some(path) = path.filter(|path| !path.is_empty()) {
+                numbers.insert((from, wish), numbers.len() as u32);
+                found.push((place(wish.0), path));
+            }
+        }
+        by_place.push(found);
+    }
+    let routes = Routes::collect(network, incidence, nodes.clone(), by_place);
+    let (trips, left_out) = trips(requests, &numbers);
+    Ok(Planned { routes, trips, left_out })
+}
+
+/// The exits to take for every wish; none where no way leads there.
+fn find(
+    network: &Network,
+    incidence: &Incidence,
+    wishes: &BTreeMap<u32, Vec<Wish>>,
+    progress: &ProgressBar,
+) -> Result<Vec<Vec<Option<Vec<u8>>>>, NetworkError> {
+    let graph = Graph::new(network, incidence);
+    progress.set_length(wishes.len() as u64);
+    let from_place = |search: &mut Search, (&from, wishes): (&u32, &Vec<Wish>)| {
+        progress.inc(1);
+        let goals: Vec<u32> = wishes.iter().filter(|wish| wish.1.is_none()).map(|wish| wish.0).collect();
+        let mut searched = search.run(&graph, from, &goals).into_iter();
+        let path = |wish: &Wish| match wish.1 {
+            Some(links) => follow(network, incidence, from, wish.0, links).map(Some),
+            None => Ok(searched.next().flatten()),
+        };
+        wishes.iter().map(path).collect()
+    };
+    let wishes: Vec<_> = wishes.iter().collect();
+    wishes.into_par_iter().map_init(|| Search::new(&graph), from_place).collect()
+}
+
+/// The exits along links, which must lead from one to the next and to the goal.
+fn follow(
+    network: &Network,
+    incidence: &Incidence,
+    from: u32,
+    to: u32,
+    links: &[u32],
+) -> Result<Vec<u8>, NetworkError> {
+    let broken = |link: u32| NetworkError::BrokenWay { network: network.name.clone(), from, to, link };
+    let mut node = from;
+    let mut path = Vec::with_capacity(links.len());
+    for &link in links {
+        let road = network.links.get(link as usize).filter(|road| road.from == node).ok_or_else(|| broken(link))?;
+        node = road.to;
+        path.push(incidence.exit_number(link));
+    }
+    if node == to { Ok(path) } else { Err(broken(links.last().copied().unwrap_or(0))) }
+}
+
+/// The trips of every traveller that have a route, and how many have none.
+fn trips(requests: &[TripRequest], numbers: &BTreeMap<(u32, Wish), u32>) -> (PlannedTrips, u32) {
+    let travellers = requests.iter().map(|request| request.traveller as usize + 1).max().unwrap_or(0);
+    let mut by_car = vec![Vec::new(); travellers];
+    let mut left_out = 0;
+    for request in requests {
+        match numbers.get(&(request.from, (request.to, request.via.as_deref()))) {
+            Some(&route) => by_car[request.traveller as usize].push(PlannedTrip { depart: request.depart, route }),
+            None => left_out += 1,
+        }
+    }
+    (PlannedTrips::new(by_car), left_out)
+}
