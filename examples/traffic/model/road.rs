@@ -105,7 +105,7 @@ mod tests {
     fn storage_is_room_or_flow() {
         assert_eq!(storage(&link(1_000, 1, 50)), 13);
         assert_eq!(storage(&link(1_000, 3, 50)), 40);
-        assert_eq!(storage(&link(1_000, 1, 5)), 36, "72 s at half a car a second");
+        assert_eq!(storage(&link(1_000, 1, 5)), 37, "72 s and one more at half a car a second");
         assert_eq!(storage(&link(10, 1, 50)), 1);
     }
 }

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn sample() -> Routes {
-        let route = |destination, cursor| Route { destination, cursor, free_time: 60 };
+        let route = |destination, cursor| Route { destination, cursor, free_time: 60, metres: 500 };
         Routes {
             nodes: vec![4, 9],
             first: vec![0, 1, 2],

@@ -4,7 +4,8 @@ mod stop_line;
 mod webster;
 
 use super::approach::{Approach, Slot};
-use super::intersection::{Exit, Finish, Intersection, Message};
+use super::exit::Exit;
+use super::intersection::{Finish, Intersection, Message};
 use super::signal::Programme;
 use crate::routes::{ARRIVE, Routes};
 
@@ -17,14 +18,15 @@ struct Crossing {
 impl Crossing {
     fn new(programme: Programme, lanes: u8) -> Self {
         let approach = Approach::new(0, 0, 0, 1_800 * u32::from(lanes), &programme);
-        let exit = Exit { free: 1, travel_time: 1, target: 0, approach: 0, closed: false };
-        let intersection = Intersection::new(programme, [approach].into_iter().collect(), [exit].into_iter().collect());
+        let exit = Exit::new(0, 0, 1, 256, 1);
+        let intersection =
+            Intersection::new(0, programme, [approach].into_iter().collect(), [exit].into_iter().collect());
         Self { intersection, routes: Routes::default() }
     }
 
     /// A car that reaches the stop line at `exit_time`.
     fn enter(&mut self, car: u32, exit_time: u32) {
-        self.intersection.receive(Message::Enter { approach: 0, exit: ARRIVE, car, exit_time, cursor: 0 });
+        self.intersection.receive(Message::Enter { approach: 0, exit: ARRIVE, early: 0, car, exit_time, cursor: 0 });
     }
 
     /// The cars that pass the stop line in second `now`.
@@ -36,5 +38,5 @@ impl Crossing {
 
 /// A car of its own number, for queues that are filled by hand.
 fn slot(car: u32, exit: u8) -> Slot {
-    Slot { car, exit_time: 0, cursor: 0, exit }
+    Slot { car, exit_time: 0, cursor: 0, exit, early: 0 }
 }

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::{Crossing, slot};
 use crate::model::approach::Approach;
-use crate::model::intersection::{Exit, Intersection, Message, Outcome};
+use crate::model::exit::Exit;
+use crate::model::intersection::{Intersection, Message, PATIENCE};
+use crate::model::road::PARTS;
 use crate::model::signal::Programme;
 use crate::routes::Routes;
 
@@ -66,50 +68,55 @@ proptest! {
     }
 }
 
-/// One approach, one exit without room.
+/// One approach, one exit without room, whose holes move up in 3 s.
 fn jam() -> (Intersection, Routes) {
     let programme = Programme::ALWAYS_GREEN;
     let mut approach = Approach::new(4, 2, 0, 1_800, &programme);
     approach.push(slot(7, 0), &programme);
     approach.push(slot(8, 0), &programme);
-    let exit = Exit { free: 0, travel_time: 5, target: 9, approach: 3, closed: false };
+    let exit = Exit::new(9, 3, 0, 5 * PARTS, 3);
     let routes = Routes::from_hops(vec![0, 0]);
-    (Intersection::new(programme, [approach].into_iter().collect(), [exit].into_iter().collect()), routes)
+    let intersection = Intersection::new(0, programme, [approach].into_iter().collect(), [exit].into_iter().collect());
+    (intersection, routes)
 }
 
 #[test]
 fn a_full_link_holds_cars_back_until_space_is_returned() {
     let (mut intersection, routes) = jam();
-    for now in 0..100 {
+    for now in 0..PATIENCE {
         intersection.step(now, &routes, |_, _| panic!("there is no room"));
     }
-    assert_eq!(intersection.receive(Message::Freed { exit: 0, count: 1 }), 0, "awake at once");
+    let room_at = intersection.receive(Message::Freed { exit: 0, count: 1, at: 4 });
+    assert_eq!(room_at, 7, "awake when the hole has come");
     let mut sent = Vec::new();
-    intersection.step(100, &routes, |to, message| sent.push((to, message)));
+    intersection.step(7, &routes, |to, message| sent.push((to, message)));
     assert_eq!(
         sent,
         [
-            (9, Message::Enter { approach: 3, exit: 0, car: 7, exit_time: 105, cursor: 1 }),
-            (4, Message::Freed { exit: 2, count: 1 })
+            (9, Message::Enter { approach: 3, exit: 0, early: 0, car: 7, exit_time: 12, cursor: 1 }),
+            (4, Message::Freed { exit: 2, count: 1, at: 7 })
         ]
     );
     assert_eq!(intersection.on_road(), 1);
 }
 
 #[test]
-fn a_car_in_front_of_a_full_link_loses_patience() {
+fn a_car_in_front_of_a_full_link_pushes_in() {
     let (mut intersection, routes) = jam();
     let mut wake = 0;
-    let mut stuck = Vec::new();
+    let mut entered = Vec::new();
     for now in 0..1_000 {
         if wake <= now {
-            wake = intersection.step(now, &routes, |_, _| ());
-            stuck.extend(intersection.take_finished().map(|finish| (now, finish.car, finish.outcome)));
+            wake = intersection.step(now, &routes, |_, message| {
+                if let Message::Enter { car, .. } = message {
+                    entered.push((now, car));
+                }
+            });
         }
     }
-    // The second car starts to wait when the first has gone.
-    let [(first, 7, Outcome::Stuck), (second, 8, Outcome::Stuck)] = stuck[..] else { panic!("{stuck:?}") };
-    assert_eq!(second - first, 300);
+    // The second car starts to wait when the stop line lets it go, 2 s behind the first.
+    assert_eq!(entered, [(2 + PATIENCE - 1, 7), (2 + PATIENCE - 1 + 2 + PATIENCE, 8)]);
+    assert_eq!(intersection.pushed(), 2);
 }
 
 #[test]
