@@ -2,6 +2,7 @@
 
 use super::approach::Approach;
 use super::exit::Exit;
+use super::green_wave;
 use super::incidence::Incidence;
 use super::intersection::Intersection;
 use super::right_of_way::{RightOfWay, Side};
@@ -12,20 +13,21 @@ use crate::map::{Link, Network};
 /// The intersections of a network, in its order, all roads empty. Approach `a` of an intersection
 /// is the road `first road + a`.
 pub fn intersections(network: &Network, incidence: &Incidence) -> Vec<Intersection> {
-    (0..network.nodes.len() as u32).map(|node| intersection(network, incidence, node)).collect()
+    let with_offset = |(node, offset)| intersection(network, incidence, node, offset);
+    (0..).zip(green_wave::offsets(network, incidence)).map(with_offset).collect()
 }
 
 /// Vehicles an hour that each link passes at its end, in the order of the network: with its share
 /// of green, or as far as it has to give way.
 pub fn capacities(network: &Network, incidence: &Incidence) -> Vec<u32> {
-    let of_node = |node| intersection(network, incidence, node).capacities();
+    let of_node = |node| intersection(network, incidence, node, 0).capacities();
     (0..network.nodes.len() as u32).flat_map(of_node).collect()
 }
 
-fn intersection(network: &Network, incidence: &Incidence, node: u32) -> Intersection {
+fn intersection(network: &Network, incidence: &Incidence, node: u32, offset: u16) -> Intersection {
     let roads = incidence.approaches(node);
     let links = &network.links[roads.start as usize..roads.end as usize];
-    let (programme, phases) = signals(network, node, links);
+    let (programme, phases) = signals(network, node, links, offset);
     let approach = |(road, (link, phase)): (u32, (&Link, Phase))| {
         Approach::new(link.from, incidence.exit_number(road), phase, flow(link), &programme)
     };
@@ -41,11 +43,7 @@ fn intersection(network: &Network, incidence: &Incidence, node: u32) -> Intersec
 /// A road as seen from one of its ends.
 fn side(network: &Network, node: u32, link: &Link) -> Side {
     let neighbour = if link.to == node { link.from } else { link.to };
-    let (here, there) = (&network.nodes[node as usize], &network.nodes[neighbour as usize]);
-    let decimetres = |metres: f32| (f64::from(metres) * 10.0).round() as i64;
-    let direction = (decimetres(there.x) - decimetres(here.x), decimetres(there.y) - decimetres(here.y));
-    let arm = Arm { direction, weight: u32::from(link.lanes) * u32::from(link.speed_kmh) };
-    Side { arm, class: link.class, neighbour }
+    Side { arm: Arm::of(network, node, link), class: link.class, neighbour }
 }
 
 fn exit(network: &Network, incidence: &Incidence, road: u32) -> Exit {
@@ -55,11 +53,11 @@ fn exit(network: &Network, incidence: &Incidence, road: u32) -> Exit {
 }
 
 /// An intersection without signals, or with one phase only, is always green.
-fn signals(network: &Network, node: u32, links: &[Link]) -> (Programme, Vec<Phase>) {
-    let arms: Vec<Arm> = links.iter().map(|link| side(network, node, link).arm).collect();
+fn signals(network: &Network, node: u32, links: &[Link], offset: u16) -> (Programme, Vec<Phase>) {
+    let arms: Vec<Arm> = links.iter().map(|link| Arm::of(network, node, link)).collect();
     let phases = group(&arms);
     if network.nodes[node as usize].has_signals() && phases.contains(&1) {
-        (Programme::for_node(node), phases)
+        (Programme::two_phases(offset), phases)
     } else {
         (Programme::ALWAYS_GREEN, vec![0; links.len()])
     }

@@ -10,6 +10,7 @@ mod day;
 mod demand;
 mod exit;
 mod few;
+mod green_wave;
 mod incidence;
 mod intersection;
 mod planned;

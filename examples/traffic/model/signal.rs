@@ -1,10 +1,10 @@
 //! Fixed-time signals with two phases: the main road and its opposite side, then everything that
 //! crosses it.
 
-use crate::hash::{SequenceHash, below, hash};
+use crate::hash::SequenceHash;
+use crate::map::{Link, Network};
 
-/// Two greens of 27 s, each followed by [`Timing::CLEARANCE`].
-const CYCLE: u16 = 60;
+/// Two of them, each followed by [`Timing::CLEARANCE`], make a cycle.
 const GREEN: u16 = 27;
 
 /// The phase of an approach: 0 or 1.
@@ -28,8 +28,11 @@ impl Programme {
     /// An intersection without signals: a cycle of one second, all of it green.
     pub const ALWAYS_GREEN: Self = Self { cycle: 1, offset: 0, greens: [Window { start: 0, length: 1 }; 2] };
 
+    /// Seconds of a cycle.
+    pub const CYCLE: u16 = 60;
+
     pub const fn two_phases(offset: u16) -> Self {
-        Self::timed(Timing { cycle: CYCLE, main_green: GREEN, offset })
+        Self::timed(Timing { cycle: Self::CYCLE, main_green: GREEN, offset })
     }
 
     pub const fn timed(timing: Timing) -> Self {
@@ -51,10 +54,9 @@ impl Programme {
         state.write(crossing);
     }
 
-    /// Offsets are spread by hash, so that neighbours do not all turn green in the same second.
-    pub fn for_node(node: u32) -> Self {
-        let offset = below(hash(&[u64::from(node)]), u32::from(CYCLE));
-        Self::two_phases(offset as u16)
+    /// When in the cycle a phase gets green.
+    pub fn green_start(&self, phase: Phase) -> u16 {
+        self.greens[usize::from(phase)].start
     }
 
     #[cfg(any(test, feature = "game"))]
@@ -123,6 +125,17 @@ pub struct Arm {
     pub weight: u32,
 }
 
+impl Arm {
+    /// A link as seen from the intersection at one of its ends.
+    pub fn of(network: &Network, node: u32, link: &Link) -> Self {
+        let neighbour = if link.to == node { link.from } else { link.to };
+        let (here, there) = (&network.nodes[node as usize], &network.nodes[neighbour as usize]);
+        let decimetres = |metres: f32| (f64::from(metres) * 10.0).round() as i64;
+        let direction = (decimetres(there.x) - decimetres(here.x), decimetres(there.y) - decimetres(here.y));
+        Self { direction, weight: u32::from(link.lanes) * u32::from(link.speed_kmh) }
+    }
+}
+
 /// The phase of every arm: those within 45 degrees of the main road's axis share the first one,
 /// whichever side they come from. All arms get phase 0 where nothing crosses the main road.
 pub fn group(arms: &[Arm]) -> Vec<Phase> {
@@ -160,14 +173,15 @@ mod tests {
 
     #[test]
     fn phases_never_overlap() {
-        let programme = Programme::for_node(3);
+        let programme = Programme::two_phases(3);
         assert!((0..120).all(|second| !(programme.is_green(0, second) && programme.is_green(1, second))));
     }
 
     #[test]
     fn impossible_timings_are_told_the_limits() {
         let timing = |cycle, main_green, offset| Timing { cycle, main_green, offset };
-        for possible in [timing(20, 5, 0), timing(20, 9, 19), timing(180, 169, 179), Programme::for_node(5).timing()] {
+        for possible in [timing(20, 5, 0), timing(20, 9, 19), timing(180, 169, 179), Programme::two_phases(5).timing()]
+        {
             assert_eq!(possible.check(), Ok(()));
             assert!(possible.crossing_green() >= Timing::SHORTEST_GREEN);
             assert_eq!(Programme::timed(possible).timing(), possible);
