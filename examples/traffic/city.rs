@@ -6,17 +6,17 @@ use std::sync::Arc;
 use indicatif::ProgressBar;
 
 use crate::map::Network;
-use crate::measure::LinkState;
 use crate::model::{
-    Day, Demand, Due, Incidence, Intersection, MORNING, NetworkError, PARTS, PATIENCE, PlannedTrips, Road, TripRequest,
-    Trips, drive_time, intersections,
+    Day, Demand, Due, Incidence, Intersection, LinkState, MORNING, NetworkError, PARTS, PATIENCE, PlannedTrips, Road,
+    TripRequest, Trips, drive_time, intersections,
 };
-#[cfg(any(test, feature = "game"))]
-use crate::routes::Rerouter;
-use crate::routes::{self, Planned, Routes};
+use crate::routes::{self, Planned, Rerouter, Routes};
 
 /// Seconds between two trips of a car, in the busiest hour: enough for it to be somewhere else.
 pub const RESTS: Range<u32> = 900..2_700;
+
+/// Seconds between two times at which some drivers look for other ways.
+pub const REPLANS: u32 = 900;
 
 /// Who drives when, and what nobody waits for.
 #[derive(Clone, Debug)]
@@ -29,11 +29,13 @@ pub struct Travel {
     pub rests: Range<u32>,
     /// Seconds after which a car pushes into a full road.
     pub patience: u32,
+    /// Seconds after which some drivers look for other ways; none where nobody ever does.
+    pub replans: Option<u32>,
 }
 
 impl Default for Travel {
     fn default() -> Self {
-        Self { cars: None, seed: 1, start: MORNING, rests: RESTS, patience: PATIENCE }
+        Self { cars: None, seed: 1, start: MORNING, rests: RESTS, patience: PATIENCE, replans: Some(REPLANS) }
     }
 }
 
@@ -142,14 +144,24 @@ impl City {
     }
 
     /// Where a road begins: the intersection and the number of the exit.
-    #[cfg(any(test, feature = "game"))]
     pub fn road_start(&self, road: u32) -> (u32, u8) {
         (self.network.links[road as usize].from, self.incidence.exit_number(road))
     }
 
-    #[cfg(any(test, feature = "game"))]
-    pub fn rerouter(&self) -> Rerouter {
-        Rerouter::new(&self.network, &self.incidence, &self.routes)
+    /// Finds other ways than the present ones.
+    pub fn rerouter(&self, routes: &Routes) -> Rerouter {
+        Rerouter::new(&self.network, &self.incidence, routes)
+    }
+
+    /// The routes when drivers have looked for other ways: see [`Rerouter::replan`].
+    pub fn replan(&self, rerouter: &mut Rerouter, waits: &[Option<u32>]) -> Routes {
+        rerouter.replan(&self.network, &self.incidence, waits)
+    }
+
+    /// Seconds between two times at which drivers look for other ways. Those whose trips were asked
+    /// for keep to them.
+    pub fn replans_every(&self) -> Option<u32> {
+        self.travel.replans.filter(|_| self.planned.is_none())
     }
 
     /// The first of the roads that lead to an intersection, in the order of its approaches.

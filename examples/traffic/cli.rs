@@ -63,6 +63,11 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS", default_value_t = crate::model::PATIENCE, value_parser = clap::value_parser!(u32).range(1..=MOST_STEPS))]
     pub push_after: u32,
 
+    /// Seconds after which some drivers look for other ways, by how long they have waited; 0 for
+    /// never
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::city::REPLANS, value_parser = clap::value_parser!(u32).range(0..=MOST_STEPS))]
+    pub replan_every: u32,
+
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

@@ -133,6 +133,7 @@ fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
         start: options.start,
         rests: options.rest / 2..options.rest + options.rest / 2,
         patience: options.push_after,
+        replans: Some(options.replan_every).filter(|&seconds| seconds > 0),
     };
     let prepare = |network: &Network, incidence: &Incidence| {
         progress.set_message("finding routes");

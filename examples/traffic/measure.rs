@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use crate::districts::{Square, Traffic};
-use crate::model::{EndedTrip, Totals};
+use crate::model::{EndedTrip, LinkState, Totals};
 
 /// A running city, whatever runs it.
 pub trait Simulation {
@@ -41,18 +41,6 @@ pub trait Simulation {
     /// How the time since [`begin_measuring`](Self::begin_measuring) was spent, of which `measured`
     /// was in steps.
     fn workload(&mut self, measured: Duration) -> Workload;
-}
-
-/// A link and what has happened on it since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkState {
-    pub entered: u64,
-    pub left: u64,
-    /// Seconds that those who have left spent on it.
-    pub seconds_spent: u64,
-    pub occupancy: u32,
-    /// Cars that have reached the stop line, or those in front of them.
-    pub queued: u32,
 }
 
 /// How long the measured steps took.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::city::City;
-use crate::measure::{LinkState, Simulation, Workload};
+use crate::measure::{Simulation, Workload};
 use crate::model::{
-    DAY, Demand, Due, EndedTrip, Intersection, Message, Road, SAMPLE_INTERVAL, Totals, TravelTimes, Trips,
+    DAY, Demand, Due, EndedTrip, Intersection, LinkState, Message, Road, SAMPLE_INTERVAL, Totals, TravelTimes, Trips,
     first_sampled,
 };
-use crate::routes::Routes;
+use crate::routes::{Rerouter, Routes};
+use crate::simulation::{Experience, ROUTING_TIME};
 #[cfg(test)]
 use crate::simulation::{Order, start_rush};
 use crate::state_hash::StateHash;
@@ -37,6 +38,11 @@ pub struct Plain {
     finishing: Vec<u32>,
     /// Trips that have ended since somebody asked, if anybody does.
     ended: Option<Vec<EndedTrip>>,
+    experience: Experience,
+    /// Finds other ways, from the first time on that somebody looks for them.
+    rerouter: Option<Box<Rerouter>>,
+    /// When drivers take other ways, and the waits that they know of.
+    replan: Option<(u32, Vec<Option<u32>>)>,
 }
 
 /// A city at the start of a second.
@@ -48,6 +54,7 @@ pub struct State {
     pub roads: Vec<Road>,
     pub due: Vec<Due>,
     pub trips: Vec<Trips>,
+    pub experience: Experience,
 }
 
 impl Plain {
@@ -60,6 +67,7 @@ impl Plain {
             roads: city.roads(),
             due: city.first_departures(),
             trips: city.first_trips(),
+            experience: Experience::default(),
         };
         Self::resume(city, state)
     }
@@ -81,6 +89,9 @@ impl Plain {
             freed: Vec::new(),
             finishing: Vec::new(),
             ended: None,
+            experience: state.experience,
+            rerouter: None,
+            replan: None,
             city,
         };
         plain.fill_calendar();
@@ -100,9 +111,9 @@ impl Plain {
         }
     }
 
-    /// Lets an order take effect, with the routes that follow from it.
+    /// Lets an order take effect.
     #[cfg(test)]
-    pub fn obey(&mut self, order: Order, routes: Option<Routes>) {
+    pub fn obey(&mut self, order: Order) {
         let now = self.now;
         match order {
             Order::Signals { node, timing } => {
@@ -111,6 +122,7 @@ impl Plain {
             }
             Order::Road { road, closed } => {
                 let (node, exit) = self.city.road_start(road);
+                self.routes = Arc::new(self.rerouter().set_closed(node, exit, closed));
                 self.intersections[node as usize].set_closed(exit, closed);
                 self.wake[node as usize] = now;
             }
@@ -120,12 +132,29 @@ impl Plain {
                 self.fill_calendar();
             }
         }
-        self.routes = routes.map_or(Arc::clone(&self.routes), Arc::new);
     }
 
     #[cfg(test)]
     pub fn intersections(&self) -> &[Intersection] {
         &self.intersections
+    }
+
+    fn rerouter(&mut self) -> &mut Rerouter {
+        let Self { city, routes, rerouter, .. } = self;
+        rerouter.get_or_insert_with(|| Box::new(city.rerouter(routes)))
+    }
+
+    /// Drivers take the ways that they have found, and look for others if it is time.
+    fn replan(&mut self) {
+        if let Some((_, waits)) = self.replan.take_if(|(due, _)| *due <= self.now) {
+            let city = Arc::clone(&self.city);
+            self.routes = Arc::new(city.replan(self.rerouter(), &waits));
+        }
+        if Experience::is_due(&self.city, self.now) {
+            let approaches = self.intersections.iter().flat_map(Intersection::approaches);
+            let waits = self.experience.learn(approaches.map(|approach| approach.passed));
+            self.replan = Some((self.now + ROUTING_TIME, waits));
+        }
     }
 
     /// Cars whose rest is over queue up at their intersections, in the order of their numbers.
@@ -213,6 +242,7 @@ fn deliver(intersections: &mut [Intersection], wake: &mut [u32], target: u32, me
 
 impl Simulation for Plain {
     fn step(&mut self) {
+        self.replan();
         self.depart();
         self.cross();
         self.arrive();

@@ -6,7 +6,7 @@ use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 
 use super::shared::{CameraView, Follow, GameState, Selection, Tracked};
 use super::style::{self, PLAYED};
-use crate::model::{Due, Intersection, Slot, Trips};
+use crate::model::{Due, Intersection, PARTS, Slot, Trips};
 use crate::routes::ARRIVE;
 use crate::simulation::{CurrentRoutes, Directory, Now, Plan};
 
@@ -92,7 +92,7 @@ impl City<'_, '_> {
             node = exit.target;
             way.points.push(self.point(node));
             way.roads += 1;
-            way.arrival += exit.travel_time;
+            way.arrival += exit.drive_time.div_ceil(PARTS);
             (cursor, hop) = self.routes.next(cursor + 1);
         }
         Some(way)

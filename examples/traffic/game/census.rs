@@ -28,8 +28,15 @@ pub(super) fn plugin(app: &mut App) {
     );
 }
 
-fn count(intersections: AffineQuery<&Intersection>, cars: AffineQuery<(&Due, &Trips)>, mut census: ResMut<Census>) {
-    let queued = intersections.par_iter().map_reduce(Totals::default, Totals::of_intersection, Totals::merge);
+fn count(
+    intersections: AffineQuery<&Intersection>,
+    cars: AffineQuery<(&Due, &Trips)>,
+    mut census: ResMut<Census>,
+    now: Res<Now>,
+) {
+    let now = now.0;
+    let of_intersection = |intersection: &Intersection| Totals::of_intersection(intersection, now);
+    let queued = intersections.par_iter().map_reduce(Totals::default, of_intersection, Totals::merge);
     let trips = cars.par_iter().map_reduce(Totals::default, |(&due, trips)| Totals::of_car(due, trips), Totals::merge);
     census.0 = queued.merge(trips);
 }

@@ -1,7 +1,6 @@
 //! What the player may change at an intersection.
 
 use super::Intersection;
-use super::approach::Approach;
 use super::signal::{Programme, Timing};
 
 impl Intersection {

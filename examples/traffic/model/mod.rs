@@ -26,22 +26,24 @@ mod travel_times;
 mod trip;
 mod turns;
 
+pub use approach::Passed;
 #[cfg(feature = "game")]
 pub use approach::{Approach, Slot};
 pub use build::{capacities, intersections};
 pub use car::{Due, Trips};
 pub use day::{DAY, Day, MORNING};
 pub use demand::Demand;
-pub use exit::Exit;
 pub use incidence::{Incidence, MOST_ROADS, NetworkError};
 pub use intersection::{Intersection, Message, PATIENCE};
 pub use planned::{PlannedTrip, PlannedTrips};
-pub use road::{PARTS, Road, SAMPLE_INTERVAL, drive_time, first_sampled, storage, travel_time};
+#[cfg(feature = "game")]
+pub use road::travel_time;
+pub use road::{PARTS, Road, SAMPLE_INTERVAL, drive_time, first_sampled, storage};
 #[cfg(any(test, feature = "game"))]
 pub use signal::Timing;
 pub use totals::Totals;
 pub use travel_times::{TravelTimes, quantile};
-pub use trip::{EndedTrip, TripRequest};
+pub use trip::{EndedTrip, LinkState, TripRequest};
 
 /// A second that is never reached.
 pub const NEVER: u32 = u32::MAX;

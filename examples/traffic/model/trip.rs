@@ -1,4 +1,4 @@
-//! Trips as others see them: those that somebody asks for, and those that have ended.
+//! Traffic as others see it: the trips that somebody asks for, those that have ended, and links.
 
 /// A trip that somebody asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,4 +29,16 @@ pub struct EndedTrip {
     pub metres: u32,
     /// It ended where no way went on.
     pub stuck: bool,
+}
+
+/// A link and what has happened on it since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkState {
+    pub entered: u64,
+    pub left: u64,
+    /// Seconds that those who have left spent on it.
+    pub seconds_spent: u64,
+    pub occupancy: u32,
+    /// Cars that have reached the stop line, or those in front of them.
+    pub queued: u32,
 }

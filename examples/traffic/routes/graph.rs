@@ -19,12 +19,17 @@ const SIGNAL_WAIT: u64 = 90;
 /// knows here; the routes are those that let the most of it flow.
 const HIGHEST_LOAD: u64 = 1_500;
 
+/// So that the costs of a whole route fit.
+const HIGHEST_COST: u64 = u32::MAX as u64 / 4;
+
 pub struct Edge {
     pub target: u32,
     /// Time to the far end and past its signals, as loaded as the road is.
     pub cost: u32,
     pub closed: bool,
+    /// With a mean wait at the signals.
     free_cost: u64,
+    drive: u64,
     /// Vehicles an hour.
     capacity: u64,
     routes: u64,
@@ -68,19 +73,33 @@ impl Graph {
         }
     }
 
-    #[cfg(any(test, feature = "game"))]
     pub fn edge(&self, node: u32, exit: u8) -> &Edge {
         &self.edges[self.first[node as usize] as usize + usize::from(exit)]
     }
 
     /// No search takes a closed road.
-    #[cfg(any(test, feature = "game"))]
     pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) {
         self.edge_mut(node, exit).closed = closed;
     }
 
     fn edge_mut(&mut self, node: u32, exit: u8) -> &mut Edge {
         &mut self.edges[self.first[node as usize] as usize + usize::from(exit)]
+    }
+
+    /// What a way costs now, and on empty roads.
+    pub fn cost(&self, start: u32, exits: impl Iterator<Item = u8>) -> (u64, u64) {
+        let (mut node, mut cost, mut free) = (start, 0, 0);
+        for exit in exits {
+            let edge = self.edge(node, exit);
+            (node, cost, free) = (edge.target, cost + u64::from(edge.cost), free + edge.free_cost);
+        }
+        (cost.max(free), free)
+    }
+
+    /// A road costs its drive and the wait at its end, in tenths of a second, where that is known.
+    pub fn set_wait(&mut self, node: u32, exit: u8, wait: Option<u32>) {
+        let edge = self.edge_mut(node, exit);
+        edge.cost = wait.map_or(edge.free_cost, |wait| edge.drive + u64::from(wait)).min(HIGHEST_COST) as u32;
     }
 
     /// Lets the costs follow the load.
@@ -95,9 +114,10 @@ impl Edge {
         let link = &network.links[link as usize];
         let signal = network.nodes[link.to as usize].has_signals();
         let wait = if signal { SIGNAL_WAIT } else { 0 };
-        let free_cost = u64::from(drive_time(link)) * PER_SECOND / u64::from(PARTS) + wait;
+        let drive = u64::from(drive_time(link)) * PER_SECOND / u64::from(PARTS);
+        let free_cost = drive + wait;
         let mut edge =
-            Self { target: link.to, cost: 0, closed: false, free_cost, capacity: capacity.into(), routes: 0 };
+            Self { target: link.to, cost: 0, closed: false, free_cost, drive, capacity: capacity.into(), routes: 0 };
         edge.update_cost(0.0);
         edge
     }
@@ -113,7 +133,7 @@ impl Edge {
         let load = (share * HIGHEST_LOAD as f64) as u64;
         let square = load * load;
         let extra = self.free_cost * 15 * (square / 1_000) * (square / 1_000) / 100_000_000;
-        self.cost = (self.free_cost + extra).min(u64::from(u32::MAX / 4)) as u32;
+        self.cost = (self.free_cost + extra).min(HIGHEST_COST) as u32;
     }
 }
 
@@ -124,7 +144,8 @@ mod tests {
     #[test]
     fn costs_follow_the_load() {
         let edge = |routes| {
-            let mut edge = Edge { target: 0, cost: 0, closed: false, free_cost: 1_000, capacity: 460, routes };
+            let mut edge =
+                Edge { target: 0, cost: 0, closed: false, free_cost: 1_000, drive: 1_000, capacity: 460, routes };
             edge.update_cost(15.0 / 460.0);
             edge.cost
         };

@@ -10,7 +10,7 @@ mod capacity;
 mod graph;
 mod places;
 mod planned;
-#[cfg(any(test, feature = "game"))]
+mod replan;
 mod reroute;
 mod search;
 
@@ -30,7 +30,6 @@ pub use capacity::trips_an_hour;
 use graph::Graph;
 use places::Places;
 pub use planned::{Planned, plan};
-#[cfg(any(test, feature = "game"))]
 pub use reroute::Rerouter;
 use search::Search;
 

@@ -6,7 +6,6 @@
 //! stays as it is: nothing has to look at the cars.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::graph::Graph;
 use super::search::Search;
@@ -19,18 +18,20 @@ type Road = (u32, u8);
 
 /// One hop of a way.
 #[derive(Clone, Copy)]
-struct Hop {
-    cursor: u32,
-    road: Road,
+pub(super) struct Hop {
+    pub(super) cursor: u32,
+    pub(super) road: Road,
 }
 
 /// The routes, as they are with some roads closed.
 pub struct Rerouter {
     /// As they are with all roads open.
-    original: Arc<Routes>,
-    routes: Routes,
-    graph: Graph,
-    search: Search,
+    pub(super) open: Vec<Route>,
+    pub(super) routes: Routes,
+    pub(super) graph: Graph,
+    pub(super) search: Search,
+    /// How many hops there were at first.
+    pub(super) first_hops: usize,
     /// The node and the cursor at which each way in the hops begins.
     ways: Vec<(u32, u32)>,
     /// The road that each detour goes around.
@@ -38,13 +39,14 @@ pub struct Rerouter {
 }
 
 impl Rerouter {
-    pub fn new(network: &Network, incidence: &Incidence, routes: &Arc<Routes>) -> Self {
+    pub fn new(network: &Network, incidence: &Incidence, routes: &Routes) -> Self {
         let graph = Graph::new(network, incidence);
         let search = Search::new(&graph);
         let from = |place| routes.from(place).iter().map(move |route| (routes.node(place), route.cursor));
         let ways = (0..routes.places()).flat_map(from).collect();
-        let (original, routes) = (Arc::clone(routes), Routes::clone(routes));
-        let mut rerouter = Self { original, routes, graph, search, ways, avoided: BTreeMap::new() };
+        let (open, routes) = (routes.routes.clone(), routes.clone());
+        let first_hops = routes.hops.len();
+        let mut rerouter = Self { open, routes, first_hops, graph, search, ways, avoided: BTreeMap::new() };
         rerouter.load();
         rerouter
     }
@@ -53,9 +55,14 @@ impl Rerouter {
     pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) -> Routes {
         self.graph.set_closed(node, exit, closed);
         self.lift_detours();
+        self.go_around();
+        self.routes.clone()
+    }
+
+    /// Lets no way lead onto a closed road that has another.
+    pub(super) fn go_around(&mut self) {
         self.add_detours();
         self.replace_routes();
-        self.routes.clone()
     }
 
     /// Roads cost what they cost with the usual traffic on them.
@@ -116,7 +123,7 @@ impl Rerouter {
             for number in self.routes.first[place as usize]..self.routes.first[place as usize + 1] {
                 let number = number as usize;
                 let node = self.routes.node(place);
-                let original = self.original.routes[number];
+                let original = self.open[number];
                 if self.is_open(node, original.cursor) {
                     self.routes.routes[number] = original;
                 } else if !self.is_open(node, self.routes.routes[number].cursor)
@@ -133,13 +140,13 @@ impl Rerouter {
         Some(self.add_way(start, &path))
     }
 
-    fn add_way(&mut self, node: u32, path: &[u8]) -> u32 {
+    pub(super) fn add_way(&mut self, node: u32, path: &[u8]) -> u32 {
         let cursor = self.routes.append(path);
         self.ways.push((node, cursor));
         cursor
     }
 
-    fn is_open(&self, node: u32, cursor: u32) -> bool {
+    pub(super) fn is_open(&self, node: u32, cursor: u32) -> bool {
         !self.hops((node, cursor)).any(|hop| self.is_closed(&hop))
     }
 
@@ -153,7 +160,7 @@ impl Rerouter {
     }
 
     /// The hops of a way as they were before any closure.
-    fn hops(&self, (mut node, mut cursor): (u32, u32)) -> impl Iterator<Item = Hop> {
+    pub(super) fn hops(&self, (mut node, mut cursor): (u32, u32)) -> impl Iterator<Item = Hop> {
         std::iter::from_fn(move || {
             let exit = match self.routes.hops[cursor as usize] {
                 ARRIVE => return None,

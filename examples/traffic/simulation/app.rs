@@ -10,11 +10,11 @@ use super::entities::{Directory, Number, Plan};
 use super::gauge::Gauge;
 use super::record::Record;
 use super::threads::ThreadClocks;
-use super::{Now, Step, TrafficPlugin, populate};
+use super::{Now, TrafficPlugin, populate, step};
 use crate::city::City;
 use crate::districts::{Districts, Square, Traffic};
-use crate::measure::{LinkState, Simulation, Workload};
-use crate::model::{Demand, Due, EndedTrip, Intersection, Road, Totals, TravelTimes, Trips};
+use crate::measure::{Simulation, Workload};
+use crate::model::{Demand, Due, EndedTrip, Intersection, LinkState, Road, Totals, TravelTimes, Trips};
 use crate::state_hash::StateHash;
 
 /// A simulation of a city in Bevy.
@@ -79,7 +79,7 @@ fn task_pools(threads: Option<usize>, clocks: ThreadClocks) -> TaskPoolOptions {
 
 impl Simulation for CityApp {
     fn step(&mut self) {
-        self.app.world_mut().run_schedule(Step);
+        step(self.app.world_mut());
         self.gauge.note_step();
     }
 

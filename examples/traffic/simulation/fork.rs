@@ -6,6 +6,7 @@ use bevy::prelude::{Component, World};
 
 use super::Now;
 use super::entities::{CurrentRoutes, Number, Plan};
+use super::ways::Ways;
 use crate::model::Demand;
 use crate::plain::{Plain, State};
 
@@ -20,6 +21,7 @@ pub fn fork(world: &mut World) -> Plain {
         roads: rows(world),
         due: rows(world),
         trips: rows(world),
+        experience: world.get_resource::<Ways>().map(|ways| ways.experience().clone()).unwrap_or_default(),
     };
     Plain::resume(Arc::clone(&world.resource::<Plan>().0), state)
 }

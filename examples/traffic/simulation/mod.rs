@@ -4,16 +4,17 @@
 mod app;
 mod counts;
 mod entities;
+mod experience;
 #[cfg(feature = "game")]
 mod fork;
 mod gauge;
 #[cfg(any(test, feature = "game"))]
 mod orders;
 mod record;
-#[cfg(any(test, feature = "game"))]
 mod router;
 mod systems;
 mod threads;
+mod ways;
 
 pub use app::CityApp;
 
@@ -33,14 +34,17 @@ pub use entities::Plan;
 use entities::spawn;
 #[cfg(feature = "game")]
 pub use entities::{CurrentRoutes, Directory, Number};
+pub use experience::Experience;
 #[cfg(feature = "game")]
 pub use fork::fork;
+#[cfg(test)]
+pub use orders::start_rush;
 #[cfg(any(test, feature = "game"))]
-pub use orders::{Order, give, step};
+pub use orders::{Order, give};
 #[cfg(feature = "game")]
 pub use orders::{Orders, is_ready};
-#[cfg(test)]
-pub use orders::{ROUTING_TIME, start_rush};
+pub use ways::ROUTING_TIME;
+
 use record::note_ended;
 use systems::{arrive, cross, depart, sample, tick};
 
@@ -67,6 +71,14 @@ impl Plugin for TrafficPlugin {
         }
         counts::plugin(app, self.affine);
     }
+}
+
+/// Simulates a second: orders take effect, drivers take other ways, and the city's systems run.
+pub fn step(world: &mut World) {
+    #[cfg(any(test, feature = "game"))]
+    orders::obey_all(world);
+    ways::replan(world);
+    world.run_schedule(Step);
 }
 
 /// Gives the world a city to simulate, which must happen before the first [`Step`].

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use bevy::ecs::component::{Component, Mutable};
 use bevy::prelude::{Mut, Resource, World};
 
-use super::entities::{CurrentRoutes, Directory, Number, Plan, Wake};
-use super::router::Router;
-use super::{Now, Step};
+use super::Now;
+use super::entities::{Directory, Number, Plan, Wake};
+use super::router::Request;
+#[cfg(feature = "game")]
+use super::ways::Ways;
+use super::ways::{self, ROUTING_TIME};
 use crate::city::City;
 use crate::model::{Demand, Due, Intersection, Road, Timing};
-
-/// Seconds between the order to close or reopen a road and its effect: the time to find other ways.
-pub const ROUTING_TIME: u32 = 10;
 
 /// How long a rush hour lasts: half an hour, in seconds.
 pub const RUSH_HOUR: u32 = 1_800;
@@ -46,8 +46,6 @@ impl std::error::Error for Refusal {}
 #[derive(Resource, Default)]
 pub struct Orders {
     pending: VecDeque<(u32, Order)>,
-    /// From the first closure on.
-    router: Option<Router>,
 }
 
 impl Orders {
@@ -70,11 +68,10 @@ impl Orders {
         Some(order)
     }
 
-    /// Whether the orders of second `now` can take effect without waiting for the search.
+    /// Whether an order of second `now` needs other ways.
     #[cfg(feature = "game")]
-    fn is_ready(&mut self, now: u32) -> bool {
-        let due = |&(at, order): &(u32, Order)| at <= now && matches!(order, Order::Road { .. });
-        !self.pending.iter().any(due) || self.router.as_mut().is_none_or(Router::is_ready)
+    fn needs_ways(&self, now: u32) -> bool {
+        self.pending.iter().any(|&(at, order)| at <= now && matches!(order, Order::Road { .. }))
     }
 }
 
@@ -82,16 +79,14 @@ impl Orders {
 pub fn give(world: &mut World, order: Order) -> Result<u32, Refusal> {
     check(world, order)?;
     let now = world.resource::<Now>().0;
-    let plan = Arc::clone(&world.resource::<Plan>().0);
-    let mut orders = world.get_resource_or_init::<Orders>();
     let at = match order {
         Order::Road { road, closed } => {
-            orders.router.get_or_insert_with(|| Router::start(plan)).request(road, closed);
+            ways::request(world, Request::Road { road, closed });
             now + ROUTING_TIME
         }
         Order::Signals { .. } | Order::RushHour { .. } => now,
     };
-    orders.insert(at, order);
+    world.get_resource_or_init::<Orders>().insert(at, order);
     Ok(at)
 }
 
@@ -118,15 +113,15 @@ fn check(world: &World, order: Order) -> Result<(), Refusal> {
 #[cfg(feature = "game")]
 pub fn is_ready(world: &mut World) -> bool {
     let now = world.resource::<Now>().0;
-    world.get_resource_mut::<Orders>().is_none_or(|mut orders| orders.is_ready(now))
+    let an_order_waits = world.get_resource::<Orders>().is_some_and(|orders| orders.needs_ways(now));
+    world.get_resource_mut::<Ways>().is_none_or(|mut ways| ways.are_ready(now, an_order_waits))
 }
 
-/// Lets the orders of this second take effect, then simulates it.
-pub fn step(world: &mut World) {
+/// Lets the orders of this second take effect.
+pub(super) fn obey_all(world: &mut World) {
     if world.contains_resource::<Orders>() {
         world.resource_scope(|world, mut orders: Mut<Orders>| obey(world, &mut orders));
     }
-    world.run_schedule(Step);
 }
 
 fn obey(world: &mut World, orders: &mut Orders) {
@@ -137,9 +132,7 @@ fn obey(world: &mut World, orders: &mut Orders) {
                 change_intersection(world, node, now, |intersection| intersection.set_timing(timing, now));
             }
             Order::Road { road, closed } => {
-                if let Some(router) = &mut orders.router {
-                    world.resource_mut::<CurrentRoutes>().0 = router.take();
-                }
+                ways::take(world);
                 set_closed(world, road, closed, now);
             }
             Order::RushHour { node } => rush(world, node, now),

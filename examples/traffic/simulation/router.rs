@@ -1,4 +1,4 @@
-//! Finds ways around closed roads on a thread of its own, so that neither drawing nor a step waits
+//! Finds other ways on a thread of its own, so that neither drawing nor a step waits
 //! for a search.
 
 use std::collections::VecDeque;
@@ -13,10 +13,12 @@ use bevy::platform::cell::SyncCell;
 use crate::city::City;
 use crate::routes::Routes;
 
-/// A road that closes or reopens.
-struct Request {
-    road: u32,
-    closed: bool,
+/// What other ways are for.
+pub enum Request {
+    /// A road closes or reopens.
+    Road { road: u32, closed: bool },
+    /// Drivers know how long they have waited at the end of each link, in tenths of a second.
+    Replan { waits: Vec<Option<u32>> },
 }
 
 /// The thread ends when this is dropped.
@@ -27,17 +29,17 @@ pub struct Router {
 }
 
 impl Router {
-    pub fn start(city: Arc<City>) -> Self {
+    pub fn start(city: Arc<City>, routes: Arc<Routes>) -> Self {
         let (requests, queue) = channel();
         let (done, results) = channel();
-        thread::spawn(move || route(&city, &queue, &done));
+        thread::spawn(move || route(&city, &routes, &queue, &done));
         let (requests, results) = (SyncCell::new(requests), SyncCell::new(results));
         Self { requests, results, found: VecDeque::new() }
     }
 
     /// Asks for the routes after one more change. Answers come in the order of the requests.
-    pub fn request(&mut self, road: u32, closed: bool) {
-        let sent = self.requests.get().send(Request { road, closed });
+    pub fn request(&mut self, request: Request) {
+        let sent = self.requests.get().send(request);
         assert!(sent.is_ok(), "the thread listens as long as this exists");
     }
 
@@ -60,15 +62,20 @@ impl Router {
     /// If the search did.
     pub fn take(&mut self) -> Arc<Routes> {
         let found = self.found.pop_front().or_else(|| self.results.get().recv().ok());
-        found.expect("the search for a way around a closed road ended early")
+        found.expect("the search for other ways ended early")
     }
 }
 
-fn route(city: &City, queue: &Receiver<Request>, done: &Sender<Arc<Routes>>) {
-    let mut rerouter = None;
-    for Request { road, closed } in queue {
-        let (node, exit) = city.road_start(road);
-        let routes = rerouter.get_or_insert_with(|| city.rerouter()).set_closed(node, exit, closed);
+fn route(city: &City, routes: &Routes, queue: &Receiver<Request>, done: &Sender<Arc<Routes>>) {
+    let mut rerouter = city.rerouter(routes);
+    for request in queue {
+        let routes = match request {
+            Request::Road { road, closed } => {
+                let (node, exit) = city.road_start(road);
+                rerouter.set_closed(node, exit, closed)
+            }
+            Request::Replan { waits } => city.replan(&mut rerouter, &waits),
+        };
         if done.send(Arc::new(routes)).is_err() {
             return;
         }

@@ -14,13 +14,17 @@ use deferred::{Deferred, Order};
 
 /// A small city with so many cars that every rule of the model comes into play.
 pub fn crowded() -> City {
-    let search = |network: &Network, incidence: &_| Routes::search(network, incidence, &ProgressBar::hidden());
-    City::new(grid(16), hectic(3_000), search).unwrap()
+    city(grid(16), hectic(3_000))
 }
 
-/// So many cars that hardly rest.
+pub fn city(network: Network, travel: Travel) -> City {
+    let search = |network: &Network, incidence: &_| Routes::search(network, incidence, &ProgressBar::hidden());
+    City::new(network, travel, search).unwrap()
+}
+
+/// So many cars that hardly rest, and look for other ways every minute.
 pub fn hectic(cars: u32) -> Travel {
-    Travel { cars: Some(cars), start: 7 * 3_600, rests: 30..150, ..Travel::default() }
+    Travel { cars: Some(cars), start: 7 * 3_600, rests: 30..150, replans: Some(60), ..Travel::default() }
 }
 
 /// A square grid of two-way streets, 100 m apart and with signals.

@@ -12,7 +12,6 @@ use crate::map::Control;
 use crate::measure::Simulation;
 use crate::model::Timing;
 use crate::plain::Plain;
-use crate::routes::Rerouter;
 use crate::simulation::{self, CityApp, Order};
 
 const STEPS: u32 = 240;
@@ -40,24 +39,18 @@ fn script() -> impl Strategy<Value = Script> {
 
 /// Runs a script on arrays and one thread; `look` sees the city after every second.
 fn follow_plainly(city: &Arc<City>, script: &Script, mut look: impl FnMut(&mut Plain)) -> Plain {
-    let (mut plain, mut rerouter) = (Plain::new(Arc::clone(city)), city.rerouter());
+    let mut plain = Plain::new(Arc::clone(city));
     let delay = |order: &Order| if matches!(order, Order::Road { .. }) { simulation::ROUTING_TIME } else { 0 };
     let mut effects: Script = script.iter().map(|&(second, order)| (second + delay(&order), order)).collect();
     effects.sort_by_key(|&(second, _)| second);
     for now in 0..STEPS {
         for &(_, order) in effects.iter().filter(|&&(second, _)| second == now) {
-            plain.obey(order, reroute(&mut rerouter, city, order));
+            plain.obey(order);
         }
         plain.step();
         look(&mut plain);
     }
     plain
-}
-
-fn reroute(rerouter: &mut Rerouter, city: &City, order: Order) -> Option<crate::routes::Routes> {
-    let Order::Road { road, closed } = order else { return None };
-    let (node, exit) = city.road_start(road);
-    Some(rerouter.set_closed(node, exit, closed))
 }
 
 /// Runs a script in Bevy, with a frame after so many steps.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Deferred, Order, crowded};
+use super::{Deferred, Order, city, crowded, grid, hectic};
+use crate::city::Travel;
 use crate::measure::Simulation;
 use crate::model::Totals;
 use crate::plain::Plain;
@@ -37,7 +38,7 @@ fn cars_are_conserved_and_roads_hold_what_they_can() {
 
 #[test]
 fn neither_the_order_of_the_sweep_nor_sleeping_changes_anything() {
-    let city = Arc::new(crowded());
+    let city = Arc::new(city(grid(16), Travel { replans: None, ..hectic(3_000) }));
     let mut plain = Plain::new(Arc::clone(&city));
     let mut orders =
         [Order::Forward, Order::Backward, Order::BackwardWithoutSleep].map(|order| Deferred::new(&city, order));
