@@ -28,16 +28,23 @@ fn intersection(network: &Network, incidence: &Incidence, node: u32, offset: u16
     let roads = incidence.approaches(node);
     let links = &network.links[roads.start as usize..roads.end as usize];
     let (programme, phases) = signals(network, node, links, offset);
-    let approach = |(road, (link, phase)): (u32, (&Link, Phase))| {
-        Approach::new(link.from, incidence.exit_number(road), phase, flow(link), &programme)
+    let right_of_way = right_of_way(network, incidence, node, links);
+    let approach = |(index, road): (usize, u32)| {
+        let link = &links[index];
+        let entry = right_of_way.as_ref().map_or(100, |right_of_way| right_of_way.entry_percent(index));
+        let flow = (flow(link) * entry / 100).max(1);
+        Approach::new(link.from, incidence.exit_number(road), phases[index], flow, &programme)
     };
-    let approaches = roads.zip(links.iter().zip(phases)).map(approach).collect();
+    let approaches = roads.enumerate().map(approach).collect();
     let exits = incidence.exits(node).iter().map(|&road| exit(network, incidence, road)).collect();
-    let into: Vec<Side> = links.iter().map(|link| side(network, node, link)).collect();
-    let out: Vec<Side> =
-        incidence.exits(node).iter().map(|&road| side(network, node, &network.links[road as usize])).collect();
-    let right_of_way = RightOfWay::new(network.nodes[node as usize].control, &into, &out, network.left_hand);
     Intersection::new(node, programme, approaches, exits).with_right_of_way(right_of_way)
+}
+
+fn right_of_way(network: &Network, incidence: &Incidence, node: u32, links: &[Link]) -> Option<RightOfWay> {
+    let into: Vec<Side> = links.iter().map(|link| side(network, node, link)).collect();
+    let exits = incidence.exits(node).iter();
+    let out: Vec<Side> = exits.map(|&road| side(network, node, &network.links[road as usize])).collect();
+    RightOfWay::new(network.nodes[node as usize].control, &into, &out, network.left_hand)
 }
 
 /// A road as seen from one of its ends.

@@ -10,7 +10,7 @@ use super::NEVER;
 use super::approach::{Approach, Slot};
 use super::exit::Exit;
 use super::few::Few;
-use super::right_of_way::RightOfWay;
+use super::right_of_way::{RightOfWay, is_in};
 use super::signal::Programme;
 use super::turns::Turns;
 use crate::hash::SequenceHash;
@@ -291,11 +291,6 @@ impl Intersection {
         self.waiting.retain(|line| !line.cars.is_empty());
         wake
     }
-}
-
-/// Whether a mask holds a number; it holds none of 32 and more.
-fn is_in(mask: u32, index: usize) -> bool {
-    mask.checked_shr(index as u32).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// The exit that a car at the stop line takes: the one it came for or, since that was closed, the

@@ -3,6 +3,7 @@
 mod deferred;
 mod modes;
 mod orders;
+mod theory;
 mod whole_city;
 
 use indicatif::ProgressBar;
