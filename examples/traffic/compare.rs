@@ -43,7 +43,7 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, String> {
 /// The child's side: warms up, then measures a slice for every line that comes in.
 pub fn follow(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<(), String> {
     let hidden = ProgressBar::hidden();
-    warm_up(simulation, options.warmup, &hidden);
+    warm_up(simulation, options.warmup(), &hidden);
     let start = Start::of(simulation);
     say(READY)?;
     let mut timings = Timings::default();

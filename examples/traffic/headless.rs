@@ -10,7 +10,7 @@ use crate::outcome::{Outcome, Start};
 /// Warms up and measures in one go.
 pub fn run(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<Outcome, String> {
     let mode = options.mode.to_string();
-    warm_up(simulation, options.warmup, &bar(&mode, options.warmup.into(), "warming up"));
+    warm_up(simulation, options.warmup(), &bar(&mode, options.warmup().into(), "warming up"));
     let start = Start::of(simulation);
     let mut timings = Timings::default();
     let progress = bar(&mode, options.steps().into(), "measuring");

@@ -19,6 +19,7 @@ mod outcome;
 mod plain;
 mod report;
 mod routes;
+mod scenario;
 mod simulation;
 mod state_hash;
 #[cfg(test)]
@@ -35,7 +36,6 @@ use cli::{Mode, Options};
 use indicatif::ProgressBar;
 use map::Network;
 use measure::Simulation;
-use model::Incidence;
 use outcome::Outcome;
 use plain::Plain;
 use routes::Routes;
@@ -81,9 +81,10 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
         }
     }
     let progress = headless::bar("city", 0, "reading the map");
-    let city = build(options, &progress).map_err(Failure::Input)?;
+    let (city, end) = build_until(options, &progress).map_err(Failure::Input)?;
     warn_of_crowding(options);
-    run(options, city).map_err(Failure::Run)?;
+    let steps = options.steps.or(end.map(|end| end.saturating_sub(options.warmup()).max(1)));
+    run(&Options { steps, ..options.clone() }, city).map_err(Failure::Run)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -125,8 +126,17 @@ fn run(options: &Options, city: City) -> Result<(), String> {
 }
 
 /// Reads the map and finds the routes; `progress` shows how far that is.
+#[cfg(feature = "game")]
 fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
-    let network = network(options).map_err(|error| error.to_string())?;
+    build_until(options, progress).map(|(city, _)| city)
+}
+
+/// The city and, where its trips are given, the second until which they are likely to end.
+fn build_until(options: &Options, progress: &ProgressBar) -> Result<(City, Option<u32>), String> {
+    let scenario = options.files().read(options.seed, || network(options)).map_err(|error| error.to_string())?;
+    // Once: the processes of a comparison leave it to the one that started them.
+    scenario.notes.iter().filter(|_| !options.paced).for_each(|note| say(&format!("note: {note}")));
+    let end = scenario.end();
     let travel = Travel {
         cars: options.cars,
         seed: options.seed,
@@ -134,13 +144,15 @@ fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
         rests: options.rest / 2..options.rest + options.rest / 2,
         patience: options.push_after,
     };
-    let prepare = |network: &Network, incidence: &Incidence| {
-        progress.set_message("finding routes");
-        let routes = Routes::prepare(network, incidence, &routes::cache_folder(), progress);
-        progress.finish_and_clear();
-        routes
+    progress.set_message("finding routes");
+    let city = match &scenario.trips {
+        Some(trips) => City::with_trips(scenario.network, travel, trips, progress),
+        None => City::new(scenario.network, travel, |network, incidence| {
+            Routes::prepare(network, incidence, &routes::cache_folder(), progress)
+        }),
     };
-    City::new(network, travel, prepare).map_err(|error| error.to_string())
+    progress.finish_and_clear();
+    city.map(|city| (city, end)).map_err(|error| error.to_string())
 }
 
 fn network(options: &Options) -> Result<Network, map::MapError> {
