@@ -51,6 +51,11 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "routes"], help_heading = "Scenarios")]
     pub trips: Option<PathBuf>,
 
+    /// Write to this folder what happens: trips.csv, links.csv (by quarter hour), timeline.csv (by
+    /// minute), network.geojson and plots. Runs without a window, in a single mode
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
     /// Number of cars [default: as many as the roads carry without lasting jams]
     #[arg(long, value_name = "N", conflicts_with_all = ["trips", "plans", "routes"], value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
     pub cars: Option<u32>,
@@ -206,16 +211,20 @@ impl Options {
 
     /// Comparisons print a table, and a paced run is part of one.
     pub fn wants_window(&self) -> bool {
-        !self.headless && !self.paced && !self.json && self.mode.members().is_empty()
+        !self.headless && !self.paced && !self.json && self.out.is_none() && self.mode.members().is_empty()
     }
 
     /// Reads the command line. Help and version go to standard output and end the program; a
     /// mistake is told in one line.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
-        Self::try_parse_from(arguments).map_err(|error| match error.kind() {
+        let options = Self::try_parse_from(arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
             _ => in_one_line(&error),
-        })
+        })?;
+        if options.out.is_some() && !options.mode.members().is_empty() {
+            return Err(format!("--out needs a single mode, and '{}' stands for several", options.mode));
+        }
+        Ok(options)
     }
 }
 

@@ -24,7 +24,8 @@ use std::path::PathBuf;
 use crate::map::{MapError, Network};
 use crate::model::TripRequest;
 use request::Demand;
-use roads::{Keep, Names, Roads};
+pub use roads::Names;
+use roads::{Keep, Roads};
 
 /// Which files a scenario comes from.
 #[derive(Clone, Debug, Default)]

@@ -36,7 +36,7 @@ fn mistakes_are_told_with_their_line() {
     for (csv, part) in [
         ("", "t.csv, line 1: the columns should be depart,from,to, found ``"),
         ("start,from,to\n", "line 1: the columns should be depart,from,to, found `start,from,to`"),
-        ("depart,from,to\n0,0\n", "t.csv, line 2: 2 fields, but 3 in the lines before"),
+        ("depart,from,to\n0,0\n", "t.csv, line 2: 2 fields, but 3 columns"),
         ("depart,from,to\n\n1,0,3\n", "line 3: unknown node 3: the nodes are 0 to 2"),
         ("depart,from,to\n1,-1,2\n", "line 2: from should be a whole number, found `-1`"),
         ("depart,from,to\n1,0,1\n25h,1,2\n", "line 3: depart should be a time"),

@@ -147,10 +147,6 @@ impl Tag {
         name.rsplit_once(':').map_or(name, |(_, local)| local)
     }
 
-    pub fn line(&self) -> u64 {
-        self.line
-    }
-
     /// An attribute's value, if it is there.
     pub fn get(&self, name: &str) -> Result<Option<String>, MapError> {
         // Without the check for doubles, whose time grows with the square of their number.

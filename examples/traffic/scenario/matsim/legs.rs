@@ -117,7 +117,8 @@ impl Terrain<'_> {
                 let begins_here =
                     links.first().is_some_and(|&link| self.roads.network.links[link as usize].from == from);
                 let rest = if begins_here { &links[..] } else { links.get(1..)? };
-                (rest.last() == Some(&last)).then(|| rest.to_vec())
+                let joins = self.roads.network.links[*rest.first()? as usize].from == from;
+                (joins && rest.last() == Some(&last)).then(|| rest.to_vec())
             }
             Route::Nodes(ids) => {
                 let nodes = ids.iter().map(known).collect::<Option<Vec<_>>>()?;

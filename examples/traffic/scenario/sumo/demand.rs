@@ -274,7 +274,7 @@ impl Reader<'_> {
 
     fn edge(&self, tag: &Tag, name: &str) -> Result<Option<Id>, MapError> {
         let Some(id) = tag.get(name)? else { return Ok(None) };
-        match self.roads.links.get(&id) {
+        match self.roads.links.get(id.trim()) {
             Id::Unknown => Err(tag.error(format_args!("unknown edge {}", quote(&id)))),
             edge => Ok(Some(edge)),
         }
