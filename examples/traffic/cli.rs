@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{Parser, ValueEnum};
 
+use crate::scenario::Files;
+
 /// A city's traffic in steps of one second: queues on roads, fixed-time signals, cars with trips of
 /// their own.
 ///
@@ -28,18 +30,45 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub city: Option<u32>,
 
+    /// MATSim network to read: network_v1 or _v2, .xml or .xml.gz
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["map", "city"], help_heading = "Scenarios")]
+    pub network: Option<PathBuf>,
+
+    /// Plans for the MATSim network: of each person the selected plan's legs by car
+    #[arg(long, value_name = "FILE", requires = "network", help_heading = "Scenarios")]
+    pub plans: Option<PathBuf>,
+
+    /// SUMO network to read: .net.xml or .net.xml.gz
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["map", "city", "network"], help_heading = "Scenarios")]
+    pub net: Option<PathBuf>,
+
+    /// Demand for the SUMO network, with commas between files: vehicles, trips, flows, routes, types
+    #[arg(long, value_name = "FILE,..", requires = "net", value_delimiter = ',', help_heading = "Scenarios")]
+    pub routes: Vec<PathBuf>,
+
+    /// Trips for any map, as CSV with the columns depart,from,to and, if cars make several trips,
+    /// traveller: seconds or HH:MM:SS, and the node numbers of network.geojson (see --out)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "routes"], help_heading = "Scenarios")]
+    pub trips: Option<PathBuf>,
+
+    /// Write to this folder what happens: trips.csv, links.csv (by quarter hour), timeline.csv (by
+    /// minute), network.geojson and plots. Runs without a window, in a single mode
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
     /// Number of cars [default: as many as the roads carry without lasting jams]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
+    #[arg(long, value_name = "N", conflicts_with_all = ["trips", "plans", "routes"], value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
     pub cars: Option<u32>,
 
     /// Steps to measure, of one simulated second each
-    /// [default: 36,000 on the Isle of Man, elsewhere 3,600]
+    /// [default: 36,000 on the Isle of Man, elsewhere 3,600; with given trips until an hour after the
+    /// last departure]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_STEPS))]
     pub steps: Option<u32>,
 
-    /// Steps before the measured ones, for the roads to fill
-    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(0..=MOST_STEPS))]
-    pub warmup: u32,
+    /// Steps before the measured ones, for the roads to fill [default: 600; with given trips 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=MOST_STEPS))]
+    pub warmup: Option<u32>,
 
     /// What runs the model
     #[arg(long, value_enum, default_value_t = Mode::Auto)]
@@ -108,7 +137,10 @@ const EXAMPLES: &str = "\
 Examples:
   traffic --headless                                    the Isle of Man
   traffic --headless --city 100 --mode all              compare all modes on 10,000 intersections
-  traffic --headless --map city.osm.pbf --cars 50000    your own town, from an OpenStreetMap extract";
+  traffic --headless --map city.osm.pbf --cars 50000    your own town, from an OpenStreetMap extract
+  traffic --headless --network network.xml --plans plans.xml            MATSim's scenario
+  traffic --headless --net town.net.xml --routes town.rou.xml           SUMO's
+  traffic --headless --map city.osm.pbf --trips trips.csv               your own trips";
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -157,22 +189,47 @@ impl Options {
     /// Ten hours on the small island, one in a city: seconds of computing, enough for steady
     /// figures.
     pub fn steps(&self) -> u32 {
-        let on_the_isle = self.map.is_none() && self.city.is_none();
+        let on_the_isle =
+            [&self.map, &self.network, &self.net].iter().all(|file| file.is_none()) && self.city.is_none();
         self.steps.unwrap_or(if on_the_isle { 36_000 } else { 3_600 })
+    }
+
+    pub fn warmup(&self) -> u32 {
+        self.warmup.unwrap_or(if self.has_trips() { 0 } else { 600 })
+    }
+
+    /// Whether all trips are given.
+    pub fn has_trips(&self) -> bool {
+        self.trips.is_some() || self.plans.is_some() || !self.routes.is_empty()
+    }
+
+    /// Where a scenario comes from.
+    pub fn files(&self) -> Files {
+        Files {
+            network: self.network.clone(),
+            plans: self.plans.clone(),
+            net: self.net.clone(),
+            routes: self.routes.clone(),
+            trips: self.trips.clone(),
+        }
     }
 
     /// Comparisons print a table, and a paced run is part of one.
     pub fn wants_window(&self) -> bool {
-        !self.headless && !self.paced && !self.json && self.mode.members().is_empty()
+        !self.headless && !self.paced && !self.json && self.out.is_none() && self.mode.members().is_empty()
     }
 
     /// Reads the command line. Help and version go to standard output and end the program; a
     /// mistake is told in one line.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
-        Self::try_parse_from(arguments).map_err(|error| match error.kind() {
+        let options = Self::try_parse_from(arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
             _ => in_one_line(&error),
-        })
+        })?;
+        if options.out.is_some() && !options.mode.members().is_empty() {
+            return Err(format!("--out needs a single mode, and '{}' stands for several", options.mode));
+        }
+        Ok(options)
     }
 }
 

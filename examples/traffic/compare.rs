@@ -43,14 +43,15 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, String> {
 /// The child's side: warms up, then measures a slice for every line that comes in.
 pub fn follow(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<(), String> {
     let hidden = ProgressBar::hidden();
-    warm_up(simulation, options.warmup, &hidden);
+    let nothing = &mut |_: &mut dyn Simulation| Ok(());
+    warm_up(simulation, options.warmup(), &hidden, nothing)?;
     let start = Start::of(simulation);
     say(READY)?;
     let mut timings = Timings::default();
     for line in io::stdin().lines() {
         let line = line.map_err(|error| format!("standard input: {error}"))?;
         let steps = line.parse().map_err(|_| format!("standard input: {line:?} is not a number of steps"))?;
-        timings.measure(simulation, steps, &hidden);
+        timings.measure(simulation, steps, &hidden, nothing)?;
         say(READY)?;
     }
     let outcome = Outcome::new(simulation, city, &options.mode.to_string(), &timings, &start)?;

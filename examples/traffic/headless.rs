@@ -4,28 +4,49 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::city::City;
 use crate::cli::Options;
-use crate::measure::{Simulation, Timings};
+use crate::measure::{AfterStep, Simulation, Timings};
 use crate::outcome::{Outcome, Start};
+use crate::output::Output;
 
-/// Warms up and measures in one go.
-pub fn run(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<Outcome, String> {
+/// Warms up and measures in one go; `output` gets what has happened in each step.
+pub fn run(
+    simulation: &mut dyn Simulation,
+    city: &City,
+    options: &Options,
+    mut output: Option<Output>,
+) -> Result<Outcome, String> {
     let mode = options.mode.to_string();
-    warm_up(simulation, options.warmup, &bar(&mode, options.warmup.into(), "warming up"));
+    if output.is_some() {
+        simulation.record();
+    }
+    let note = &mut |simulation: &mut dyn Simulation| match &mut output {
+        Some(output) => output.note_step(simulation),
+        None => Ok(()),
+    };
+    warm_up(simulation, options.warmup(), &bar(&mode, options.warmup().into(), "warming up"), note)?;
     let start = Start::of(simulation);
     let mut timings = Timings::default();
     let progress = bar(&mode, options.steps().into(), "measuring");
-    timings.measure(simulation, options.steps(), &progress);
+    timings.measure(simulation, options.steps(), &progress, note)?;
     progress.finish_and_clear();
+    output.map_or(Ok(()), |output| output.finish(simulation))?;
     Outcome::new(simulation, city, &mode, &timings, &start)
 }
 
-pub fn warm_up(simulation: &mut dyn Simulation, steps: u32, progress: &ProgressBar) {
+pub fn warm_up(
+    simulation: &mut dyn Simulation,
+    steps: u32,
+    progress: &ProgressBar,
+    after: &mut AfterStep,
+) -> Result<(), String> {
     for _ in 0..steps {
         simulation.step();
+        after(simulation)?;
         progress.inc(1);
     }
     simulation.begin_measuring();
     progress.finish_and_clear();
+    Ok(())
 }
 
 /// A live line on a terminal, nothing elsewhere.

@@ -16,9 +16,11 @@ mod map;
 mod measure;
 mod model;
 mod outcome;
+mod output;
 mod plain;
 mod report;
 mod routes;
+mod scenario;
 mod simulation;
 mod state_hash;
 #[cfg(test)]
@@ -35,10 +37,11 @@ use cli::{Mode, Options};
 use indicatif::ProgressBar;
 use map::Network;
 use measure::Simulation;
-use model::Incidence;
 use outcome::Outcome;
+use output::Output;
 use plain::Plain;
 use routes::Routes;
+use scenario::Names;
 use simulation::CityApp;
 
 /// Why the program ends early, in one line.
@@ -81,9 +84,12 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
         }
     }
     let progress = headless::bar("city", 0, "reading the map");
-    let city = build(options, &progress).map_err(Failure::Input)?;
+    let (city, plan) = build_with_plan(options, &progress).map_err(Failure::Input)?;
     warn_of_crowding(options);
-    run(options, city).map_err(Failure::Run)?;
+    let steps = options.steps.or(plan.end.map(|end| end.saturating_sub(options.warmup()).max(1)));
+    let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
+    let output = output.transpose().map_err(Failure::Input)?;
+    run(&Options { steps, ..options.clone() }, city, output).map_err(Failure::Run)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -106,7 +112,7 @@ fn warn_of_crowding(options: &Options) {
     }
 }
 
-fn run(options: &Options, city: City) -> Result<(), String> {
+fn run(options: &Options, city: City, output: Option<Output>) -> Result<(), String> {
     let attribution = city.network.attribution.clone();
     let modes = options.mode.members();
     let outcomes = if modes.is_empty() {
@@ -115,7 +121,7 @@ fn run(options: &Options, city: City) -> Result<(), String> {
         if options.paced {
             return compare::follow(&mut *simulation, &city, options);
         }
-        vec![headless::run(&mut *simulation, &city, options)?]
+        vec![headless::run(&mut *simulation, &city, options, output)?]
     } else {
         // Its routes are in the cache now; each of the modes makes a city of its own.
         drop(city);
@@ -125,8 +131,25 @@ fn run(options: &Options, city: City) -> Result<(), String> {
 }
 
 /// Reads the map and finds the routes; `progress` shows how far that is.
+#[cfg(feature = "game")]
 fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
-    let network = network(options).map_err(|error| error.to_string())?;
+    build_with_plan(options, progress).map(|(city, _)| city)
+}
+
+/// What a scenario says besides.
+struct Plan {
+    /// What its file calls the nodes and links.
+    names: Option<(Names, Names)>,
+    /// When the given trips are likely to have ended.
+    end: Option<u32>,
+}
+
+fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, Plan), String> {
+    let scenario = options.files().read(options.seed, || network(options)).map_err(|error| error.to_string())?;
+    // Once: the processes of a comparison leave it to the one that started them.
+    scenario.notes.iter().filter(|_| !options.paced).for_each(|note| say(&format!("note: {note}")));
+    let end = scenario.end();
+    let names = scenario.names;
     let travel = Travel {
         cars: options.cars,
         seed: options.seed,
@@ -135,13 +158,15 @@ fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
         patience: options.push_after,
         replans: Some(options.replan_every).filter(|&seconds| seconds > 0),
     };
-    let prepare = |network: &Network, incidence: &Incidence| {
-        progress.set_message("finding routes");
-        let routes = Routes::prepare(network, incidence, &routes::cache_folder(), progress);
-        progress.finish_and_clear();
-        routes
+    progress.set_message("finding routes");
+    let city = match &scenario.trips {
+        Some(trips) => City::with_trips(scenario.network, travel, trips, progress),
+        None => City::new(scenario.network, travel, |network, incidence| {
+            Routes::prepare(network, incidence, &routes::cache_folder(), progress)
+        }),
     };
-    City::new(network, travel, prepare).map_err(|error| error.to_string())
+    progress.finish_and_clear();
+    city.map(|city| (city, Plan { names, end })).map_err(|error| error.to_string())
 }
 
 fn network(options: &Options) -> Result<Network, map::MapError> {

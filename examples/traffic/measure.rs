@@ -43,6 +43,9 @@ pub trait Simulation {
     fn workload(&mut self, measured: Duration) -> Workload;
 }
 
+/// What somebody does with a city after each step.
+pub type AfterStep<'a> = dyn FnMut(&mut dyn Simulation) -> Result<(), String> + 'a;
+
 /// How long the measured steps took.
 #[derive(Default)]
 pub struct Timings {
@@ -51,8 +54,14 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Measures a number of steps as one slice.
-    pub fn measure(&mut self, simulation: &mut dyn Simulation, steps: u32, progress: &ProgressBar) {
+    /// Measures a number of steps as one slice. What `after` does after each step does not count.
+    pub fn measure(
+        &mut self,
+        simulation: &mut dyn Simulation,
+        steps: u32,
+        progress: &ProgressBar,
+        after: &mut AfterStep,
+    ) -> Result<(), String> {
         let mut slice = Duration::ZERO;
         for _ in 0..steps {
             let start = Instant::now();
@@ -60,9 +69,11 @@ impl Timings {
             let elapsed = start.elapsed();
             self.steps.push(elapsed);
             slice += elapsed;
+            after(simulation)?;
             progress.inc(1);
         }
         self.slices.push(slice.as_secs_f64());
+        Ok(())
     }
 
     pub fn steps(&self) -> u64 {

@@ -50,7 +50,7 @@ impl Loading {
     fn start(options: Options) -> Self {
         let progress = ProgressBar::hidden().with_message("Reading the map");
         progress.set_length(0);
-        let (shown, warmup) = (progress.clone(), options.warmup);
+        let (shown, warmup) = (progress.clone(), options.warmup());
         let thread = thread::spawn(move || load(&options, &shown));
         Self { progress, stage: Stage::Reading(thread), warmup }
     }

@@ -6,14 +6,14 @@
 
 mod assemble;
 pub mod city;
-mod component;
+pub mod component;
 mod dimacs;
 mod error;
-mod geo;
-mod hilbert;
+pub mod geo;
+pub mod hilbert;
 #[cfg(test)]
-mod hostile;
-mod limits;
+pub mod hostile;
+pub mod limits;
 mod osm;
 
 use std::io::Cursor;

@@ -27,7 +27,7 @@ const INSERTED: [&[u8]; 14] = [
 
 /// A change of a file. Places are fractions of its length, so that they fit whatever came before.
 #[derive(Clone, Debug)]
-enum Change {
+pub enum Change {
     Flip(Index, u8),
     Set(Index, u8),
     Cut(Index),
@@ -38,7 +38,7 @@ enum Change {
     Overwrite(Index, usize),
 }
 
-fn change() -> impl Strategy<Value = Change> {
+pub fn change() -> impl Strategy<Value = Change> {
     let place = any::<Index>;
     prop_oneof![
         4 => (place(), 0..8_u8).prop_map(|(at, bit)| Change::Flip(at, bit)),
@@ -84,7 +84,7 @@ impl Change {
     }
 }
 
-fn changed(file: &[u8], changes: &[Change]) -> Vec<u8> {
+pub fn changed(file: &[u8], changes: &[Change]) -> Vec<u8> {
     let mut file = file.to_vec();
     changes.iter().for_each(|change| change.apply(&mut file));
     file
@@ -92,7 +92,7 @@ fn changed(file: &[u8], changes: &[Change]) -> Vec<u8> {
 
 /// The same cases in every run, unless told otherwise. Of large maps there are fewer, one for so
 /// many.
-fn config(one_in: u32) -> ProptestConfig {
+pub fn config(one_in: u32) -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     config.cases = config.cases.div_ceil(one_in);
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {

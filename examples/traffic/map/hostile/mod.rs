@@ -5,9 +5,9 @@
 //! PROPTEST_RNG_SEED=7 cargo test --release --example traffic hostile` tries others.
 
 mod extracts;
-mod fuzz;
+pub mod fuzz;
 mod graphs;
-mod memory;
+pub mod memory;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,30 @@
+//! Files that get their names when they are complete.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that is being written, beside its place.
+pub struct Draft {
+    /// Where it will be.
+    path: PathBuf,
+    part: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl Draft {
+    pub fn create(folder: &Path, name: &str) -> Result<Self, String> {
+        let (path, part) = (folder.join(name), folder.join(format!("{name}.part")));
+        let out = File::create(&part).map_err(|error| format!("{}: cannot write: {error}", part.display()))?;
+        Ok(Self { path, part, out: BufWriter::new(out) })
+    }
+
+    pub fn write(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
+        write(&mut self.out).map_err(|error| format!("{}: cannot write: {error}", self.part.display()))
+    }
+
+    pub fn finish(mut self) -> Result<(), String> {
+        self.write(Write::flush)?;
+        fs::rename(&self.part, &self.path).map_err(|error| format!("{}: cannot write: {error}", self.path.display()))
+    }
+}

@@ -1,0 +1,15 @@
+//! SUMO's networks and demand.
+//!
+//! A vehicle of SUMO's begins at the start of its first edge and ends at the end of its last one,
+//! as trips do here. What lies inside junctions has no length here, as in SUMO's mesoscopic model.
+//! Programmes of signals are not read: the model has its own.
+
+mod classes;
+mod demand;
+mod flow;
+mod net;
+#[cfg(test)]
+mod tests;
+
+pub use demand::read as demand;
+pub use net::read as net;

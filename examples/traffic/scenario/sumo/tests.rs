@@ -1,0 +1,209 @@
+use std::collections::BTreeSet;
+
+use crate::map::hostile::memory;
+use crate::map::{Class, Control, isle_of_man};
+use crate::scenario::Scenario;
+use crate::scenario::testing::{Folder, departures, ends, names_along};
+
+/// Made by SUMO's netgenerate; see the README beside it.
+const GRID: &[u8] = include_bytes!("../data/grid.net.xml.gz");
+const GRID_ROUTES: &[u8] = include_bytes!("../data/grid.rou.xml");
+
+/// A square with a bus street, a cycle track and a roundabout.
+const NET: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<net version="1.20" lefthand="true">
+    <location netOffset="0.00,0.00" convBoundary="0.00,0.00,100.00,100.00" projParameter="!"/>
+    <edge id=":b_0" function="internal"><lane id=":b_0_0" index="0" speed="6" length="9"/></edge>
+    <edge id="ab" from="a" to="b" priority="12" type="highway.secondary">
+        <lane id="ab_0" index="0" allow="pedestrian bicycle" speed="1.00" length="100.00" shape="0,0 1,1"/>
+        <lane id="ab_1" index="1" disallow="tram" speed="13.89" length="90.00"/>
+        <lane id="ab_2" index="2" speed="13.89" length="90.00"><param key="x" value="y"/></lane>
+    </edge>
+    <edge id="bc" from="b" to="c" priority="13"><lane id="bc_0" index="0" speed="8.33" length="50"/></edge>
+    <edge id="ca" from="c" to="a" priority="-1"><lane id="ca_0" index="0" speed="8.33" length="50"/></edge>
+    <edge id="ba" from="b" to="a" priority="-1"><lane id="ba_0" index="0" speed="8.33" length="50"/></edge>
+    <edge id="bus" from="a" to="c"><lane id="bus_0" index="0" allow="bus" speed="8.33" length="50"/></edge>
+    <edge id="in" from="gate" to="a"><lane id="in_0" index="0" speed="8.33" length="50"/></edge>
+    <tlLogic id="b" type="static" programID="0" offset="0"><phase duration="42" state="GG"/></tlLogic>
+    <junction id="a" type="priority" x="0.00" y="0.00" incLanes="" intLanes="" shape=""/>
+    <junction id="b" type="traffic_light" x="100.00" y="0.00"/>
+    <junction id="c" type="right_before_left" x="100.00" y="100.00"/>
+    <junction id="gate" type="dead_end" x="-100.00" y="0.00"/>
+    <junction id=":b_0_1" type="internal" x="1" y="1"/>
+    <connection from=":b_0" to="bc" fromLane="0" toLane="0"/>
+    <connection from="ab" to="bc" fromLane="1" toLane="0" via=":b_0" tl="b" linkIndex="0" dir="l" state="o"/>
+    <connection from="ab" to="ba" fromLane="1" toLane="0" dir="t" state="o"/>
+    <connection from="bc" to="ca" fromLane="0" toLane="0" dir="s" state="M"/>
+    <connection from="ca" to="ab" fromLane="0" toLane="1" dir="s" state="M"/>
+    <connection from="in" to="ab" fromLane="0" toLane="1" dir="s" state="M"/>
+    <roundabout nodes="c b" edges="bc ca"/>
+</net>
+"#;
+
+fn read(test: &str, routes: &str) -> Result<Scenario, String> {
+    let routes = format!("<routes>\n{routes}\n</routes>");
+    Folder::with(test, &[("n.net.xml", NET.as_bytes()), ("r.rou.xml", routes.as_bytes())])
+        .read("n.net.xml", "r.rou.xml")
+}
+
+#[test]
+fn networks_keep_lanes_for_cars_controls_and_turns() {
+    let scenario = read("sumo-net", r#"<vehicle id="0" depart="0"><route edges="ab bc"/></vehicle>"#).unwrap();
+    let (nodes, links) = scenario.names.as_ref().unwrap();
+    let network = &scenario.network;
+    let link = |name: &str| network.links[links.iter().position(|link| &**link == name).unwrap()];
+    let ab = link("ab");
+    assert_eq!((ab.lanes, ab.speed_kmh, ab.length_dm, ab.class), (2, 50, 900, Class::Secondary));
+    assert_eq!((link("bc").class, link("ba").class), (Class::Trunk, Class::Residential));
+    let control = |name: &str| network.nodes[nodes.iter().position(|node| &**node == name).unwrap()].control;
+    assert_eq!((control("a"), control("b"), control("c")), (Control::Priority, Control::Signals, Control::Roundabout));
+    let name = |link: u32| &*links[link as usize];
+    let bans: BTreeSet<_> = network.bans.iter().map(|&(from, to)| (name(from), name(to))).collect();
+    assert_eq!(bans, BTreeSet::from([("ba", "ab")]), "no connection leads round at a");
+    assert!(network.left_hand);
+    assert_eq!(
+        scenario.notes,
+        ["1 edges without lanes for cars are left out", "1 programmes of signals are not read: the model has its own"]
+    );
+}
+
+#[test]
+fn trips_need_no_way_back() {
+    let scenario = read(
+        "sumo-gate",
+        r#"<vehicle id="0" depart="0"><route edges="in ab"/></vehicle>
+           <trip id="1" depart="1" from="in" to="bc"/>
+           <trip id="2" depart="2" from="ab" to="in"/>"#,
+    );
+    let scenario = scenario.unwrap();
+    assert_eq!(names_along(&scenario, 0), ["in", "ab"]);
+    assert_eq!(ends(&scenario, 1), ("gate", "c"));
+    assert_eq!(scenario.network.nodes.len(), 4);
+    assert!(scenario.notes[2].starts_with("1 of 3 trips are left out: 1 end where they begin"), "{:?}", scenario.notes);
+    let folder = Folder::with("sumo-core", &[("n.net.xml", NET.as_bytes())]);
+    assert_eq!(folder.read("n.net.xml", "").unwrap().network.nodes.len(), 3, "random trips need one");
+}
+
+#[test]
+fn vehicles_trips_and_routes_have_many_forms() {
+    let scenario = read(
+        "sumo-forms",
+        r#"<vType id="bus" vClass="bus"/><vType id="car" vClass="passenger" sigma="0"/>
+           <route id="round" edges="ab bc ca"/>
+           <routeDistribution id="either"><route edges="ab bc" probability="0"/><route refId="round" probability="2"/>
+           </routeDistribution>
+           <vehicle id="named" type="car" route="round" depart="00:01:00"/>
+           <vehicle id="drawn" route="either" depart="60.5"/>
+           <vehicle id="bus" type="bus" route="round" depart="70"/>
+           <vehicle id="late" route="round" depart="triggered"/>
+           <vehicle id="lane" depart="75"><route edges="ca bus"/></vehicle>
+           <trip id="one" depart="80" from="ab" to="ab"/>
+           <trip id="zones" depart="80" fromTaz="1" toTaz="2"/>
+           <person id="p" depart="0"><walk edges="ab"/></person>
+           <vehicle id="nested" depart="90"><param key="a" value="b"/><routeDistribution routes="round either"
+             probabilities="0 1"/></vehicle>"#,
+    )
+    .unwrap();
+    assert_eq!(departures(&scenario), [(0, 60), (1, 61), (2, 80), (3, 90)]);
+    for (trip, route) in [(0, vec!["ab", "bc", "ca"]), (1, vec!["ab", "bc", "ca"]), (2, vec!["ab"])] {
+        assert_eq!(names_along(&scenario, trip), route);
+    }
+    let line = "5 of 9 trips are left out: 1 are not by car, 1 are not cars, 1 have no time of departure, \
+                1 run between zones or junctions, 1 use edges that are left out";
+    assert_eq!(scenario.notes[2], line);
+}
+
+#[test]
+fn flows_keep_their_pace() {
+    let flow = |attributes: &str| {
+        let routes = format!("<route id=\"r\" edges=\"ab bc\"/><flow id=\"f\" route=\"r\" {attributes}/>");
+        let scenario = read("sumo-flow", &routes).unwrap();
+        departures(&scenario).into_iter().map(|(_, depart)| depart).collect::<Vec<_>>()
+    };
+    assert_eq!(flow(r#"begin="100" end="200" number="4""#), [100, 125, 150, 175]);
+    assert_eq!(flow(r#"begin="100" end="130" vehsPerHour="360""#), [100, 110, 120]);
+    assert_eq!(flow(r#"begin="0" end="20" period="7.5""#), [0, 8, 15]);
+    assert_eq!(flow(r#"begin="5" period="2" number="3""#), [5, 7, 9]);
+    assert_eq!(flow(r#"begin="3" end="6" probability="1""#), [3, 4, 5]);
+    // Some 1,000 each, give or take four standard deviations.
+    for attributes in [r#"end="10000" probability="0.1""#, r#"end="10000" period="exp(0.1)""#] {
+        let departures = flow(attributes);
+        assert!((870..1_130).contains(&departures.len()), "{}", departures.len());
+        assert!(departures.is_sorted() && departures.last() <= Some(&10_000));
+        assert_eq!(departures, flow(attributes), "the same in every run");
+    }
+}
+
+#[test]
+fn a_generated_grid_is_read_whole() {
+    let folder = Folder::with("sumo-grid", &[("g.net.xml.gz", GRID), ("g.rou.xml", GRID_ROUTES)]);
+    let scenario = folder.read("g.net.xml.gz", "g.rou.xml").unwrap();
+    // 3 x 3 crossings and an arm beyond each of the 12 on the edge: 12 streets and 12 arms.
+    assert_eq!((scenario.network.nodes.len(), scenario.network.links.len()), (21, 48));
+    let signals = scenario.network.nodes.iter().filter(|node| node.has_signals()).count();
+    assert!(signals >= 9, "{signals}");
+    let written = String::from_utf8_lossy(GRID_ROUTES).matches("<vehicle ").count();
+    assert_eq!(scenario.trips.as_ref().unwrap().len(), written);
+    assert_eq!(names_along(&scenario, 0), ["B0B1", "B1C1"]);
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    let folder = Folder::new("sumo-mistakes");
+    for (wrong, right, part) in [
+        ("speed=\"0\"", "speed=\"13.89\"", "n.net.xml, line 7: speed should be above 0, found `0`"),
+        ("length=\"-1\"", "length=\"90.00\"", "line 7: length should be above 0"),
+        ("id=\"ab\"", "id=\"bc\"", "line 10: a second edge `ab`"),
+        ("id=\"q\"", "id=\"gate\"", "n.net.xml: edges at junction `gate`, which is not there"),
+        ("id=\"a\" type", "id=\"c\" type", "a second junction `a`"),
+        ("nodes=\"q\"", "nodes=\"c b\"", "unknown junction `q`"),
+        ("x=\"far\"", "x=\"-100.00\"", "x should be a number, found `far`"),
+        ("<edge id=\"q\" from=\"a\" to=\"b\"/><tlLogic", "<tlLogic", "line 15: edge `q` has no lanes"),
+        ("<roads", "<net", "line 2: expected <net>, found `roads`"),
+    ] {
+        std::fs::write(folder.0.join("n.net.xml"), NET.replacen(right, wrong, 1)).unwrap();
+        folder.refuses("n.net.xml", "", part);
+    }
+    for (routes, part) in [
+        (r#"<vehicle depart="0"><route edges="ab q"/></vehicle>"#, "r.rou.xml, line 2: unknown edge `q`"),
+        (r#"<vehicle depart="0" route="q"/>"#, "line 2: unknown route `q`"),
+        (r#"<vehicle depart="soon"><route edges="ab"/></vehicle>"#, "depart should be a time"),
+        (r#"<trip depart="0" from="q" to="ab"/>"#, "unknown edge `q`"),
+        (r#"<flow begin="9" end="5" number="1" from="ab" to="bc"/>"#, "the flow ends before it begins"),
+        (r#"<flow begin="0" from="ab" to="bc"/>"#, "a flow needs number, period, vehsPerHour or probability"),
+        (r#"<flow probability="2" from="ab" to="bc"/>"#, "probability should be above 0 and at most 1, found `2`"),
+        (r#"<routeDistribution id="d"/>"#, "no routes in it"),
+        ("", "r.rou.xml: no trip that can be driven"),
+        (r#"<person><walk/></person>"#, "no trip that can be driven: 1 of 1 trips are left out: 1 are not by car"),
+    ] {
+        assert!(read("sumo-mistakes", routes).err().unwrap().contains(part), "{part}");
+    }
+}
+
+/// The line that refuses these routes, which may take as much memory as all that flows may make.
+fn refused(test: &str, routes: &str) -> String {
+    let routes = format!("<routes>{routes}</routes>");
+    let folder = Folder::with(test, &[("n.net.xml", NET.as_bytes()), ("r.rou.xml", routes.as_bytes())]);
+    let files = folder.files("n.net.xml", "r.rou.xml");
+    let (read, peak) = memory::peak(|| files.read(1, isle_of_man));
+    assert!(peak < 1 << 30, "{peak}");
+    read.err().unwrap().to_string()
+}
+
+#[test]
+fn flows_and_shared_routes_take_bounded_memory() {
+    for flow in [r#"number="4000000000""#, r#"end="8000000" period="0.00001""#, r#"end="8640000" probability="1""#] {
+        let error = refused("sumo-many", &format!("<flow id=\"f\" from=\"ab\" to=\"bc\" begin=\"0\" {flow}/>"));
+        assert!(error.contains("flows make more than the 5000000 vehicles"), "{error}");
+    }
+    let long = "ab bc ca ".repeat(100_000);
+    let vehicles = "<vehicle depart=\"0\" route=\"r\"/>".repeat(400);
+    let error = refused("sumo-shared", &format!("<route id=\"r\" edges=\"{long}\"/>{vehicles}"));
+    assert!(error.contains("vehicles share routes of more than 100000000 links in all"), "{error}");
+    let mut laughs = "<route id=\"d0\" edges=\"ab\"/>".to_owned();
+    for number in 1..10 {
+        let names = format!("d{} ", number - 1).repeat(10);
+        laughs += &format!("<routeDistribution id=\"d{number}\" routes=\"{names}\"/>");
+    }
+    assert!(refused("sumo-laughs", &laughs).contains("more than 10000 routes in a distribution"));
+}

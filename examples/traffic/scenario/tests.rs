@@ -1,0 +1,54 @@
+//! Trips as CSV.
+
+use super::Files;
+use super::testing::{Folder, departures};
+
+const LINE: &str = r#"<network><nodes><node id="a" x="0" y="0"/><node id="b" x="100" y="0"/>
+    <node id="c" x="200" y="0"/></nodes><links>
+    <link id="ab" from="a" to="b" length="100" freespeed="10" capacity="1800"/>
+    <link id="bc" from="b" to="c" length="100" freespeed="10" capacity="1800"/>
+    <link id="ca" from="c" to="a" length="200" freespeed="10" capacity="1800"/></links></network>"#;
+
+#[test]
+fn trips_come_with_or_without_travellers() {
+    for (csv, expected) in [
+        ("depart,from,to\n06:00,0,1\n5,1,2\n", vec![(0, 21_600), (1, 5)]),
+        ("to, from ,note,depart\n1,0,\"x, y\",7\n\n# a remark\n2,1,,8\n", vec![(0, 7), (1, 8)]),
+        ("traveller,depart,from,to\n9,20,1,2\n4,5,0,1\n9,10,0,1\n", vec![(0, 5), (1, 10), (1, 20)]),
+        ("car,depart,arrive,from,to\n1,5,9,0,1\n0,6,,1,2\n", vec![(0, 6), (1, 5)]),
+        ("depart,from,to\r\n1,0,1\r\n2,0,0\r\n", vec![(0, 1)]),
+    ] {
+        let folder = Folder::with("csv", &[("n.xml", LINE.as_bytes()), ("t.csv", csv.as_bytes())]);
+        assert_eq!(departures(&folder.read("n.xml", "t.csv").unwrap()), expected, "{csv}");
+    }
+}
+
+#[test]
+fn any_map_takes_trips() {
+    let folder = Folder::with("csv-isle", &[("t.csv", b"depart,from,to\n0,0,5000\n")]);
+    let files = Files { trips: Some(folder.0.join("t.csv")), ..Files::default() };
+    let scenario = files.read(1, crate::map::isle_of_man).unwrap();
+    assert_eq!((scenario.trips.as_ref().unwrap().len(), scenario.end()), (1, Some(3_600)));
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    for (csv, part) in [
+        ("", "t.csv, line 1: the columns should be depart,from,to, found ``"),
+        ("start,from,to\n", "line 1: the columns should be depart,from,to, found `start,from,to`"),
+        ("depart,from,to\n0,0\n", "t.csv, line 2: 2 fields, but 3 columns"),
+        ("depart,from,to\n\n1,0,3\n", "line 3: unknown node 3: the nodes are 0 to 2"),
+        ("depart,from,to\n1,-1,2\n", "line 2: from should be a whole number, found `-1`"),
+        ("depart,from,to\n1,0,1\n25h,1,2\n", "line 3: depart should be a time"),
+        ("depart,from,to\n1,\u{1b}[2J,2\n", "found `\\u{1b}[2J`"),
+        ("traveller,depart,from,to\nJohn,1,0,1\n", "traveller should be a whole number, found `John`"),
+        ("depart,from,to\n", "t.csv: no trip that can be driven"),
+        ("depart,from,to\n1,1,1\n", "no trip that can be driven: 1 of 1 trips are left out: 1 end where they begin"),
+    ] {
+        let folder = Folder::with("csv-mistakes", &[("n.xml", LINE.as_bytes()), ("t.csv", csv.as_bytes())]);
+        folder.refuses("n.xml", "t.csv", part);
+    }
+    let folder = Folder::with("csv-bytes", &[("n.xml", LINE.as_bytes()), ("t.csv", b"depart,from,to\n0,\xff,1\n")]);
+    folder.refuses("n.xml", "t.csv", "line 2: not UTF-8 text");
+    folder.refuses("n.xml", "missing.csv", "missing.csv: cannot open");
+}
