@@ -10,7 +10,7 @@ use crate::hash::SequenceHash;
 use crate::map::Network;
 
 /// Goes up when the format or the search changes.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The first bytes of every file.
 const MAGIC: &[u8; 8] = b"TRROUTES";
@@ -41,6 +41,9 @@ pub fn key(network: &Network) -> u64 {
         key.write(u64::from(link.from) | u64::from(link.to) << 32);
         key.write(u64::from(link.length_dm) | u64::from(link.speed_kmh) << 32 | u64::from(link.lanes) << 48);
         key.write(u64::from(link.lane_flow) | (link.class as u64) << 32);
+    }
+    for &(from, to) in &network.bans {
+        key.write(u64::from(from) | u64::from(to) << 32);
     }
     key.finish()
 }
@@ -125,6 +128,14 @@ mod tests {
             hops: vec![0, 2, 255, 1, 255],
             ..Routes::default()
         }
+    }
+
+    #[test]
+    fn forbidden_turns_are_part_of_the_key() {
+        let mut network = crate::tests::grid(3);
+        let free = key(&network);
+        network.bans = vec![(0, 1)];
+        assert_ne!(key(&network), free);
     }
 
     #[test]

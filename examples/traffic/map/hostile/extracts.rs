@@ -97,13 +97,16 @@ fn dense(
     column(message, 9, &mut lons.into_iter())
 }
 
-/// Streets in a square of `side` x `side` nodes, about 100 m apart; the first node has signals.
+/// Streets in a square of `side` x `side` nodes, about 100 m apart; the first node within has
+/// signals.
 pub fn grid(side: i64) -> Message {
     let count = side * side;
     // From the end of a row back to the start of the next.
     let lons = (0..count).map(|node| if node % side > 0 || node == 0 { 10_000 } else { -(side - 1) * 10_000 });
     let lats = (0..count).map(|node| if node % side > 0 || node == 0 { 0 } else { 10_000 });
-    let tags = [1, 3, 0].into_iter().chain((1..count).map(|_| 0));
+    // No tags, then those of the first node that is not on the edge.
+    let before = side as usize + 1;
+    let tags = std::iter::repeat_n(0, before).chain([1, 3, 0]).chain((1..count as usize - before).map(|_| 0));
     let nodes = dense((0..count).map(|_| 1), lats, lons).packed(10, tags);
     let rows = (0..side).map(|row| street((0..side).map(|node| if node > 0 { 1 } else { row * side + 1 })));
     let columns = (0..side).map(|column| street((0..side).map(|node| if node > 0 { side } else { column + 1 })));
@@ -211,7 +214,8 @@ fn as_many_nodes_as_a_file_may_name_are_read() {
     let ways = street((0..count).map(|_| 1)).0;
     let half = street((0..count / 20).map(|_| 1)).0;
     let ways = Message::default().bytes(3, &ways).bytes(3, &half);
-    let nodes = dense((0..count).map(|_| 1), (0..count).map(|_| 10), (0..count).map(|_| 10));
+    // Far enough from each other to stay apart.
+    let nodes = dense((0..count).map(|_| 1), (0..count).map(|_| 3_000), (0..count).map(|_| 3_000));
     let block = block(&ways).bytes(2, &Message::default().bytes(2, &nodes.0).0);
     let map = read("most-nodes", &extract(&block)).unwrap();
     assert!(map.nodes.len() as i64 > count / 20);
