@@ -1,3 +1,6 @@
+mod markup;
+mod turns;
+
 use std::io::Cursor;
 use std::path::PathBuf;
 

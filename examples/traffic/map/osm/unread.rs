@@ -67,8 +67,10 @@ impl Tally {
 
     /// One of each kind in the set.
     pub fn add_all(&mut self, kinds: Kinds) {
-        for (kind, _) in TEXTS {
-            self.add(kind, usize::from(kinds.only(kind) != Kinds::default()));
+        let mut left = kinds.0;
+        while left != 0 {
+            self.0[left.trailing_zeros() as usize] += 1;
+            left &= left - 1;
         }
     }
 

@@ -26,6 +26,9 @@ const UNPACKING: u64 = 64;
 /// What any packed file may unpack to, in bytes.
 const UNPACKED_ANYWAY: u64 = 4 << 20;
 
+/// Elements within elements: real maps have three.
+const DEEPEST: usize = 16;
+
 /// Coordinates have seven digits behind the point, and are rounded as the other format does.
 const NANODEGREES: f64 = 1e9;
 
@@ -120,6 +123,8 @@ struct Parser {
     element: Element,
     /// Elements that are not closed yet.
     depth: usize,
+    /// The first of them was `<osm>`.
+    is_osm: bool,
 }
 
 impl Parser {
@@ -129,16 +134,20 @@ impl Parser {
             Event::Start(tag) => {
                 self.open(&tag)?;
                 self.depth += 1;
+                if self.depth > DEEPEST {
+                    return Err(Broken::new(format_args!("elements within elements, {DEEPEST} deep")));
+                }
             }
             Event::Empty(tag) => {
                 self.open(&tag)?;
                 self.close(visit)?;
             }
             Event::End(_) => {
-                self.depth -= 1;
+                self.depth = self.depth.saturating_sub(1);
                 self.close(visit)?;
             }
             Event::Eof if self.depth > 0 => return Err(Broken::new("unexpected end")),
+            Event::Eof if !self.is_osm => return Err(no_extract()),
             Event::Eof => return Ok(false),
             _ => {}
         }
@@ -147,7 +156,11 @@ impl Parser {
 
     fn open(&mut self, tag: &BytesStart) -> Result<(), Broken> {
         match self.depth {
-            0 if tag.name().0 != "osm" => Err(Broken::new("not an OpenStreetMap extract: it is no <osm>")),
+            0 if tag.name().0 != "osm" => Err(no_extract()),
+            0 => {
+                self.is_osm = true;
+                Ok(())
+            }
             1 => self.begin(tag),
             2 => self.element.add(tag),
             _ => Ok(()),
@@ -234,6 +247,10 @@ impl Element {
             Kind::Other => {}
         }
     }
+}
+
+fn no_extract() -> Broken {
+    Broken::new("not an OpenStreetMap extract, which is an element <osm>")
 }
 
 /// The values of some attributes.
