@@ -21,8 +21,8 @@ pub struct Options {
     #[arg(long)]
     pub headless: bool,
 
-    /// Road map to read: .osm.pbf (OpenStreetMap), or .gr / .gr.gz (DIMACS) with its .co file
-    /// beside it. Without this and --city: the Isle of Man, which is built in
+    /// Road map to read: .osm.pbf, .osm or .osm.gz (OpenStreetMap), or .gr / .gr.gz (DIMACS) with its
+    /// .co file beside it. Without this and --city: the Isle of Man, which is built in
     #[arg(long, value_name = "FILE", conflicts_with = "city")]
     pub map: Option<PathBuf>,
 

@@ -1,6 +1,7 @@
 //! A generated city: a grid of streets about 100 m apart, every eighth an arterial.
 
-use super::{Class, Control, Link, MapError, Network, Node, assemble::assemble};
+use super::assemble::assemble;
+use super::{Class, Control, Link, MapError, Network, Node, lights};
 
 /// Largest side: 4 million intersections, which is 16 times New York.
 const MAX_SIDE: u32 = 2048;
@@ -39,7 +40,9 @@ pub fn generate(side: u32, seed: u64) -> Result<Network, MapError> {
     }
     let places = places(side, seed);
     let nodes = places.iter().map(|&(x, y)| Node::new(x as f32 / 10.0, y as f32 / 10.0, Control::Priority));
-    assemble(&name, None, nodes.collect(), streets(side, seed, &places))
+    let mut city = assemble(Network::new(name, nodes.collect(), streets(side, seed, &places)))?;
+    lights::place(&mut city, lights::Known::Speeds);
+    Ok(city)
 }
 
 /// Decimetres east and north of the south-western corner, for every intersection, row by row.
@@ -143,8 +146,9 @@ mod tests {
             let speeds = if link.lanes > 1 { 60..=80 } else { 40..=50 };
             assert!(speeds.contains(&link.speed_kmh), "{link:?}");
         }
-        let corners = city.nodes.iter().filter(|node| !node.has_signals()).count();
-        assert_eq!(corners, 4, "only the corners have two neighbours");
+        // Along the 8 arterials each way, wherever they cross a street: not at their ends.
+        let signals = city.nodes.iter().filter(|node| node.has_signals()).count();
+        assert_eq!(signals, 2 * 8 * 62 - 8 * 8);
     }
 
     #[test]

@@ -28,18 +28,22 @@ impl Place {
 /// Metres east and north of the middle of all places: an equirectangular map, true to scale along
 /// its middle parallel.
 pub fn project(places: &[Place]) -> Vec<(f32, f32)> {
-    let middle_lon = middle(places.iter().map(|place| place.lon));
-    let middle_lat = middle(places.iter().map(|place| place.lat));
+    let centre = middle_of(places);
     let degree = EARTH_RADIUS.to_radians();
-    let shrink = middle_lat.to_radians().cos();
+    let shrink = centre.lat.to_radians().cos();
     places
         .iter()
         .map(|place| {
-            let east = (place.lon - middle_lon) * degree * shrink;
-            let north = (place.lat - middle_lat) * degree;
+            let east = (place.lon - centre.lon) * degree * shrink;
+            let north = (place.lat - centre.lat) * degree;
             (east as f32, north as f32)
         })
         .collect()
+}
+
+/// The middle of the box around all places.
+pub fn middle_of(places: &[Place]) -> Place {
+    Place { lon: middle(places.iter().map(|place| place.lon)), lat: middle(places.iter().map(|place| place.lat)) }
 }
 
 /// The least and the greatest value.

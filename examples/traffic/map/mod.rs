@@ -8,11 +8,14 @@ mod assemble;
 pub mod city;
 pub mod component;
 mod dimacs;
+mod driving_side;
 mod error;
 pub mod geo;
 pub mod hilbert;
 #[cfg(test)]
 pub mod hostile;
+mod junctions;
+mod lights;
 pub mod limits;
 mod osm;
 
@@ -124,20 +127,28 @@ const ISLE_OF_MAN: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/
 
 /// The map that is compiled into the program.
 pub fn isle_of_man() -> Result<Network, MapError> {
-    osm::read("Isle of Man", Cursor::new(ISLE_OF_MAN))
+    osm::read_pbf("Isle of Man", Cursor::new(ISLE_OF_MAN))
 }
 
 /// Reads a map file; the end of its name tells the format.
 pub fn load(path: &Path) -> Result<Network, MapError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if name.ends_with(".osm.pbf") {
-        osm::load(path)
-    } else if name.ends_with(".gr") || name.ends_with(".gr.gz") {
+    let is = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    if is(&[".pbf"]) {
+        osm::load_pbf(path)
+    } else if is(&[".osm", ".osm.gz"]) {
+        osm::load_xml(path)
+    } else if is(&[".gr", ".gr.gz"]) {
         dimacs::load(path)
+    } else if is(&[".osm.bz2"]) {
+        Err(MapError::new(path.display(), "packed with bzip2, which is not read: unpack it, or pack it with gzip"))
     } else {
-        Err(MapError::new(path.display(), "not a map format: the name should end in .osm.pbf, .gr or .gr.gz"))
+        Err(MapError::new(path.display(), format_args!("not a map format: the name should end in {ENDINGS}")))
     }
 }
+
+/// Of the maps that are read.
+const ENDINGS: &str = ".pbf, .osm, .osm.gz, .gr or .gr.gz";
 
 #[cfg(test)]
 mod tests {
@@ -146,18 +157,21 @@ mod tests {
     #[test]
     fn the_built_in_map_is_near_its_published_size() {
         let map = isle_of_man().unwrap();
-        // The extract holds 5,510 nodes, 22 of them with signals; what cannot be driven to and back
-        // is left out.
-        assert!((5_300..=5_510).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
-        assert!((11_500..=12_628).contains(&map.links.len()), "{} links", map.links.len());
-        let signals = map.nodes.iter().filter(|node| node.has_signals()).count();
-        assert!((20..=31).contains(&signals), "{signals} signals");
+        // The extract holds 5,499 nodes on 12,047 links that can be driven to and back. A fourth of
+        // the nodes lie within 20 m of another or on a roundabout, and are one junction with it.
+        assert!((4_100..=4_300).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
+        assert!((9_400..=9_700).contains(&map.links.len()), "{} links", map.links.len());
+        // 30 signals, of which some share a junction and some are for people on foot.
+        let control = |control| map.nodes.iter().filter(|node| node.control == control).count();
+        assert!((20..=30).contains(&control(Control::Signals)), "{} signals", control(Control::Signals));
+        assert!((45..=60).contains(&control(Control::Roundabout)), "{}", control(Control::Roundabout));
+        assert!(map.left_hand);
         assert!(map.attribution.is_some());
     }
 
     #[test]
     fn a_missing_file_is_named() {
-        for name in ["nowhere/a.osm.pbf", "nowhere/a.gr", "nowhere/a.gr.gz"] {
+        for name in ["nowhere/a.osm.pbf", "nowhere/a.osm", "nowhere/a.osm.gz", "nowhere/a.gr", "nowhere/a.gr.gz"] {
             let error = load(Path::new(name)).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{name}: cannot open")), "{error}");
         }
@@ -166,6 +180,8 @@ mod tests {
     #[test]
     fn an_unknown_ending_lists_the_known_ones() {
         let error = load(Path::new("a.xml")).unwrap_err().to_string();
-        assert_eq!(error, "a.xml: not a map format: the name should end in .osm.pbf, .gr or .gr.gz");
+        assert_eq!(error, "a.xml: not a map format: the name should end in .pbf, .osm, .osm.gz, .gr or .gr.gz");
+        let error = load(Path::new("a.osm.bz2")).unwrap_err().to_string();
+        assert!(error.starts_with("a.osm.bz2: packed with bzip2, which is not read"), "{error}");
     }
 }

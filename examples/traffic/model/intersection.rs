@@ -11,8 +11,8 @@ use super::approach::{Approach, Slot};
 use super::exit::Exit;
 use super::few::Few;
 use super::right_of_way::{RightOfWay, is_in};
+use super::service_order::ServiceOrder;
 use super::signal::Programme;
-use super::turns::Turns;
 use crate::hash::SequenceHash;
 use crate::routes::{ARRIVE, Routes};
 
@@ -64,7 +64,7 @@ pub struct Intersection {
     pub(super) approaches: Few<Approach>,
     pub(super) exits: Few<Exit>,
     right_of_way: Option<Box<RightOfWay>>,
-    turns: Turns,
+    order: ServiceOrder,
     /// Seconds after which the head of a queue pushes into a full link.
     patience: u32,
     /// Cars that have pushed in so far.
@@ -83,7 +83,7 @@ impl Intersection {
             approaches,
             exits,
             right_of_way: None,
-            turns: Turns::of(number),
+            order: ServiceOrder::of(number),
             patience: PATIENCE,
             pushed: 0,
             waiting: Vec::new(),
@@ -144,7 +144,7 @@ impl Intersection {
     /// might, if no message comes before. Calling more often changes nothing.
     pub fn step(&mut self, now: u32, routes: &Routes, mut send: impl FnMut(u32, Message)) -> u32 {
         let minor = self.right_of_way.as_ref().map_or(0, |right_of_way| right_of_way.minor());
-        let order = self.turns.order(now, self.approaches.len());
+        let order = self.order.at(now, self.approaches.len());
         let mut wake = NEVER;
         for drives_first in [true, false] {
             for index in order.clone().filter(|&index| is_in(minor, index) != drives_first) {

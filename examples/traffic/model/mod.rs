@@ -16,6 +16,7 @@ mod intersection;
 mod planned;
 mod right_of_way;
 mod road;
+mod service_order;
 mod signal;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,6 @@ mod timing;
 mod totals;
 mod travel_times;
 mod trip;
-mod turns;
 
 pub use approach::Passed;
 #[cfg(feature = "game")]

@@ -42,6 +42,9 @@ pub fn key(network: &Network) -> u64 {
         key.write(u64::from(link.length_dm) | u64::from(link.speed_kmh) << 32 | u64::from(link.lanes) << 48);
         key.write(u64::from(link.lane_flow) | (link.class as u64) << 32);
     }
+    for &(from, to) in &network.bans {
+        key.write(u64::from(from) | u64::from(to) << 32);
+    }
     key.finish()
 }
 
@@ -127,6 +130,14 @@ mod tests {
             hops: vec![0, 2, 255, 1, 255],
             ..Routes::default()
         }
+    }
+
+    #[test]
+    fn forbidden_turns_are_part_of_the_key() {
+        let mut network = crate::tests::grid(3);
+        let free = key(&network);
+        network.bans = vec![(0, 1)];
+        assert_ne!(key(&network), free);
     }
 
     #[test]

@@ -40,22 +40,59 @@ pub struct Graph {
     /// The edges of node `n` are `edges[first[n]..first[n + 1]]`.
     first: Vec<u32>,
     edges: Vec<Edge>,
+    bans: Bans,
+}
+
+/// The edges that may not follow each edge; empty where all turns are allowed.
+#[derive(Default)]
+struct Bans {
+    /// What may not follow edge `e` is `next[first[e]..first[e + 1]]`.
+    first: Vec<u32>,
+    next: Vec<u32>,
 }
 
 impl Graph {
     pub fn new(network: &Network, incidence: &Incidence) -> Self {
-        let mut graph = Self { first: vec![0], edges: Vec::with_capacity(network.links.len()) };
+        let edges = Vec::with_capacity(network.links.len());
+        let mut graph = Self { first: vec![0], edges, bans: Bans::default() };
         let capacities = capacities(network, incidence);
         for node in 0..network.nodes.len() as u32 {
             let links = incidence.exits(node).iter();
             graph.edges.extend(links.map(|&link| Edge::new(network, link, capacities[link as usize])));
             graph.first.push(graph.edges.len() as u32);
         }
+        let number =
+            |link: u32| graph.first_exit(network.links[link as usize].from) + u32::from(incidence.exit_number(link));
+        graph.bans = Bans::new(graph.edges.len(), network.bans.iter().map(|&(from, to)| (number(from), number(to))));
         graph
     }
 
     pub fn nodes(&self) -> usize {
         self.first.len() - 1
+    }
+
+    pub fn edges(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Whether some turns are forbidden.
+    pub fn has_bans(&self) -> bool {
+        !self.bans.next.is_empty()
+    }
+
+    /// The edges that may not follow one, in no order.
+    pub fn banned_after(&self, edge: u32) -> &[u32] {
+        self.bans.after(edge)
+    }
+
+    /// The node that an edge leads to.
+    pub fn target(&self, edge: u32) -> u32 {
+        self.edges[edge as usize].target
+    }
+
+    /// The number of the edge that is exit 0 of a node; the others follow.
+    pub fn first_exit(&self, node: u32) -> u32 {
+        self.first[node as usize]
     }
 
     pub fn exits(&self, node: u32) -> impl Iterator<Item = (u8, &Edge)> {
@@ -106,6 +143,27 @@ impl Graph {
     pub fn update_costs(&mut self) {
         let fullest = self.edges.iter().map(Edge::routes_for_capacity).fold(0.0, f64::max);
         self.edges.iter_mut().for_each(|edge| edge.update_cost(fullest));
+    }
+}
+
+impl Bans {
+    /// Of pairs of edges, in a network of so many.
+    fn new(edges: usize, pairs: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut pairs: Vec<_> = pairs.collect();
+        if pairs.is_empty() {
+            return Self::default();
+        }
+        pairs.sort_unstable();
+        let first = (0..=edges as u32).map(|edge| pairs.partition_point(|&(from, _)| from < edge) as u32).collect();
+        Self { first, next: pairs.into_iter().map(|(_, to)| to).collect() }
+    }
+
+    fn after(&self, edge: u32) -> &[u32] {
+        let edge = edge as usize;
+        match self.first.get(edge..edge + 2) {
+            Some(&[first, end]) => &self.next[first as usize..end as usize],
+            _ => &[],
+        }
     }
 }
 

@@ -31,7 +31,7 @@ use graph::Graph;
 use places::Places;
 pub use planned::{Planned, plan};
 pub use reroute::Rerouter;
-use search::Search;
+use search::{Search, Turns};
 
 /// In the place of the next exit: the car has arrived.
 pub const ARRIVE: u8 = u8::MAX;
@@ -245,7 +245,11 @@ fn search_batch(
         }
         let destinations = places.destinations(place);
         let goals: Vec<u32> = destinations.iter().map(|&destination| places.node(destination)).collect();
-        let paths = search.run(graph, places.node(place), &goals);
+        let mut paths = search.run(graph, places.node(place), &goals, Turns::Allowed);
+        // Every place needs a route: where signs forbid all of them, they are not heeded.
+        if paths.iter().all(Option::is_none) {
+            paths = search.run(graph, places.node(place), &goals, Turns::All);
+        }
         progress.inc(1);
         let found = destinations.into_iter().zip(paths);
         let found: Vec<Found> = found.filter_map(|(destination, path)| Some((destination, path?))).collect();

@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::graph::Graph;
-use super::search::Search;
+use super::search::{Search, Turns};
 use super::{Found, Routes};
 use crate::map::Network;
 use crate::model::{Incidence, NetworkError, PlannedTrip, PlannedTrips, TripRequest};
@@ -70,7 +70,7 @@ fn find(
     let from_place = |search: &mut Search, (&from, wishes): (&u32, &Vec<Wish>)| {
         progress.inc(1);
         let goals: Vec<u32> = wishes.iter().filter(|wish| wish.1.is_none()).map(|wish| wish.0).collect();
-        let mut searched = search.run(&graph, from, &goals).into_iter();
+        let mut searched = search.run(&graph, from, &goals, Turns::Allowed).into_iter();
         let path = |wish: &Wish| match wish.1 {
             Some(links) => follow(network, incidence, from, wish.0, links).map(Some),
             None => Ok(searched.next().flatten()),

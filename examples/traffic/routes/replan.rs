@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::reroute::Rerouter;
+use super::search::Turns;
 use super::{Route, Routes, drive};
 use crate::map::Network;
 use crate::model::Incidence;
@@ -59,7 +60,7 @@ impl Rerouter {
         let numbers = self.numbers(place);
         let goals: Vec<u32> =
             self.open[numbers.clone()].iter().map(|route| self.routes.node(route.destination)).collect();
-        let paths = self.search.run(&self.graph, node, &goals);
+        let paths = self.search.run(&self.graph, node, &goals, Turns::Allowed);
         for (number, path) in numbers.zip(paths) {
             let Some(path) = path else { continue };
             let route = self.open[number];

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::graph::Graph;
-use super::search::Search;
+use super::search::{Search, Turns};
 use super::{ARRIVE, DETOUR, Route, Routes};
 use crate::map::Network;
 use crate::model::Incidence;
@@ -99,7 +99,7 @@ impl Rerouter {
         }
         for (node, by_destination) in by_start {
             let destinations: Vec<u32> = by_destination.keys().copied().collect();
-            let paths = self.search.run(&self.graph, node, &destinations);
+            let paths = self.search.run(&self.graph, node, &destinations, Turns::Allowed);
             for (path, hops) in paths.into_iter().zip(by_destination.into_values()) {
                 if let Some(path) = path {
                     self.detour(node, &path, &hops);
@@ -136,7 +136,7 @@ impl Rerouter {
     }
 
     fn find(&mut self, start: u32, goal: u32) -> Option<u32> {
-        let path = self.search.run(&self.graph, start, &[goal]).pop()??;
+        let path = self.search.run(&self.graph, start, &[goal], Turns::Allowed).pop()??;
         Some(self.add_way(start, &path))
     }
 

@@ -1,4 +1,8 @@
 //! Shortest routes from one node to several (Dijkstra's algorithm).
+//!
+//! Where all turns are allowed, the search knows for each node how it came there first. Where some
+//! are forbidden that is not enough, since another way to the node may go on where the first may
+//! not: there it knows for each edge how it came to its end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,86 +11,127 @@ use super::graph::Graph;
 
 const UNREACHED: u64 = u64::MAX;
 
-/// How the search first came to a node by the fastest way so far.
+/// Tenths of a second that it costs to turn back into the road one came from: few would do so at the
+/// next crossing to get around a forbidden turn.
+const TURN_BACK: u64 = 1_200;
+
+/// A node, or above all nodes an edge's end.
+type State = u32;
+
+/// How the search first came to a state by the fastest way so far.
 #[derive(Clone, Copy)]
 struct Label {
     /// Wider than the costs: even a route along every road of a map does not overflow it.
     time: u64,
-    parent: u32,
+    parent: State,
     exit: u8,
     settled: bool,
 }
 
 const BLANK: Label = Label { time: UNREACHED, parent: 0, exit: 0, settled: false };
 
+/// Whether forbidden turns count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    Allowed,
+    /// All of them, as if no sign stood anywhere.
+    All,
+}
+
 /// The memory of a search, kept for the next one.
 pub struct Search {
+    nodes: u32,
     labels: Vec<Label>,
-    touched: Vec<u32>,
-    /// Time and node, the earliest first; of nodes with the same time the one with the lower
+    touched: Vec<State>,
+    /// Time and state, the earliest first; of states with the same time the one with the lower
     /// number.
-    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    queue: BinaryHeap<Reverse<(u64, State)>>,
 }
 
 impl Search {
     pub fn new(graph: &Graph) -> Self {
-        Self { labels: vec![BLANK; graph.nodes()], touched: Vec::new(), queue: BinaryHeap::new() }
+        let ends = if graph.has_bans() { graph.edges() } else { 0 };
+        let labels = vec![BLANK; graph.nodes() + ends];
+        Self { nodes: graph.nodes() as u32, labels, touched: Vec::new(), queue: BinaryHeap::new() }
     }
 
     /// The numbers of the exits to take from `start` to each goal, none where no open road leads
     /// there.
-    pub fn run(&mut self, graph: &Graph, start: u32, goals: &[u32]) -> Vec<Option<Vec<u8>>> {
+    pub fn run(&mut self, graph: &Graph, start: u32, goals: &[u32], turns: Turns) -> Vec<Option<Vec<u8>>> {
+        let by_edge = turns == Turns::Allowed && graph.has_bans();
+        let mut ends: Vec<Option<State>> = vec![None; goals.len()];
         self.relax(start, Label { time: 0, ..BLANK });
-        let mut missing = goals.len();
-        while missing > 0
-            && let Some(Reverse((time, node))) = self.queue.pop()
+        while ends.contains(&None)
+            && let Some(Reverse((_, state))) = self.queue.pop()
         {
-            let label = &mut self.labels[node as usize];
-            if label.settled {
-                continue;
-            }
-            label.settled = true;
-            missing -= usize::from(goals.contains(&node));
-            for (exit, edge) in graph.exits(node).filter(|(_, edge)| !edge.closed) {
-                let time = time + u64::from(edge.cost);
-                self.relax(edge.target, Label { time, parent: node, exit, settled: false });
+            if !std::mem::replace(&mut self.labels[state as usize].settled, true) {
+                let node = self.node(graph, state);
+                let reached = goals.iter().zip(&mut ends).filter(|(goal, end)| **goal == node && end.is_none());
+                reached.for_each(|(_, end)| *end = Some(state));
+                if by_edge { self.leave_edge(graph, state) } else { self.leave_node(graph, state) }
             }
         }
-        let paths = goals.iter().map(|&goal| self.path(start, goal)).collect();
+        let paths = ends.into_iter().map(|end| Some(self.path(start, end?))).collect();
         self.forget();
         paths
     }
 
-    fn relax(&mut self, node: u32, label: Label) {
-        let known = &mut self.labels[node as usize];
-        if label.time < known.time {
-            if known.time == UNREACHED {
-                self.touched.push(node);
-            }
-            *known = label;
-            self.queue.push(Reverse((label.time, node)));
+    fn leave_node(&mut self, graph: &Graph, node: u32) {
+        let time = self.labels[node as usize].time;
+        for (exit, edge) in graph.exits(node).filter(|(_, edge)| !edge.closed) {
+            let time = time + u64::from(edge.cost);
+            self.relax(edge.target, Label { time, parent: node, exit, settled: false });
         }
     }
 
-    fn path(&self, start: u32, goal: u32) -> Option<Vec<u8>> {
-        let mut path = Vec::new();
-        let mut node = goal;
-        while node != start {
-            let label = self.labels[node as usize];
-            if label.time == UNREACHED {
-                return None;
+    /// From the end of an edge, or from the start.
+    fn leave_edge(&mut self, graph: &Graph, state: State) {
+        let node = self.node(graph, state);
+        let Label { time, parent, .. } = self.labels[state as usize];
+        let last = state.checked_sub(self.nodes);
+        let origin = last.map(|_| self.node(graph, parent));
+        let banned = last.map_or(&[][..], |edge| graph.banned_after(edge));
+        for (exit, edge) in graph.exits(node).filter(|(_, edge)| !edge.closed) {
+            let number = graph.first_exit(node) + u32::from(exit);
+            if !banned.contains(&number) {
+                let turn = if origin == Some(edge.target) { TURN_BACK } else { 0 };
+                let time = time + u64::from(edge.cost) + turn;
+                self.relax(self.nodes + number, Label { time, parent: state, exit, settled: false });
             }
+        }
+    }
+
+    fn node(&self, graph: &Graph, state: State) -> u32 {
+        state.checked_sub(self.nodes).map_or(state, |edge| graph.target(edge))
+    }
+
+    fn relax(&mut self, state: State, label: Label) {
+        let known = &mut self.labels[state as usize];
+        if label.time < known.time {
+            if known.time == UNREACHED {
+                self.touched.push(state);
+            }
+            *known = label;
+            self.queue.push(Reverse((label.time, state)));
+        }
+    }
+
+    fn path(&self, start: u32, end: State) -> Vec<u8> {
+        let mut path = Vec::new();
+        let mut state = end;
+        while state != start {
+            let label = self.labels[state as usize];
             path.push(label.exit);
-            node = label.parent;
+            state = label.parent;
         }
         path.reverse();
-        Some(path)
+        path
     }
 
     fn forget(&mut self) {
         self.queue.clear();
-        for node in self.touched.drain(..) {
-            self.labels[node as usize] = BLANK;
+        for state in self.touched.drain(..) {
+            self.labels[state as usize] = BLANK;
         }
     }
 }
@@ -111,7 +156,7 @@ mod tests {
         let graph = Graph::new(&network, &Incidence::new(&network).unwrap());
         let mut search = Search::new(&graph);
         for _ in 0..2 {
-            assert_eq!(search.run(&graph, 1, &[0, 2]), [Some(vec![1, 0]), Some(vec![1])]);
+            assert_eq!(search.run(&graph, 1, &[0, 2], Turns::Allowed), [Some(vec![1, 0]), Some(vec![1])]);
         }
     }
 
@@ -121,8 +166,48 @@ mod tests {
         let mut graph = Graph::new(&network, &Incidence::new(&network).unwrap());
         let mut search = Search::new(&graph);
         graph.set_closed(1, 1, true);
-        assert_eq!(search.run(&graph, 1, &[0, 2]), [Some(vec![0]), None]);
+        assert_eq!(search.run(&graph, 1, &[0, 2], Turns::Allowed), [Some(vec![0]), None]);
         graph.set_closed(1, 1, false);
-        assert_eq!(search.run(&graph, 1, &[0, 2]), [Some(vec![1, 0]), Some(vec![1])]);
+        assert_eq!(search.run(&graph, 1, &[0, 2], Turns::Allowed), [Some(vec![1, 0]), Some(vec![1])]);
+    }
+
+    /// As [`ring`], with a turn forbidden; links are given by their ends.
+    fn banned(turn: [(u32, u32); 2]) -> Graph {
+        let mut network = ring();
+        let number = |(from, to)| network.links.iter().position(|link| (link.from, link.to) == (from, to)).unwrap();
+        network.bans = vec![(number(turn[0]) as u32, number(turn[1]) as u32)];
+        Graph::new(&network, &Incidence::new(&network).unwrap())
+    }
+
+    #[test]
+    fn forbidden_turns_are_gone_around() {
+        // From 0 by 1 and 2 back to 0: with the turn at 1 forbidden the short cut is all there is.
+        let graph = banned([(0, 1), (1, 2)]);
+        let mut search = Search::new(&graph);
+        for _ in 0..2 {
+            // The short cut back to 0 and around again would meet the same sign.
+            assert_eq!(search.run(&graph, 0, &[1, 2], Turns::Allowed), [Some(vec![0]), None]);
+            assert_eq!(search.run(&graph, 0, &[1, 2], Turns::All), [Some(vec![0]), Some(vec![0, 1])]);
+            assert_eq!(search.run(&graph, 1, &[2], Turns::Allowed), [Some(vec![1])], "who starts there has no sign");
+        }
+    }
+
+    #[test]
+    fn nobody_turns_back_but_for_a_long_way_round() {
+        // 1 and 2 are joined both ways; the turn from 0 by 1 to 3 is forbidden, from 2 it is not.
+        let link = |from, to, length_dm| Link::new(from, to, length_dm, 1, 36);
+        let links = |detour| {
+            let links = vec![link(0, 1, 100), link(2, 1, 100), link(1, 2, 100), link(1, 3, 100), link(2, 3, detour)];
+            let nodes = (0..4).map(|_| Node::new(0.0, 0.0, Control::Priority)).collect();
+            Network { bans: vec![(0, 3)], ..Network::new("spur", nodes, links) }
+        };
+        let path = |detour| {
+            let network = links(detour);
+            let graph = Graph::new(&network, &Incidence::new(&network).unwrap());
+            Search::new(&graph).run(&graph, 0, &[3], Turns::Allowed)
+        };
+        // 1,000 m take 100 s, 2,000 m 200 s; to turn back takes 120 s.
+        assert_eq!(path(10_000), [Some(vec![0, 0, 1])]);
+        assert_eq!(path(20_000), [Some(vec![0, 0, 0, 1])]);
     }
 }

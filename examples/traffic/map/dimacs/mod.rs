@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use self::records::Records;
 use super::assemble::assemble;
 use super::geo::{self, Place};
-use super::{Class, Control, Link, MapError, Network, Node};
+use super::{Class, Control, Link, MapError, Network, Node, driving_side, junctions, lights};
 
 /// Most nodes a file may announce: twice the road graph of the whole United States. It keeps a
 /// broken count from asking for all memory.
@@ -45,14 +45,19 @@ pub fn load(path: &Path) -> Result<Network, MapError> {
     };
     let places = read_coordinates(&coordinates(path)?, graph.nodes)?;
     let nodes = geo::project(&places).into_iter().map(|(x, y)| Node::new(x, y, Control::Priority)).collect();
+    let left_hand = driving_side::is_left_hand(geo::middle_of(&places));
     drop(places);
     let link = |(arc, (lanes, speed_kmh)): (Arc, _)| Link {
         class: class(speed_kmh),
         ..Link::new(arc.from, arc.to, arc.weight, lanes, speed_kmh)
     };
     let links = graph.arcs.into_iter().zip(classes).map(link);
-    let network = assemble(&path.display().to_string(), None, nodes, links.collect())?;
-    Ok(Network { name: stem(path), ..network })
+    let map = Network { left_hand, ..Network::new(path.display().to_string(), nodes, links.collect()) };
+    // Graphs do not say what is a roundabout.
+    let rings = vec![false; map.links.len()];
+    let mut network = assemble(junctions::merge(map, &rings, &[]).network)?;
+    let unread = lights::note(lights::place(&mut network, lights::Known::Speeds)).into_iter().collect();
+    Ok(Network { name: stem(path), unread, ..network })
 }
 
 /// The graph says nothing of classes but how fast roads are.

@@ -65,11 +65,12 @@ fn header() -> Vec<u8> {
 }
 
 /// A header and a block of data.
-fn extract(block: &Message) -> Vec<u8> {
+pub fn extract(block: &Message) -> Vec<u8> {
     [header(), packed_blob("OSMData", &block.0)].concat()
 }
 
-const STRINGS: [&str; 4] = ["", "highway", "residential", "traffic_signals"];
+const STRINGS: [&str; 10] =
+    ["", "highway", "residential", "traffic_signals", "type", "restriction", "no_left_turn", "from", "via", "to"];
 
 fn strings() -> Message {
     STRINGS.iter().fold(Message::default(), |table, string| table.bytes(1, string.as_bytes()))
@@ -81,8 +82,19 @@ fn block(group: &Message) -> Message {
 
 /// A residential street through nodes, given by the differences of their ids.
 fn street(differences: impl IntoIterator<Item = i64>) -> Message {
+    way(1, differences)
+}
+
+fn way(id: i64, differences: impl IntoIterator<Item = i64>) -> Message {
     let nodes = differences.into_iter().map(zigzag);
-    Message::default().number(1, 1).packed(2, [1]).packed(3, [2]).packed(8, nodes)
+    Message::default().number(1, id.cast_unsigned()).packed(2, [1]).packed(3, [2]).packed(8, nodes)
+}
+
+/// A left turn that is forbidden, from a way by a node to a way.
+fn restriction(from: i64, via: i64, to: i64) -> Message {
+    let ids = [from, via - from, to - via].map(zigzag);
+    let tags = Message::default().number(1, 1).packed(2, [4, 5]).packed(3, [5, 6]);
+    tags.packed(8, [7, 8, 9]).packed(9, ids).packed(10, [1, 0, 1])
 }
 
 fn dense(
@@ -97,18 +109,26 @@ fn dense(
     column(message, 9, &mut lons.into_iter())
 }
 
-/// Streets in a square of `side` x `side` nodes, about 100 m apart; the first node has signals.
+/// Streets in a square of `side` x `side` nodes, about 100 m apart; the first node within has
+/// signals, and one left turn is forbidden.
 pub fn grid(side: i64) -> Message {
     let count = side * side;
     // From the end of a row back to the start of the next.
     let lons = (0..count).map(|node| if node % side > 0 || node == 0 { 10_000 } else { -(side - 1) * 10_000 });
     let lats = (0..count).map(|node| if node % side > 0 || node == 0 { 0 } else { 10_000 });
-    let tags = [1, 3, 0].into_iter().chain((1..count).map(|_| 0));
+    // No tags, then those of the first node that is not on the edge.
+    let before = side as usize + 1;
+    let tags = std::iter::repeat_n(0, before).chain([1, 3, 0]).chain((1..count as usize - before).map(|_| 0));
     let nodes = dense((0..count).map(|_| 1), lats, lons).packed(10, tags);
-    let rows = (0..side).map(|row| street((0..side).map(|node| if node > 0 { 1 } else { row * side + 1 })));
-    let columns = (0..side).map(|column| street((0..side).map(|node| if node > 0 { side } else { column + 1 })));
+    let row = |row| way(row + 1, (0..side).map(move |node| if node > 0 { 1 } else { row * side + 1 }));
+    let column = |column| way(side + column + 1, (0..side).map(move |node| if node > 0 { side } else { column + 1 }));
+    let (rows, columns) = ((0..side).map(row), (0..side).map(column));
     let ways = rows.chain(columns).fold(Message::default(), |group, way| group.bytes(3, &way.0));
-    Message::default().bytes(1, &strings().0).bytes(2, &ways.0).bytes(2, &Message::default().bytes(2, &nodes.0).0)
+    // At the corner, and where the ways go on and it is not said which way along them.
+    let turns = [restriction(1, 1, side + 1), restriction(2, side + 2, side + 2)];
+    let turns = turns.iter().fold(Message::default(), |group, turn| group.bytes(4, &turn.0));
+    let groups = [turns, ways, Message::default().bytes(2, &nodes.0)];
+    groups.iter().fold(Message::default().bytes(1, &strings().0), |block, group| block.bytes(2, &group.0))
 }
 
 /// Reads an extract, or says why it is refused.
@@ -129,6 +149,8 @@ fn the_grid_is_a_map() {
     let map = read("grid", &extract(&grid(10))).unwrap();
     assert_eq!((map.nodes.len(), map.links.len()), (100, 360));
     assert_eq!(map.nodes.iter().filter(|node| node.has_signals()).count(), 1);
+    assert_eq!(map.bans.len(), 1);
+    assert_eq!(map.unread, ["1 turn restrictions that do not add up, left out"]);
 }
 
 #[test]
@@ -193,6 +215,8 @@ fn bombs_take_no_more_memory_than_a_block() {
         let ways = Message::default().bytes(3, &street((0..31 << 20).map(|_| difference)).0);
         refused("nodes-of-ways", &extract(&block(&ways)), &["more than 2", "nodes in ways"]);
     }
+    let turn = Message::default().bytes(4, &restriction(1, 1, 1).0);
+    refused("turns", &extract(&block(&Message(many(&turn.0)))), &["turn restrictions, too many for the file's size"]);
     let nodes = Message::default().bytes(2, &dense(std::iter::repeat_n(1, 31 << 20), [], []).0);
     refused("nodes", &extract(&block(&nodes)), &["fewer coordinates than nodes"]);
 }
@@ -211,7 +235,8 @@ fn as_many_nodes_as_a_file_may_name_are_read() {
     let ways = street((0..count).map(|_| 1)).0;
     let half = street((0..count / 20).map(|_| 1)).0;
     let ways = Message::default().bytes(3, &ways).bytes(3, &half);
-    let nodes = dense((0..count).map(|_| 1), (0..count).map(|_| 10), (0..count).map(|_| 10));
+    // Far enough from each other to stay apart.
+    let nodes = dense((0..count).map(|_| 1), (0..count).map(|_| 3_000), (0..count).map(|_| 3_000));
     let block = block(&ways).bytes(2, &Message::default().bytes(2, &nodes.0).0);
     let map = read("most-nodes", &extract(&block)).unwrap();
     assert!(map.nodes.len() as i64 > count / 20);
@@ -239,12 +264,17 @@ fn elements_that_do_not_add_up_are_refused() {
     refused("lons", &nodes(dense([1, 1], [0, 0], [0])), &["fewer coordinates"]);
     refused("lats", &nodes(dense([1], [0, 0], [0, 0])), &["more coordinates"]);
     refused("ids", &nodes(dense([i64::MAX, 1], [0, 0], [0, 0])), &["more than 64 bits"]);
-    refused("tag", &nodes(dense([1], [0], [0]).packed(10, [9, 1, 0])), &["string 9, but there are 4"]);
+    refused("tag", &nodes(dense([1], [0], [0]).packed(10, [99, 1, 0])), &["string 99, but there are 10"]);
     refused("value", &nodes(dense([1], [0], [0]).packed(10, [1])), &["keys without values"]);
     let way = |way: Message| extract(&block(&Message::default().bytes(3, &way.0)));
     refused("key", &way(Message::default().packed(2, [1, 1]).packed(3, [2])), &["keys without values"]);
     refused("string", &way(Message::default().packed(2, [u64::MAX]).packed(3, [2])), &["string 18446744073709551615"]);
     refused("refs", &way(street([i64::MAX, i64::MAX])), &["more than 64 bits"]);
     refused("missing", &way(street((0..200_000).map(|_| 7))), &["empty network"]);
+    let relation = |relation: Message| extract(&block(&Message::default().bytes(4, &relation.0)));
+    let turn = || Message::default().packed(2, [4]).packed(3, [5]).packed(9, [1]);
+    refused("roles", &relation(turn()), &["fewer roles or kinds than members"]);
+    refused("role", &relation(turn().packed(8, [99]).packed(10, [1])), &["string 99"]);
+    refused("tags", &relation(Message::default().packed(2, [4])), &["keys without values"]);
     refused("kind", &way(Message::default().number(8, 1)), &["a number where bytes belong"]);
 }

@@ -5,10 +5,10 @@ use proptest::sample::Index;
 use proptest::test_runner::RngSeed;
 
 use super::extracts::{self, packed_blob, raw_blob};
-use super::{Folder, graphs};
+use super::{Folder, graphs, markup};
 
 /// Numbers and signs that parsers stumble over.
-const INSERTED: [&[u8]; 14] = [
+const INSERTED: [&[u8]; 18] = [
     b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01",
     b"\xFF\xFF\xFF\xFF\x0F",
     b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80",
@@ -23,6 +23,10 @@ const INSERTED: [&[u8]; 14] = [
     b"\n\n",
     b"\xC3\x28",
     b"p sp 9 9\n",
+    b"<way id='1'>",
+    b"</osm>",
+    b"'/>",
+    b"&#0;&x;",
 ];
 
 /// A change of a file. Places are fractions of its length, so that they fit whatever came before.
@@ -126,6 +130,18 @@ proptest! {
         let whole = if twice { packed_blob("OSMData", &extracts::grid(5).0) } else { Vec::new() };
         let file = [raw_blob("OSMHeader", b""), block, whole].concat();
         read("changed-blocks", &[("x.osm.pbf", &file)]);
+    }
+
+    #[test]
+    fn changed_markup(changes in prop::collection::vec(change(), 1..6), packed: bool) {
+        let text = changed(markup::grid(5).as_bytes(), &changes);
+        let (name, file) = if packed { ("x.osm.gz", graphs::gzip(&text)) } else { ("x.osm", text) };
+        read("changed-markup", &[(name, &file)]);
+    }
+
+    #[test]
+    fn changed_packed_markup(changes in prop::collection::vec(change(), 1..4)) {
+        read("changed-packed-markup", &[("x.osm.gz", &changed(&graphs::gzip(markup::grid(5).as_bytes()), &changes))]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod extracts;
 pub mod fuzz;
 mod graphs;
+mod markup;
 pub mod memory;
 
 use std::fs;
@@ -74,6 +75,10 @@ fn assert_is_whole(network: &Network) {
         assert!(link.length_dm > 0 && link.lanes > 0 && link.speed_kmh > 0, "{link:?}");
     }
     assert!(network.links.is_sorted_by_key(|link| (link.to, link.from)));
+    assert!(network.bans.is_sorted());
+    for &(from, to) in &network.bans {
+        assert_eq!(network.links[from as usize].to, network.links[to as usize].from);
+    }
 }
 
 /// One line that names the file, and does nothing to a terminal.

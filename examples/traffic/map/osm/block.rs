@@ -1,16 +1,16 @@
-//! A block of data: up to some thousand ways or nodes, with the strings of their tags in a table.
-//! Relations say nothing about roads and are not read.
+//! A block of data: up to some thousand nodes, ways or relations, with the strings of their tags in
+//! a table.
 
 use std::ops::Range;
 
+use super::NANODEGREE;
+use super::marks::Marks;
+use super::restrictions::MemberKind;
 use super::wire::{Broken, Deltas, Fields, Packed, Value, zigzag};
 use crate::map::geo::Place;
 
 /// Most strings in the table of a block: writers put 8,000 elements into one, with a few tags each.
 const MOST_STRINGS: usize = 4 << 20;
-
-/// In the unit of the format, billionths of a degree.
-const NANODEGREE: f64 = 1e-9;
 
 /// What the elements of a block have in common.
 pub struct Block<'a> {
@@ -21,17 +21,33 @@ pub struct Block<'a> {
 
 /// A line through nodes.
 pub struct Way<'a> {
+    pub id: i64,
     strings: &'a Strings<'a>,
     keys: &'a [u8],
     values: &'a [u8],
     nodes: &'a [u8],
 }
 
-/// A point, where it is if that is anywhere on earth, and whether traffic signals stand there.
+/// Other elements in their roles.
+pub struct Relation<'a> {
+    strings: &'a Strings<'a>,
+    keys: &'a [u8],
+    values: &'a [u8],
+    roles: &'a [u8],
+    ids: &'a [u8],
+    kinds: &'a [u8],
+}
+
+pub enum WayOrRelation<'a> {
+    Way(Way<'a>),
+    Relation(Relation<'a>),
+}
+
+/// A point, where it is if that is anywhere on earth, and what stands there.
 pub struct Node {
     pub id: i64,
     pub place: Option<Place>,
-    pub signal: bool,
+    pub marks: Marks,
 }
 
 impl<'a> Block<'a> {
@@ -50,9 +66,14 @@ impl<'a> Block<'a> {
         Ok(Self { message: Fields::of(message), strings: Strings::read(strings)?, grid })
     }
 
-    pub fn for_each_way(&self, mut visit: impl FnMut(Way) -> Result<(), Broken>) -> Result<(), Broken> {
+    /// Both at once, since a block of hostile elements takes a while to walk through.
+    pub fn for_each_way_or_relation(
+        &self,
+        mut visit: impl FnMut(WayOrRelation) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
         self.for_each_element(|kind, message| match kind {
-            3 => visit(Way::read(message, &self.strings)?),
+            3 => visit(WayOrRelation::Way(Way::read(message, &self.strings)?)),
+            4 => visit(WayOrRelation::Relation(Relation::read(message, &self.strings)?)),
             _ => Ok(()),
         })
     }
@@ -94,12 +115,12 @@ impl<'a> Block<'a> {
                 _ => {}
             }
         }
-        let mut signal = false;
+        let mut marks = Marks::default();
         for tag in (Pairs { keys: Packed::of(keys), values: Packed::of(values) }) {
             let (key, value) = tag?;
-            signal |= self.strings.is_signal(key, value)?;
+            marks.add(self.strings.get(key)?, self.strings.get(value)?);
         }
-        Ok(Node { id, place: self.grid.place(lon, lat), signal })
+        Ok(Node { id, place: self.grid.place(lon, lat), marks })
     }
 
     /// Nodes as columns of numbers, each the difference to the one before, and one row of tags for
@@ -121,8 +142,8 @@ impl<'a> Block<'a> {
             let (Some(lat), Some(lon)) = (lats.next(), lons.next()) else {
                 return Err(Broken::new("fewer coordinates than nodes"));
             };
-            let signal = self.dense_signal(&mut tags)?;
-            visit(Node { id: id?, place: self.grid.place(lon?, lat?), signal })?;
+            let marks = self.dense_marks(&mut tags)?;
+            visit(Node { id: id?, place: self.grid.place(lon?, lat?), marks })?;
         }
         if lats.next().is_some() || lons.next().is_some() {
             return Err(Broken::new("more coordinates than nodes"));
@@ -131,21 +152,22 @@ impl<'a> Block<'a> {
     }
 
     /// Reads the tags of the next of the dense nodes, which may have run out.
-    fn dense_signal(&self, tags: &mut Packed) -> Result<bool, Broken> {
-        let mut signal = false;
+    fn dense_marks(&self, tags: &mut Packed) -> Result<Marks, Broken> {
+        let mut marks = Marks::default();
         while let Some(key) = tags.next().transpose()?.filter(|&key| key != 0) {
             let value = tags.next().ok_or_else(uneven)??;
-            signal |= self.strings.is_signal(key, value)?;
+            marks.add(self.strings.get(key)?, self.strings.get(value)?);
         }
-        Ok(signal)
+        Ok(marks)
     }
 }
 
 impl<'a> Way<'a> {
     fn read(message: &'a [u8], strings: &'a Strings<'a>) -> Result<Self, Broken> {
-        let mut way = Self { strings, keys: &[], values: &[], nodes: &[] };
+        let mut way = Self { id: 0, strings, keys: &[], values: &[], nodes: &[] };
         for field in Fields::of(message) {
             match field? {
+                (1, number) => way.id = number.number()?,
                 (2, bytes) => way.keys = bytes.bytes()?,
                 (3, bytes) => way.values = bytes.bytes()?,
                 (8, bytes) => way.nodes = bytes.bytes()?,
@@ -155,21 +177,51 @@ impl<'a> Way<'a> {
         Ok(way)
     }
 
-    /// Keys and values, but for those that are no text.
     pub fn tags(&self) -> impl Iterator<Item = Result<(&'a str, &'a str), Broken>> {
-        let strings = self.strings;
-        let pairs = Pairs { keys: Packed::of(self.keys), values: Packed::of(self.values) };
-        let text = move |pair: Result<(u64, u64), Broken>| -> Result<Option<(&'a str, &'a str)>, Broken> {
-            let (key, value) = pair?;
-            let (key, value) = (strings.get(key)?, strings.get(value)?);
-            Ok(str::from_utf8(key).ok().zip(str::from_utf8(value).ok()))
-        };
-        pairs.map(text).filter_map(Result::transpose)
+        self.strings.tags(self.keys, self.values)
     }
 
     /// The ids of the nodes along the way.
     pub fn nodes(&self) -> Deltas<'a> {
         Deltas::of(self.nodes)
+    }
+}
+
+impl<'a> Relation<'a> {
+    fn read(message: &'a [u8], strings: &'a Strings<'a>) -> Result<Self, Broken> {
+        let mut relation = Self { strings, keys: &[], values: &[], roles: &[], ids: &[], kinds: &[] };
+        for field in Fields::of(message) {
+            match field? {
+                (2, bytes) => relation.keys = bytes.bytes()?,
+                (3, bytes) => relation.values = bytes.bytes()?,
+                (8, bytes) => relation.roles = bytes.bytes()?,
+                (9, bytes) => relation.ids = bytes.bytes()?,
+                (10, bytes) => relation.kinds = bytes.bytes()?,
+                _ => {}
+            }
+        }
+        Ok(relation)
+    }
+
+    pub fn tags(&self) -> impl Iterator<Item = Result<(&'a str, &'a str), Broken>> {
+        self.strings.tags(self.keys, self.values)
+    }
+
+    /// Shows the role, kind and id of each member.
+    pub fn for_each_member(&self, mut visit: impl FnMut(&[u8], MemberKind, i64)) -> Result<(), Broken> {
+        let (mut roles, mut kinds) = (Packed::of(self.roles), Packed::of(self.kinds));
+        for id in Deltas::of(self.ids) {
+            let (Some(role), Some(kind)) = (roles.next(), kinds.next()) else {
+                return Err(Broken::new("fewer roles or kinds than members"));
+            };
+            let kind = match kind? {
+                0 => MemberKind::Node,
+                1 => MemberKind::Way,
+                _ => MemberKind::Relation,
+            };
+            visit(self.strings.get(role?)?, kind, id?);
+        }
+        Ok(())
     }
 }
 
@@ -246,8 +298,14 @@ impl<'a> Strings<'a> {
         Ok(&self.table[*start as usize..*end as usize])
     }
 
-    /// Whether a tag says that traffic signals stand here.
-    fn is_signal(&self, key: u64, value: u64) -> Result<bool, Broken> {
-        Ok(self.get(key)? == b"highway" && self.get(value)? == b"traffic_signals")
+    /// Keys and values, but for those that are no text.
+    fn tags(&'a self, keys: &'a [u8], values: &'a [u8]) -> impl Iterator<Item = Result<(&'a str, &'a str), Broken>> {
+        let pairs = Pairs { keys: Packed::of(keys), values: Packed::of(values) };
+        let text = move |pair: Result<(u64, u64), Broken>| -> Result<Option<(&'a str, &'a str)>, Broken> {
+            let (key, value) = pair?;
+            let (key, value) = (self.get(key)?, self.get(value)?);
+            Ok(str::from_utf8(key).ok().zip(str::from_utf8(value).ok()))
+        };
+        pairs.map(text).filter_map(Result::transpose)
     }
 }

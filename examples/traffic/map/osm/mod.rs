@@ -1,63 +1,155 @@
-//! OpenStreetMap extracts (`.osm.pbf`).
+//! OpenStreetMap extracts, in protocol buffers and in XML.
 //!
-//! The file is read twice: first the ways that cars may use, then the nodes that those ways name.
-//! Other nodes, which are nearly all of a file, are never kept.
+//! The file is read twice: first the ways that cars may use and the turn restrictions, then the
+//! nodes that those ways name. Other nodes, which are nearly all of a file, are never kept.
 //!
-//! The reader is our own because a map may be hostile: protocol buffers that are decoded into
-//! structs take a hundred bytes for an empty element of two, which zlib packs a thousandfold. Here
-//! a block is read in place, and whatever is kept is counted against the size of the file.
+//! The reader of protocol buffers is our own because a map may be hostile: decoded into structs they
+//! take a hundred bytes for an empty element of two, which zlib packs a thousandfold. Here a block is
+//! read in place, and whatever is kept is counted against the size of the file.
 
+mod access;
 mod blobs;
 mod block;
+mod driving;
+mod marks;
+mod pbf;
+mod restrictions;
+mod segments;
+mod speed;
 mod tags;
+mod turns;
+mod unread;
 mod ways;
 mod wire;
+mod xml;
 
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
+use flate2::bufread::MultiGzDecoder;
+
 use self::blobs::Blobs;
-use self::block::{Block, Node, Way};
+use self::restrictions::{Members, RelationTags, Restriction, Restrictions};
+use self::segments::Raw;
+use self::tags::WayTags;
+use self::turns::Forbidden;
+use self::unread::{Kind, Tally};
 use self::ways::{Points, Ways};
 use self::wire::Broken;
-use super::{MapError, Network, limits};
+use self::xml::Xml;
+use super::assemble::assemble;
+use super::{MapError, Network, driving_side, junctions, lights, limits};
 
 const ATTRIBUTION: &str = "© OpenStreetMap contributors";
 
-/// Reads the extract at `path`.
-pub fn load(path: &Path) -> Result<Network, MapError> {
+/// In degrees: the unit of coordinates.
+const NANODEGREE: f64 = 1e-9;
+
+/// A file with an extract, whatever its format.
+trait Source {
+    /// Bytes in the file.
+    fn length(&self) -> u64;
+
+    /// Reads ways and relations.
+    fn survey(&mut self, survey: &mut Survey) -> Result<(), MapError>;
+
+    /// Reads nodes.
+    fn place(&mut self, points: &mut Points) -> Result<(), MapError>;
+}
+
+/// What the first reading of a file brings.
+struct Survey {
+    ways: Ways,
+    restrictions: Restrictions,
+    tally: Tally,
+}
+
+/// Reads the extract of protocol buffers at `path`.
+pub fn load_pbf(path: &Path) -> Result<Network, MapError> {
     let (file, _) = limits::open(path)?;
-    let network = read(&path.display().to_string(), BufReader::new(file))?;
+    named(path, read_pbf(&path.display().to_string(), BufReader::new(file))?)
+}
+
+/// Reads the extract in XML at `path`, packed with gzip if its name ends in `.gz`.
+pub fn load_xml(path: &Path) -> Result<Network, MapError> {
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let open = || -> Result<Box<dyn BufRead>, MapError> {
+        let plain = BufReader::new(limits::open(path)?.0);
+        Ok(if is_packed { Box::new(BufReader::new(MultiGzDecoder::new(plain))) } else { Box::new(plain) })
+    };
+    let (_, length) = limits::open(path)?;
+    named(path, read(&path.display().to_string(), &mut Xml::new(&path.display().to_string(), length, open))?)
+}
+
+/// Reads an extract of protocol buffers called `name` in errors.
+pub fn read_pbf(name: &str, source: impl Read + Seek) -> Result<Network, MapError> {
+    read(name, &mut Blobs::new(name, source)?)
+}
+
+/// The network, called as the file without its ending.
+fn named(path: &Path, network: Network) -> Result<Network, MapError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Network { name: name.strip_suffix(".osm.pbf").unwrap_or(&name).to_string(), ..network })
+    let stem = [".gz", ".pbf", ".osm"].iter().fold(&*name, |name, ending| name.strip_suffix(ending).unwrap_or(name));
+    Ok(Network { name: stem.to_string(), ..network })
 }
 
-/// Reads an extract called `name` in errors.
-pub fn read(name: &str, source: impl Read + Seek) -> Result<Network, MapError> {
-    let mut blobs = Blobs::new(name, source)?;
-    let mut ways = Ways::new(blobs.length());
-    blobs.for_each(|data| Block::read(data)?.for_each_way(|way| add_way(&mut ways, &way)))?;
+fn read(name: &str, source: &mut impl Source) -> Result<Network, MapError> {
+    let (points, restrictions) = take_in(source)?;
+    build(name, points, &restrictions)
+}
+
+fn take_in(source: &mut impl Source) -> Result<(Points, Vec<Restriction>), MapError> {
+    let mut survey = Survey::new(source.length());
+    source.survey(&mut survey)?;
+    let Survey { ways, restrictions, tally } = survey;
     let mut points = Points::of(ways);
-    blobs.for_each(|data| Block::read(data)?.for_each_node(|node| add_node(&mut points, &node)))?;
-    drop(blobs);
-    points.into_network(name, ATTRIBUTION)
+    points.tally = tally;
+    source.place(&mut points)?;
+    Ok((points, restrictions.list))
 }
 
-fn add_way(ways: &mut Ways, way: &Way) -> Result<(), Broken> {
-    let mut broken = Ok(());
-    let tags = way.tags().map_while(|tag| tag.map_err(|error| broken = Err(error)).ok());
-    let road = tags::road(tags);
-    broken?;
-    road.map_or(Ok(()), |road| ways.add(road, way.nodes()))
+/// From what the file says to a network.
+fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result<Network, MapError> {
+    let mut tally = std::mem::take(&mut points.tally);
+    let left_hand = driving::votes(&points);
+    let raw = Raw::new(points);
+    let left_hand = left_hand.unwrap_or_else(|| driving_side::is_left_hand(raw.middle));
+    let Forbidden { turns, paths } = Forbidden::of(&raw, restrictions, &mut tally);
+    tally.add(Kind::FootLights, raw.foot_lights);
+    let rings = raw.rings();
+    let attribution = Some(ATTRIBUTION.into());
+    let map = Network { attribution, bans: turns, left_hand, ..Network::new(name, raw.nodes, raw.links) };
+    let merged = junctions::merge(map, &rings, &paths);
+    tally.add(Kind::LongTurns, merged.long_turns);
+    tally.add(Kind::FootLights, merged.foot_lights);
+    let mut network = assemble(merged.network)?;
+    let lights = lights::note(lights::place(&mut network, lights::Known::Classes));
+    network.unread = tally.lines().into_iter().chain(lights).collect();
+    Ok(network)
 }
 
-fn add_node(points: &mut Points, node: &Node) -> Result<(), Broken> {
-    match (points.number(node.id), node.place) {
-        (Some(number), Some(place)) => points.put(number, place, node.signal),
-        (Some(_), None) => return Err(Broken::new(format_args!("node {} is nowhere on earth", node.id))),
-        (None, _) => {}
+impl Survey {
+    /// Of a file of so many bytes.
+    fn new(file: u64) -> Self {
+        Self { ways: Ways::new(file), restrictions: Restrictions::new(file), tally: Tally::default() }
     }
-    Ok(())
+
+    fn add_way(
+        &mut self,
+        id: i64,
+        tags: &WayTags,
+        nodes: impl Iterator<Item = Result<i64, Broken>>,
+    ) -> Result<(), Broken> {
+        self.tally.add_all(tags.unread());
+        tags.road().map_or(Ok(()), |road| self.ways.add(id, road, nodes))
+    }
+
+    fn add_relation(&mut self, tags: RelationTags, members: &Members) -> Result<(), Broken> {
+        if let Some(kind) = self.restrictions.add(tags, members)? {
+            self.tally.add(kind, 1);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,18 @@
+mod markup;
+mod turns;
+
 use std::io::Cursor;
 use std::path::PathBuf;
 
 use osmpbf::Element;
 
+use super::block::{Block, WayOrRelation};
 use super::*;
-use crate::map::ISLE_OF_MAN;
+use crate::map::{ISLE_OF_MAN, Link};
+use crate::model::storage;
 
 fn read_bytes(bytes: &[u8]) -> Result<Network, MapError> {
-    read("map", Cursor::new(bytes))
+    read_pbf("map", Cursor::new(bytes))
 }
 
 #[test]
@@ -60,13 +65,14 @@ fn the_reader_agrees_with_another_one() {
         .unwrap()
         .for_each(|data| {
             let block = Block::read(data)?;
-            block.for_each_way(|way| {
+            block.for_each_way_or_relation(|element| {
+                let WayOrRelation::Way(way) = element else { return Ok(()) };
                 let tags = way.tags().collect::<Result<Vec<_>, Broken>>()?;
                 ways.push((format!("{tags:?}"), way.nodes().collect::<Result<Vec<_>, _>>()?));
                 Ok(())
             })?;
             block.for_each_node(|node| {
-                nodes.push((node.id, node.place.map(|place| (place.lon, place.lat)), node.signal));
+                nodes.push((node.id, node.place.map(|place| (place.lon, place.lat)), node.marks.signal));
                 Ok(())
             })
         })
@@ -92,6 +98,24 @@ fn the_reader_agrees_with_another_one() {
     assert!(ways == other_ways && nodes == other_nodes);
 }
 
+/// Links of fewer than 20 m and links that hold one car.
+fn short_links(map: &Network) -> (usize, usize) {
+    let count = |wanted: fn(&Link) -> bool| map.links.iter().filter(|link| wanted(link)).count();
+    (count(|link| link.length_dm < 200), count(|link| storage(link) == 1))
+}
+
+/// Rings of links that hold one car each lock as soon as they are full.
+#[test]
+fn junctions_leave_no_short_links() {
+    let mut blobs = Blobs::new("map", Cursor::new(ISLE_OF_MAN)).unwrap();
+    let raw = Raw::new(take_in(&mut blobs).unwrap().0);
+    let drawn = assemble(Network::new("drawn", raw.nodes, raw.links)).unwrap();
+    let made = read_bytes(ISLE_OF_MAN).unwrap();
+    let (before, after) = (short_links(&drawn), short_links(&made));
+    assert!(before.0 > 1_500 && before.1 > 1_500, "{before:?}");
+    assert!(after.0 < 20 && after.1 < 20, "{after:?}");
+}
+
 #[test]
 fn portland_is_near_its_published_size() {
     let file = "../shared/data/portland-central.osm.pbf";
@@ -100,13 +124,14 @@ fn portland_is_near_its_published_size() {
         eprintln!("skipped: {file} is not here");
         return;
     }
-    // 4,544 nodes, 6,944 segments and 514 signals before the parts that cannot be reached are left
-    // out.
-    let map = load(&path).unwrap();
-    assert!((4_300..=4_544).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
-    assert!((11_000..=11_500).contains(&map.links.len()), "{} links", map.links.len());
+    let map = load_pbf(&path).unwrap();
+    // 4,544 nodes, 6,944 segments and 514 signals as it is drawn; carriageways and stop lines of one
+    // junction share a node and a signal.
+    assert!((3_800..=4_000).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
+    assert!((10_200..=10_600).contains(&map.links.len()), "{} links", map.links.len());
     let signals = map.nodes.iter().filter(|node| node.has_signals()).count();
-    assert!((490..=560).contains(&signals), "{signals} signals");
+    assert!((400..=460).contains(&signals), "{signals} signals");
+    assert!(!map.bans.is_empty() && !map.left_hand);
     assert_eq!(map.name, "portland-central");
     assert_eq!(map.attribution.as_deref(), Some(ATTRIBUTION));
 }

@@ -4,17 +4,17 @@
 use crate::hash::mix;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Turns {
+pub struct ServiceOrder {
     salt: u32,
 }
 
-impl Turns {
+impl ServiceOrder {
     pub fn of(intersection: u32) -> Self {
         Self { salt: intersection }
     }
 
     /// The numbers `0..count`, from any of them on, upward or downward.
-    pub fn order(self, now: u32, count: usize) -> impl Iterator<Item = usize> + Clone {
+    pub fn at(self, now: u32, count: usize) -> impl Iterator<Item = usize> + Clone {
         let count = count as u32;
         let draw = mix(u64::from(self.salt) << 32 | u64::from(now));
         let first = ((draw >> 40) * u64::from(count)) >> 24;
@@ -31,7 +31,7 @@ mod tests {
     fn everybody_is_served_once() {
         for count in 0..9 {
             for now in 0..50 {
-                let mut order: Vec<usize> = Turns::of(3).order(now, count).collect();
+                let mut order: Vec<usize> = ServiceOrder::of(3).at(now, count).collect();
                 order.sort_unstable();
                 assert_eq!(order, (0..count).collect::<Vec<_>>());
             }
@@ -46,7 +46,7 @@ mod tests {
                     continue;
                 }
                 let before = |now: &u32| {
-                    let order: Vec<usize> = Turns::of(11).order(*now, count).collect();
+                    let order: Vec<usize> = ServiceOrder::of(11).at(*now, count).collect();
                     order.iter().position(|&index| index == a) < order.iter().position(|&index| index == b)
                 };
                 let share = (0..10_000).filter(before).count() as f64 / 10_000.0;
