@@ -125,8 +125,8 @@ fn portland_is_near_its_published_size() {
         return;
     }
     let map = load_pbf(&path).unwrap();
-    // 4,544 nodes, 6,944 segments and 514 signals as it is drawn; carriageways and stop lines of one
-    // junction share a node and a signal.
+    // 4,544 nodes, 6,944 segments and 514 signals as it is drawn; carriageways and stop lines of
+    // one junction share a node and a signal.
     assert!((3_800..=4_000).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
     assert!((10_200..=10_600).contains(&map.links.len()), "{} links", map.links.len());
     let signals = map.nodes.iter().filter(|node| node.has_signals()).count();
