@@ -5,6 +5,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use osmpbf::Element;
+use quick_xml::escape::escape;
 
 use super::block::{Block, WayOrRelation};
 use super::*;
@@ -96,6 +97,38 @@ fn the_reader_agrees_with_another_one() {
         .unwrap();
     assert!(ways.len() > 3_000 && nodes.len() > 30_000);
     assert!(ways == other_ways && nodes == other_nodes);
+}
+
+/// The built-in map, written as XML by way of an independent reader.
+fn isle_as_xml() -> String {
+    let mut text = String::from("<osm>");
+    let tags = |tags: &mut dyn Iterator<Item = (&str, &str)>| -> String {
+        tags.map(|(key, value)| format!("<tag k=\"{}\" v=\"{}\"/>", escape(key), escape(value))).collect()
+    };
+    let node =
+        |id, lat: f64, lon: f64, tags: String| format!("<node id='{id}' lat='{lat:.7}' lon='{lon:.7}'>{tags}</node>\n");
+    osmpbf::ElementReader::new(ISLE_OF_MAN)
+        .for_each(|element| match element {
+            Element::Way(way) => {
+                let nodes: String = way.refs().map(|node| format!("<nd ref='{node}'/>")).collect();
+                text += &format!("<way id='{}'>{nodes}{}</way>\n", way.id(), tags(&mut way.tags()));
+            }
+            Element::Node(it) => text += &node(it.id(), it.lat(), it.lon(), tags(&mut it.tags())),
+            Element::DenseNode(it) => text += &node(it.id(), it.lat(), it.lon(), tags(&mut it.tags())),
+            Element::Relation(_) => {}
+        })
+        .unwrap();
+    text + "</osm>"
+}
+
+#[test]
+fn the_built_in_map_is_the_same_in_xml() {
+    let text = isle_as_xml();
+    let open = || -> Result<Box<dyn BufRead>, MapError> { Ok(Box::new(Cursor::new(text.clone()))) };
+    let xml = read("map", &mut Xml::new("map", text.len() as u64, open)).unwrap();
+    let pbf = read_bytes(ISLE_OF_MAN).unwrap();
+    assert!(xml.nodes == pbf.nodes && xml.links == pbf.links && xml.bans == pbf.bans);
+    assert_eq!((xml.unread, xml.left_hand), (pbf.unread, pbf.left_hand));
 }
 
 /// Links of fewer than 20 m and links that hold one car.
