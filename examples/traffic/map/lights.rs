@@ -26,8 +26,8 @@ struct Meeting {
     motorway: bool,
 }
 
-/// Puts signals where busy roads cross if there are none anywhere, and returns how many. Cities have
-/// them at one junction in ten to twenty; at the others the higher class drives first.
+/// Puts signals where busy roads cross if there are none anywhere, and returns how many. Cities
+/// have them at one junction in ten to twenty; at the others the higher class drives first.
 pub fn place(network: &mut Network, known: Known) -> usize {
     if network.nodes.iter().any(|node| node.has_signals()) {
         return 0;

@@ -11,8 +11,8 @@ use super::graph::Graph;
 
 const UNREACHED: u64 = u64::MAX;
 
-/// Tenths of a second that it costs to turn back into the road one came from: few would do so at the
-/// next crossing to get around a forbidden turn.
+/// Tenths of a second that it costs to turn back into the road one came from: few would do so at
+/// the next crossing to get around a forbidden turn.
 const TURN_BACK: u64 = 1_200;
 
 /// A node, or above all nodes an edge's end.

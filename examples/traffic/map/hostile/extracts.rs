@@ -216,7 +216,11 @@ fn bombs_take_no_more_memory_than_a_block() {
         refused("nodes-of-ways", &extract(&block(&ways)), &["more than 2", "nodes in ways"]);
     }
     let turn = Message::default().bytes(4, &restriction(1, 1, 1).0);
-    refused("turns", &extract(&block(&Message(many(&turn.0)))), &["turn restrictions, too many for the file's size"]);
+    refused(
+        "turns",
+        &extract(&block(&Message(turn.0.repeat(100_000)))),
+        &["turn restrictions, too many for the file's size"],
+    );
     let nodes = Message::default().bytes(2, &dense(std::iter::repeat_n(1, 31 << 20), [], []).0);
     refused("nodes", &extract(&block(&nodes)), &["fewer coordinates than nodes"]);
 }

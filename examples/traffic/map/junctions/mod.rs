@@ -1,6 +1,6 @@
 //! Junctions as engineers draw them. A map draws every carriageway and every island: a crossing of
-//! two split roads is four nodes and a roundabout a dozen, joined by links on which not even one car
-//! fits. As queues those lock: a ring of full links can never turn again. Here each becomes one
+//! two split roads is four nodes and a roundabout a dozen, joined by links on which not even one
+//! car fits. As queues those lock: a ring of full links can never turn again. Here each becomes one
 //! node, with the roads that lead into it and out of it.
 
 mod clusters;
@@ -53,12 +53,12 @@ struct Junctions {
     reach: Vec<f32>,
 }
 
-/// Makes one node of those that belong together. `rings` tells for each link whether it is part of a
-/// roundabout; `paths` are forbidden, as the network's bans are.
+/// Makes one node of those that belong together. `rings` tells for each link whether it is part of
+/// a roundabout; `paths` are forbidden, as the network's bans are.
 ///
-/// Links within a junction go. The others get longer by the way from its edge to its middle, so that
-/// a trip stays as long as it was and cars find room where they did; they still end where they are
-/// drawn to end. Turns that were not possible within a junction are forbidden at it.
+/// Links within a junction go. The others get longer by the way from its edge to its middle, so
+/// that a trip stays as long as it was and cars find room where they did; they still end where they
+/// are drawn to end. Turns that were not possible within a junction are forbidden at it.
 pub fn merge(map: Network, rings: &[bool], paths: &[Path]) -> Merged {
     let roads = Roads::of(&map);
     let mut clusters = joins::clusters(&roads, rings);

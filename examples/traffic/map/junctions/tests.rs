@@ -293,7 +293,8 @@ proptest! {
         }
     }
 
-    /// Links stay or go as they are, and those that stay grow by less than their junctions are wide.
+    /// Links stay or go as they are, and those that stay grow by less than their junctions are
+    /// wide.
     #[test]
     fn no_length_is_lost_between_junctions(plan in city()) {
         let map = plan.map();

@@ -1,10 +1,10 @@
-//! Which turns a junction does not allow: those that a sign forbids, and those for which there is no
-//! way between its nodes.
+//! Which turns a junction does not allow: those that a sign forbids, and those for which there is
+//! no way between its nodes.
 
 use super::{Junctions, Path, Roads};
 
-/// The forbidden turns from link to link, in numbers of the old network, sorted; and how many of the
-/// forbidden paths are not among them.
+/// The forbidden turns from link to link, in numbers of the old network, sorted; and how many of
+/// the forbidden paths are not among them.
 pub fn bans(roads: &Roads, junctions: &Junctions, paths: &[Path]) -> (Vec<(u32, u32)>, usize) {
     let outside = |link: u32| !junctions.is_inside(roads.link(link));
     let signs = roads.map.bans.iter().copied();

@@ -3,9 +3,9 @@
 //! The file is read twice: first the ways that cars may use and the turn restrictions, then the
 //! nodes that those ways name. Other nodes, which are nearly all of a file, are never kept.
 //!
-//! The reader of protocol buffers is our own because a map may be hostile: decoded into structs they
-//! take a hundred bytes for an empty element of two, which zlib packs a thousandfold. Here a block is
-//! read in place, and whatever is kept is counted against the size of the file.
+//! The reader of protocol buffers is our own because a map may be hostile: decoded into structs
+//! they take a hundred bytes for an empty element of two, which zlib packs a thousandfold. Here a
+//! block is read in place, and whatever is kept is counted against the size of the file.
 
 mod access;
 mod blobs;

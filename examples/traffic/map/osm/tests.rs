@@ -5,6 +5,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use osmpbf::Element;
+use quick_xml::escape::escape;
 
 use super::block::{Block, WayOrRelation};
 use super::*;
@@ -98,6 +99,38 @@ fn the_reader_agrees_with_another_one() {
     assert!(ways == other_ways && nodes == other_nodes);
 }
 
+/// The built-in map, written as XML by way of an independent reader.
+fn isle_as_xml() -> String {
+    let mut text = String::from("<osm>");
+    let tags = |tags: &mut dyn Iterator<Item = (&str, &str)>| -> String {
+        tags.map(|(key, value)| format!("<tag k=\"{}\" v=\"{}\"/>", escape(key), escape(value))).collect()
+    };
+    let node =
+        |id, lat: f64, lon: f64, tags: String| format!("<node id='{id}' lat='{lat:.7}' lon='{lon:.7}'>{tags}</node>\n");
+    osmpbf::ElementReader::new(ISLE_OF_MAN)
+        .for_each(|element| match element {
+            Element::Way(way) => {
+                let nodes: String = way.refs().map(|node| format!("<nd ref='{node}'/>")).collect();
+                text += &format!("<way id='{}'>{nodes}{}</way>\n", way.id(), tags(&mut way.tags()));
+            }
+            Element::Node(it) => text += &node(it.id(), it.lat(), it.lon(), tags(&mut it.tags())),
+            Element::DenseNode(it) => text += &node(it.id(), it.lat(), it.lon(), tags(&mut it.tags())),
+            Element::Relation(_) => {}
+        })
+        .unwrap();
+    text + "</osm>"
+}
+
+#[test]
+fn the_built_in_map_is_the_same_in_xml() {
+    let text = isle_as_xml();
+    let open = || -> Result<Box<dyn BufRead>, MapError> { Ok(Box::new(Cursor::new(text.clone()))) };
+    let xml = read("map", &mut Xml::new("map", text.len() as u64, open)).unwrap();
+    let pbf = read_bytes(ISLE_OF_MAN).unwrap();
+    assert!(xml.nodes == pbf.nodes && xml.links == pbf.links && xml.bans == pbf.bans);
+    assert_eq!((xml.unread, xml.left_hand), (pbf.unread, pbf.left_hand));
+}
+
 /// Links of fewer than 20 m and links that hold one car.
 fn short_links(map: &Network) -> (usize, usize) {
     let count = |wanted: fn(&Link) -> bool| map.links.iter().filter(|link| wanted(link)).count();
@@ -125,8 +158,8 @@ fn portland_is_near_its_published_size() {
         return;
     }
     let map = load_pbf(&path).unwrap();
-    // 4,544 nodes, 6,944 segments and 514 signals as it is drawn; carriageways and stop lines of one
-    // junction share a node and a signal.
+    // 4,544 nodes, 6,944 segments and 514 signals as it is drawn; carriageways and stop lines of
+    // one junction share a node and a signal.
     assert!((3_800..=4_000).contains(&map.nodes.len()), "{} nodes", map.nodes.len());
     assert!((10_200..=10_600).contains(&map.links.len()), "{} links", map.links.len());
     let signals = map.nodes.iter().filter(|node| node.has_signals()).count();

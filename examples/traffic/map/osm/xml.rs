@@ -19,8 +19,8 @@ use crate::map::geo::Place;
 /// Most bytes of an element's own tag, with its attributes: a value has at most 255 characters.
 const LONGEST_TAG: u64 = 64 << 10;
 
-/// Most bytes that one byte of a packed file may unpack to: XML says everything twice, and real maps
-/// reach 20.
+/// Most bytes that one byte of a packed file may unpack to: XML says everything twice, and real
+/// maps reach 20.
 const UNPACKING: u64 = 64;
 
 /// What any packed file may unpack to, in bytes.
