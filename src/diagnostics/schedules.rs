@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bevy_ecs::schedule::InternedScheduleLabel;
+
 use crate::{
     executor::{Explanation, ScheduleRecord, ScheduleWay},
     schedule::LookedInto,
@@ -33,13 +35,22 @@ pub struct ScheduleDiagnostics {
     /// How often another way was tried since then, for up to four runs each time.
     pub trials: u64,
     expected: [Option<Duration>; ScheduleWay::ALL.len()],
+    schedule: InternedScheduleLabel,
 }
 
 impl ScheduleDiagnostics {
-    fn new(label: String, record: &ScheduleRecord) -> Self {
+    fn new(schedule: InternedScheduleLabel, record: &ScheduleRecord) -> Self {
+        let Explanation { way: choice, .. } = record.explanation();
+        let mut new =
+            Self { label: format!("{schedule:?}"), choice, runs: 0, trials: 0, expected: Default::default(), schedule };
+        new.pull(record);
+        new
+    }
+
+    fn pull(&mut self, record: &ScheduleRecord) {
         let Explanation { way, trials, times } = record.explanation();
-        let expected = times.map(|time| time.map(|nanoseconds| Duration::from_nanos(nanoseconds as u64)));
-        Self { label, choice: way, runs: record.runs(), trials, expected }
+        (self.choice, self.runs, self.trials) = (way, record.runs(), trials);
+        self.expected = times.map(|time| time.map(|nanoseconds| Duration::from_nanos(nanoseconds as u64)));
     }
 
     /// What a run is expected to take in this way; `None` if it was not measured since the schedule
@@ -49,9 +60,18 @@ impl ScheduleDiagnostics {
     }
 }
 
-/// Replaces what was known by what is.
+/// Brings up to date what is known. Labels are made anew only where schedules have come or gone.
 pub(super) fn pull_schedules(known: &mut Vec<ScheduleDiagnostics>, looked_into: Option<&LookedInto>) {
-    let records = looked_into.into_iter().flat_map(LookedInto::records);
-    *known = records.map(|(label, record)| ScheduleDiagnostics::new(format!("{label:?}"), record)).collect();
-    known.sort_unstable_by(|a, b| a.label.cmp(&b.label));
+    let Some(looked_into) = looked_into else { return known.clear() };
+    let mut are_known = known.len() == looked_into.records().count();
+    for schedule in &mut *known {
+        match looked_into.record(schedule.schedule) {
+            Some(record) => schedule.pull(record),
+            None => are_known = false,
+        }
+    }
+    if !are_known {
+        *known = looked_into.records().map(|(label, record)| ScheduleDiagnostics::new(label, record)).collect();
+        known.sort_unstable_by(|a, b| a.label.cmp(&b.label));
+    }
 }

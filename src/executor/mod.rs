@@ -24,7 +24,7 @@ use bevy_ecs::{
 use bevy_tasks::ComputeTaskPool;
 
 use crate::pool::now;
-use race::Race;
+use race::{Decision, Race};
 
 /// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, or by its
 /// multi-threaded one. [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) gives it to every
@@ -113,6 +113,16 @@ impl AffinityExecutor {
         as_bevy.then_some(ScheduleWay::BevysThreads)
     }
 
+    /// How the next run is to be; counts it.
+    fn decide(&mut self, world: &World, skip_systems: Option<&FixedBitSet>) -> Decision {
+        let decision = match self.only_way(world, skip_systems) {
+            Some(way) => self.race.count(way),
+            None => self.race.choose(),
+        };
+        self.record.set_runs(self.race.runs());
+        decision
+    }
+
     /// New ones in the place of Bevy's executors that a panic has left: they believe that they are
     /// in the middle of a run, and a lock of the multi-threaded one may be poisoned.
     fn renew(&mut self) {
@@ -159,18 +169,7 @@ impl SystemExecutor for AffinityExecutor {
         if mem::replace(&mut self.unfinished, true) {
             self.recover(schedule, world);
         }
-        let only_way = self.only_way(world, skip_systems);
-        let (way, timed) = match only_way {
-            Some(way) => {
-                self.race.count();
-                (way, false)
-            }
-            None => {
-                let decision = self.race.choose();
-                (decision.way, decision.timed)
-            }
-        };
-        self.record.set_runs(self.race.runs());
+        let Decision { way, timed } = self.decide(world, skip_systems);
         let began = timed.then(now);
         match way {
             ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, error_handler),

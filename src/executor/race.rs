@@ -17,7 +17,7 @@ const BUDGET: f32 = 64.0;
 
 /// What the trials of a schedule may cost at first, in nanoseconds: most schedules are decided
 /// within a dozen runs.
-const FIRST_BUDGET: f32 = 1_000_000.0;
+const FIRST_BUDGET: f32 = 4_000_000.0;
 
 /// No single run is put at risk of taking this much longer, in nanoseconds: about a frame.
 const LARGEST_RISK: f32 = 20_000_000.0;
@@ -104,9 +104,10 @@ impl Race {
         *self = Self { present: self.present, budget: self.budget, ..Self::new() };
     }
 
-    /// A run that is not for the race to decide.
-    pub(super) fn count(&mut self) {
+    /// A run for which there is only this way.
+    pub(super) fn count(&mut self, way: ScheduleWay) -> Decision {
         self.runs += 1;
+        Decision { way, timed: false }
     }
 
     /// How the next run is to be.

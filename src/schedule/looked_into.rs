@@ -57,14 +57,16 @@ impl Seen {
         }
     }
 
-    /// Gives `schedule` an executor, unless it was given one that it does not have any more: then
-    /// somebody has set another one since.
+    /// The record of its executor, if that chooses.
+    fn chosen_by(&self) -> Option<&ScheduleRecord> {
+        self.record.as_ref().filter(|record| is_in_use(record) && !record.is_plain()).map(|record| &**record)
+    }
+
+    /// Gives `schedule` an executor. Once only: if it has another one later, somebody has set that.
     fn install(&mut self, schedule: &mut Schedule) {
-        if self.record.is_none() {
-            let executor = AffinityExecutor::new();
-            self.record = Some(executor.record());
-            schedule.set_executor(executor);
-        }
+        let executor = AffinityExecutor::new();
+        self.record = Some(executor.record());
+        schedule.set_executor(executor);
     }
 }
 
@@ -82,7 +84,7 @@ impl LookedInto {
             }
             seen.look = self.looks;
             seen.tag(schedule);
-            if which.includes_interned(label) {
+            if seen.record.is_none() && which.includes_interned(label) {
                 seen.install(schedule);
             }
         }
@@ -99,8 +101,12 @@ impl LookedInto {
 
     /// The schedules that have an executor of the plugin's, in no order.
     pub(crate) fn records(&self) -> impl Iterator<Item = (InternedScheduleLabel, &ScheduleRecord)> {
-        let given = self.schedules.iter().filter_map(|(&label, seen)| Some((label, seen.record.as_ref()?)));
-        given.filter(|(_, record)| is_in_use(record) && !record.is_plain()).map(|(label, record)| (label, &**record))
+        self.schedules.iter().filter_map(|(&label, seen)| Some((label, seen.chosen_by()?)))
+    }
+
+    /// What is known of one of them.
+    pub(crate) fn record(&self, label: InternedScheduleLabel) -> Option<&ScheduleRecord> {
+        self.schedules.get(&label)?.chosen_by()
     }
 }
 
