@@ -1,6 +1,6 @@
-//! Group `apps`: whole frames of apps that draw nothing: without the plugin, with it, and with it but
-//! all schedules left alone. What its own systems cost shows against an app without it whose schedules
-//! all have Bevy's single-threaded executor.
+//! Group `apps`: whole frames of apps that draw nothing: without the plugin, with it, and with it
+//! but all schedules left alone. What its own systems cost shows against an app without it whose
+//! schedules all have Bevy's single-threaded executor.
 
 use std::{hint::black_box, time::Duration};
 

@@ -18,7 +18,7 @@ use crate::{
 /// fn report(diagnostics: Res<AffinityDiagnostics>) {
 ///     for schedule in &diagnostics.schedules {
 ///         let threads = schedule.expected(ScheduleWay::BevysThreads);
-///         println!("{}: runs by {:?}; on threads it would take {threads:?}", schedule.label, schedule.choice);
+///         println!("{}: {:?}; on threads {threads:?}", schedule.label, schedule.choice);
 ///     }
 /// }
 /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();

@@ -30,9 +30,9 @@ use race::{Decision, Race};
 /// multi-threaded one. [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) gives it to every
 /// schedule; [`AffinitySchedules`] says to which not.
 ///
-/// Bevy's default, the multi-threaded executor, makes a task of each system. For a schedule of a few
-/// small systems that takes many times as long as the systems do. So both are measured: one run in
-/// eight is timed, and the other way is tried in turns with the present one, for less than a
+/// Bevy's default, the multi-threaded executor, makes a task of each system. For a schedule of a
+/// few small systems that takes many times as long as the systems do. So both are measured: one run
+/// in eight is timed, and the other way is tried in turns with the present one, for less than a
 /// fiftieth of the time and ever less often while the answer stays the same. When the schedule
 /// changes, measurements are forgotten; when it takes much longer or shorter than it did, the other
 /// way is tried again. The first run goes by Bevy's default.
@@ -42,8 +42,9 @@ use race::{Decision, Race};
 /// points, ticks, errors. Always by the multi-threaded one, as if this were it, goes a schedule
 ///
 /// - of which [`Stepping`](bevy_ecs::schedule::Stepping) skips systems,
-/// - that does not [apply deferred effects at its end](bevy_ecs::schedule::Schedule::set_apply_final_deferred),
-///   as what is left over is known only to the executor that ran last,
+/// - that does not apply deferred effects at its end
+///   ([`set_apply_final_deferred`](bevy_ecs::schedule::Schedule::set_apply_final_deferred)), as what
+///   is left over is known only to the executor that ran last,
 /// - that is run on another thread than that of a
 ///   [`MainThreadExecutor`](bevy_ecs::schedule::MainThreadExecutor) (by pipelined rendering).
 ///
@@ -51,9 +52,10 @@ use race::{Decision, Race};
 ///
 /// # Panics
 ///
-/// A panic that an error handler lets through leaves [`Schedule::run`](bevy_ecs::schedule::Schedule::run), as
-/// with Bevy's executors. Other than with those, the next run is a whole one: no systems are
-/// skipped, and effects that the systems before the panic deferred are applied at its begin.
+/// A panic that an error handler lets through leaves
+/// [`Schedule::run`](bevy_ecs::schedule::Schedule::run), as with Bevy's executors. Other than with
+/// those, the next run is a whole one: no systems are skipped, and effects that the systems before
+/// the panic deferred are applied at its begin.
 ///
 /// ```
 /// use bevy::{ecs::schedule::Schedule, prelude::*};
@@ -73,6 +75,9 @@ pub struct AffinityExecutor {
     record: Arc<ScheduleRecord>,
     /// While a run is under way, and after one that was left by a panic.
     unfinished: bool,
+    /// After a run that did not apply all deferred effects: what is left is known only to the
+    /// multi-threaded executor.
+    left_over: bool,
 }
 
 impl Default for AffinityExecutor {
@@ -92,6 +97,7 @@ impl AffinityExecutor {
             record: ScheduleRecord::new(&race),
             race,
             unfinished: false,
+            left_over: false,
         }
     }
 
@@ -107,6 +113,7 @@ impl AffinityExecutor {
         }
         let as_bevy = skip_systems.is_some()
             || !self.apply_final_deferred
+            || self.left_over
             || self.record.is_plain()
             // Systems that are bound to the main thread go to another thread then.
             || world.get_resource::<MainThreadExecutor>().is_some_and(|main| main.0.ticker().is_none());
@@ -175,7 +182,7 @@ impl SystemExecutor for AffinityExecutor {
             ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, error_handler),
             ScheduleWay::BevysThreads => self.multi.run(schedule, world, skip_systems, error_handler),
         }
-        self.unfinished = false;
+        (self.unfinished, self.left_over) = (false, !self.apply_final_deferred);
         if let Some(began) = began {
             self.race.observe(now().saturating_sub(began), compute_threads);
             self.record.explain(&self.race);

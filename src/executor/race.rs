@@ -8,8 +8,8 @@ use super::{
     way::ScheduleWay,
 };
 
-/// One run in this many is timed: two readings of the clock take half as long as a schedule with one
-/// empty system.
+/// One run in this many is timed: two readings of the clock take half as long as a schedule with
+/// one empty system.
 const RUNS_PER_SAMPLE: u32 = 8;
 
 /// Trials may cost one part in this many of the time that runs take: 1.6%.
@@ -29,8 +29,8 @@ const BETTER: f32 = 0.97;
 /// What takes less on one thread stays there.
 const LEAST_OF_THREADS: f32 = 4_000.0;
 
-/// What a run on Bevy's threads may take longer before any was timed: 50 us for 100 empty systems on
-/// two cores, twice that while they wake up.
+/// What a run on Bevy's threads may take longer before any was timed: 50 us for 100 empty systems
+/// on two cores, twice that while they wake up.
 const UNKNOWN_OF_THREADS: f32 = 100_000.0;
 
 /// Systems of a schedule seldom keep more threads than this busy at a time, so one thread takes no
@@ -45,8 +45,8 @@ const LONGEST_INTERVAL: u32 = 1 << 14;
 const LONGEST_INTERVAL_OF_THE_HOPELESS: u32 = 1 << 16;
 const CLOSE: f32 = 1.25;
 
-/// When runs take this many times as long as in the last trial, or one part in it, the schedule does
-/// something else than then.
+/// When runs take this many times as long as in the last trial, or one part in it, the schedule
+/// does something else than then.
 const DRIFT: f32 = 1.5;
 
 /// A new time counts as one part in this many, and as twice the mean at most.
@@ -187,16 +187,14 @@ impl Race {
             ..HOPELESS => LONGEST_INTERVAL,
             _ => LONGEST_INTERVAL_OF_THE_HOPELESS,
         };
-        self.at_trial = Some(present.min(other));
         if slower < BETTER {
             self.present = self.present.other();
             // Tried again sooner, for it may have been chance.
             self.interval = (self.interval / 2).max(FIRST_INTERVAL);
         } else {
-            self.at_trial = Some(present);
             self.interval = (self.interval * 2).min(longest);
         }
-        self.wait = self.interval;
+        (self.at_trial, self.wait) = (self.time(self.present), self.interval);
     }
 
     fn time(&self, way: ScheduleWay) -> Option<f32> {

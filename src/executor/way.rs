@@ -3,9 +3,17 @@
 /// How a schedule runs: by which executor.
 ///
 /// ```
-/// use bevy_affinity::ScheduleWay;
+/// use bevy::prelude::*;
+/// use bevy_affinity::{ScheduleWay, prelude::*};
 ///
-/// assert_eq!(ScheduleWay::ALL.len(), 2);
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for schedule in &diagnostics.schedules {
+///         if schedule.choice == ScheduleWay::BevysThreads {
+///             println!("{} runs on Bevy's threads", schedule.label);
+///         }
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -15,10 +15,10 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 /// keeps on one thread.
 ///
 /// Bevy cannot be asked which executor a schedule has. So name here the schedules that have one of
-/// your own, or that are to keep
-/// [`set_apply_final_deferred(false)`](bevy_ecs::schedule::Schedule::set_apply_final_deferred): both
-/// are lost when the plugin first sees the schedule, at the latest in the next frame. What is set
-/// after that stays.
+/// your own, or that do not apply deferred effects at their end
+/// ([`set_apply_final_deferred`](bevy_ecs::schedule::Schedule::set_apply_final_deferred)): both are
+/// lost when the plugin first sees the schedule, at the latest in the next frame. What is set after
+/// that stays.
 ///
 /// A resource: insert it before the plugin, or change it while the app runs. A schedule that is
 /// taken out while the app runs is run by Bevy's default executor from then on.

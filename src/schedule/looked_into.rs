@@ -1,5 +1,5 @@
-//! Every schedule of a world is looked into when it has changed: what waits for its tag gets it, and
-//! the schedule gets an [`AffinityExecutor`].
+//! Every schedule of a world is looked into when it has changed: what waits for its tag gets it,
+//! and the schedule gets an [`AffinityExecutor`].
 
 use std::sync::Arc;
 
