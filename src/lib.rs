@@ -32,6 +32,7 @@
 //! | to | use |
 //! |---|---|
 //! | add the plugin, choose workers and mode | [`AffinityParallelPlugin`], [`AffinitySettings`], [`SchedulerMode`] |
+//! | choose how whole schedules run | [`AffinityExecutor`], [`AffinitySchedules`] |
 //! | tag systems | [`.affine()`](IntoAffine::affine), [`affine_system`] |
 //! | sweep rows | [`AffineQuery`], then [`for_each`](AffineParIter::for_each), [`for_each_chunk`](AffineParIter::for_each_chunk), [`map_reduce`](AffineParIter::map_reduce), [`contiguous_par_iter_mut`](AffineQuery::contiguous_par_iter_mut) |
 //! | run several short systems in one sweep | [`fused`], [`Row`] |
@@ -67,6 +68,8 @@ mod claims;
 mod compile_fail;
 mod context;
 mod diagnostics;
+#[expect(unsafe_code, reason = "what systems deferred before a panic is applied by hand")]
+mod executor;
 #[expect(unsafe_code, reason = "the contract with the ECS: kernels take turns at the rows of one thread")]
 mod fused;
 #[cfg(feature = "overlay")]
@@ -93,9 +96,10 @@ mod transforms;
 mod tree;
 
 pub use diagnostics::{
-    AffinityDiagnostics, AffinityTimeline, CallSiteDiagnostics, ModeDiagnostics, SystemDiagnostics, WorkerDiagnostics,
-    WorkerShares, paths,
+    AffinityDiagnostics, AffinityTimeline, CallSiteDiagnostics, ModeDiagnostics, ScheduleDiagnostics,
+    SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
 };
+pub use executor::{AffinityExecutor, AffinitySchedules, ScheduleWay};
 pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 #[cfg(feature = "overlay")]
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
@@ -117,9 +121,9 @@ pub mod prelude {
     pub use crate::AffineTransformPlugin;
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin,
-        AffinityPool, AffinitySettings, AffinitySystems, AffinityTimeline, AffinityTransformPlugin, BatchedCalls,
-        IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores, TreeReport,
-        Worker, WorkerCount, fused,
+        AffinityPool, AffinitySchedules, AffinitySettings, AffinitySystems, AffinityTimeline, AffinityTransformPlugin,
+        BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores,
+        TreeReport, Worker, WorkerCount, fused,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

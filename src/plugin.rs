@@ -2,15 +2,16 @@
 
 use bevy_app::{App, First, Plugin, PreStartup};
 use bevy_ecs::{
-    prelude::{Commands, IntoScheduleConfigs, Res, ResMut, Schedules},
+    prelude::{Commands, IntoScheduleConfigs, Res, Schedules, World},
     system::NonSendMarker,
 };
 
 use crate::{
     context::WorldContext,
     diagnostics,
+    executor::AffinitySchedules,
     pool::{AffinityPool, in_round},
-    schedule::{AffinitySystems, choose_executors, tag_configured},
+    schedule::{AffinitySystems, LookedInto, look_into_schedules},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
 };
@@ -18,8 +19,8 @@ use crate::{
 /// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step
 /// gang.
 ///
-/// Brings the resources [`AffinitySettings`], [`SchedulerMode`] (both kept if they are there
-/// already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics) and
+/// Brings the resources [`AffinitySettings`], [`SchedulerMode`], [`AffinitySchedules`] (all kept if
+/// they are there already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics) and
 /// [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins does not matter.
 /// What it does in every frame is in [`AffinitySystems`].
 ///
@@ -38,32 +39,45 @@ impl Plugin for AffinityParallelPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<AffinitySettings>()
             .init_resource::<SchedulerMode>()
+            .init_resource::<AffinitySchedules>()
+            .init_resource::<LookedInto>()
             .register_type::<AffinitySettings>()
             .register_type::<SchedulerMode>()
+            .register_type::<AffinitySchedules>()
             // Every tagged system reads these; writing them does not conflict with the
             // simulation.
             .allow_ambiguous_resource::<AffinitySettings>()
             .allow_ambiguous_resource::<SchedulerMode>()
+            .allow_ambiguous_resource::<AffinitySchedules>()
             .allow_ambiguous_resource::<WorldContext>();
         let settings = app.world().resource::<AffinitySettings>();
         let context = WorldContext::new(settings, Topology::get());
         app.insert_resource(context.current().pool.clone()).insert_resource(context).add_systems(
             First,
             // Some of Bevy's own systems there are exclusive.
-            (choose_executors, follow_settings_and_cores).in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),
+            (look_into_schedules, follow_settings_and_cores).in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),
         );
         // What is configured and tagged in `Startup` is wrapped before that is built; `First` comes
         // behind it.
-        let tag_what_waits = |mut schedules: ResMut<Schedules>| tag_configured(&mut schedules);
-        app.add_systems(PreStartup, tag_what_waits.ambiguous_with_all());
+        app.add_systems(PreStartup, look_into_schedules.ambiguous_with_all());
         diagnostics::plugin(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);
+        // `First` cannot be looked into while the system runs in it, and not all apps are finished.
+        look_now(app.world_mut());
     }
 
     fn finish(&self, app: &mut App) {
-        tag_configured(&mut app.world_mut().resource_mut::<Schedules>());
+        look_now(app.world_mut());
     }
+}
+
+/// Looks into all schedules.
+fn look_now(world: &mut World) {
+    let Some(mut looked_into) = world.remove_resource::<LookedInto>() else { return };
+    let which = world.get_resource::<AffinitySchedules>().cloned().unwrap_or_else(AffinitySchedules::none);
+    looked_into.look(&mut world.resource_mut::<Schedules>(), &which);
+    world.insert_resource(looked_into);
 }
 
 /// Gives the world the pool for the settings that it now has and for the cores that it may now use.

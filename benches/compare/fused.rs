@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
@@ -104,9 +104,7 @@ fn app<V: Value>(workers: usize, size: usize) -> App {
     app.add_systems(Contest::Chained, (chained::steer::<V>, chained::drive::<V>, chained::age::<V>).affine().chain());
     app.add_systems(Contest::Fused, fused((steer::<V>, drive::<V>, age::<V>)).affine());
     for contest in [Contest::Bevy, Contest::Chained, Contest::Fused] {
-        app.edit_schedule(contest, |schedule| {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        });
+        ours::run_on_one_thread(&mut app, contest);
     }
     let row = (Thrust(V::ONE), Velocity(V::ONE), Position(V::ONE), Age(V::ONE));
     app.world_mut().spawn_batch((0..size).map(move |_| row));

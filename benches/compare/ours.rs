@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
 use crate::shared;
-pub use crate::shared::ours::{pool, settings};
+pub use crate::shared::ours::{pool, run_on_one_thread, settings};
 
 /// An app in which tagged systems run on a gang of so many workers, in lock step: what a mode that
 /// chooses makes of it is not compared here.

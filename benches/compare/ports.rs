@@ -1,7 +1,7 @@
 //! Group `ports`: programs written for Bevy, with one type name and one word changed, in every
 //! mode. They are those of `tests/query/ports`, which compares their results to the bit.
 
-use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
@@ -81,9 +81,7 @@ fn app(workers: usize, add: fn(&mut App)) -> App {
     add(&mut app);
     for contest in std::iter::once(None).chain(MODES.map(Some)).map(Contest) {
         // All run on the calling thread, as they would alone in a schedule.
-        app.edit_schedule(contest, |schedule| {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        });
+        ours::run_on_one_thread(&mut app, contest);
     }
     app
 }

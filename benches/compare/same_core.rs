@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs;
 
-use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
@@ -57,9 +57,7 @@ fn app(workers: usize) -> App {
     app.init_resource::<Frame>();
     app.add_systems(Contest::ParIterMut, par_iter_mut);
     app.add_systems(Contest::AffineRows, affine_rows.affine());
-    app.edit_schedule(Contest::ParIterMut, |schedule| {
-        schedule.set_executor(SingleThreadedExecutor::new());
-    });
+    ours::run_on_one_thread(&mut app, Contest::ParIterMut);
     app.world_mut().spawn_batch((0..ROWS).map(|_| Swept::default()));
     app
 }

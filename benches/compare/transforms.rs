@@ -6,7 +6,6 @@
 
 use std::time::Instant;
 
-use bevy::ecs::schedule::SingleThreadedExecutor;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
@@ -117,9 +116,7 @@ impl Apps {
 
 impl Placed {
     fn new(mut app: App, shape: Shape) -> Self {
-        app.edit_schedule(PostUpdate, |schedule| {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        });
+        ours::run_on_one_thread(&mut app, PostUpdate);
         let mut nodes = Vec::with_capacity(shape.nodes);
         for node in 0..shape.nodes {
             let rotation = Quat::from_rotation_y(node as f32 * 0.1);

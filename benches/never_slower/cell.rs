@@ -5,7 +5,6 @@ use std::fmt;
 use std::thread;
 use std::time::Duration;
 
-use bevy::ecs::schedule::SingleThreadedExecutor;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
@@ -150,9 +149,7 @@ fn add_system(app: &mut App, contest: Contest) {
     };
     // All run on the calling thread; the plugin sees to it for tagged systems.
     if !matches!(contest, Contest::Affine(_)) {
-        app.edit_schedule(contest, |schedule| {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        });
+        ours::run_on_one_thread(app, contest);
     }
 }
 

@@ -38,8 +38,8 @@ pub struct Frame {
 pub struct Birth {
     pub settings: AffinitySettings,
     pub mode: SchedulerMode,
-    /// Whether another system may run beside the tagged ones, so that Bevy's multi-threaded
-    /// executor has the schedule.
+    /// Whether another system may run beside the tagged ones, and Bevy's multi-threaded executor
+    /// has all schedules.
     pub beside: bool,
     pub static_transforms: bool,
 }
@@ -78,7 +78,7 @@ impl Twin {
         }
         program::add_to(&mut app, side);
         if birth.beside {
-            app.add_systems(Update, beside);
+            app.insert_resource(AffinitySchedules::none()).add_systems(Update, beside);
         }
         let (entities, rows) = (app.world_mut().query_filtered(), app.world_mut().query_filtered());
         Self { app, entities, rows }

@@ -3,6 +3,7 @@
 mod frame;
 mod modes;
 mod places;
+mod schedules;
 mod shares;
 mod sites;
 mod store;
@@ -12,6 +13,7 @@ mod timeline;
 mod trace_file;
 
 pub use modes::ModeDiagnostics;
+pub use schedules::ScheduleDiagnostics;
 pub use shares::WorkerShares;
 pub use sites::CallSiteDiagnostics;
 pub use store::paths;
@@ -27,12 +29,13 @@ use crate::{
     context::{Context, WorldContext},
     pool::{SweptRows, WorkerTimes, now},
     record::{FrameSpan, Ring, Totals},
-    schedule::AffinitySystems,
+    schedule::{AffinitySystems, LookedInto},
     settings::SchedulerMode,
     topology::{CoreId, Topology},
 };
 use modes::observe_mode;
 use places::Places;
+use schedules::pull_schedules;
 use shares::Window;
 use sites::pull_sites;
 use store::Mirror;
@@ -71,6 +74,8 @@ pub struct AffinityDiagnostics {
     /// The places that started parallel calls in mode [`Auto`](SchedulerMode::Auto), in the order
     /// of their first calls; refreshed some times a second.
     pub call_sites: Vec<CallSiteDiagnostics>,
+    /// The schedules that the plugin gave an executor, by label; refreshed some times a second.
+    pub schedules: Vec<ScheduleDiagnostics>,
     /// Rows that changed owner because tables grew, shrank or were cut anew, or because some rows
     /// were found to cost more than others.
     pub migrated_rows: u64,
@@ -97,6 +102,7 @@ impl Default for AffinityDiagnostics {
             systems: Vec::new(),
             modes: Vec::new(),
             call_sites: Vec::new(),
+            schedules: Vec::new(),
             migrated_rows: 0,
             migrations: 0,
             history: Ring::new(HISTORY_FRAMES),
@@ -190,7 +196,7 @@ impl AffinityDiagnostics {
         Some(call(SchedulerMode::Serial)? / call(mode)?)
     }
 
-    fn pull(&mut self, context: &Context) {
+    fn pull(&mut self, context: &Context, looked_into: Option<&LookedInto>) {
         let ownership = context.ownership();
         (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
         drop(ownership);
@@ -210,6 +216,7 @@ impl AffinityDiagnostics {
         // A place that was vacated is not that of their systems any more.
         if self.window.observe(now(), &mut self.workers) || !self.places.vacated().is_empty() {
             pull_sites(&mut self.call_sites, &context.sites, &self.places);
+            pull_schedules(&mut self.schedules, looked_into);
         }
     }
 }
@@ -246,6 +253,7 @@ fn end_frame(
     timeline: Option<ResMut<AffinityTimeline>>,
     world_context: Option<Res<WorldContext>>,
     mode: Option<Res<SchedulerMode>>,
+    looked_into: Option<Res<LookedInto>>,
     mut mirror: Mirror,
 ) {
     let Some(world_context) = world_context else { return };
@@ -253,7 +261,7 @@ fn end_frame(
     context.ownership().placement.end_frame();
     let Some(mut diagnostics) = diagnostics else { return };
     diagnostics.frames += 1;
-    diagnostics.pull(&context);
+    diagnostics.pull(&context, looked_into.as_deref());
     let mode = mode.map(|mode| *mode).unwrap_or_default();
     let frame = diagnostics.end_frame(context.systems.take_extent(), context.systems.totals(), mode);
     observe_mode(&mut diagnostics.modes, &frame);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use bevy_ecs::{
-    prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, Schedules, System, SystemSet},
+    prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, System, SystemSet},
     schedule::{ApplyDeferred, NodeId, ScheduleConfigs, SystemKey, SystemWithAccess, graph::Direction},
     system::ScheduleSystem,
 };
@@ -40,12 +40,7 @@ impl IntoAffine<Configured> for ScheduleConfigs<ScheduleSystem> {
     }
 }
 
-/// Wraps those systems of all schedules that wait for it, but for the schedules that run now.
-pub(crate) fn tag_configured(schedules: &mut Schedules) {
-    schedules.iter_mut().for_each(|(_, schedule)| tag_in(schedule));
-}
-
-/// The same for one schedule.
+/// Wraps those systems of a schedule that wait for it.
 pub(super) fn tag_in(schedule: &mut Schedule) {
     let graph = schedule.graph();
     let Some(set) = graph.system_sets.get_key(ToBeTagged.intern()) else { return };

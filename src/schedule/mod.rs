@@ -1,13 +1,12 @@
 //! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang.
+//! And who gives it to systems that wait for it, and executors to schedules.
 
-mod alone;
 mod configured;
-mod overlap;
+mod looked_into;
 mod sets;
 mod tagged;
 
-pub(crate) use alone::choose_executors;
-pub(crate) use configured::tag_configured;
+pub(crate) use looked_into::{LookedInto, look_into_schedules};
 pub use sets::{AffineSystems, AffinitySystems};
 
 use bevy_ecs::{
@@ -68,13 +67,9 @@ pub trait IntoAffine<Marker>: Sized {
     /// systems that are run before the app has started or in the frame in which they are added.
     /// Those can be tagged only before they are configured; a warning says so.
     ///
-    /// A schedule with tagged systems gets Bevy's single-threaded executor as long as no two of its
-    /// systems could run at the same time anyway: each of its untagged systems is ordered before or
-    /// after every other system (by `.chain()`, sets and the like), conflicts with it in access, or
-    /// is exclusive or bound to the main thread. Changes of threads would only cost there. One
-    /// untagged system that could run beside another keeps the schedule on Bevy's multi-threaded
-    /// executor, and each step in a chain from a tagged system to an untagged one or back then
-    /// takes some microseconds.
+    /// With the plugin the schedule itself runs by the executor that was measured to take least (see
+    /// [`AffinityExecutor`](crate::AffinityExecutor)). Where that is Bevy's multi-threaded one, each
+    /// step in a chain from a tagged system to an untagged one or back takes some microseconds.
     ///
     /// ```
     /// use bevy::prelude::*;

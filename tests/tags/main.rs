@@ -8,12 +8,10 @@ mod ambiguities;
 mod common;
 mod configured;
 mod deferred;
-mod executor;
 mod late;
 #[path = "../common/mix.rs"]
 mod mix;
 mod one_shot;
-mod one_thread;
 mod removed;
 mod skipped;
 mod threads;

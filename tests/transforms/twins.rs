@@ -211,9 +211,8 @@ impl Twin {
         let mut app = scheduling.app();
         app.add_plugins(AffinityTransformPlugin);
         if scheduling.workers % 2 == 1 {
-            // Two that could run at the same time keep the schedule on Bevy's multi-threaded
-            // executor.
-            app.add_systems(PostUpdate, (|| {}, || {}));
+            // Two that could run at the same time, on Bevy's multi-threaded executor.
+            app.insert_resource(AffinitySchedules::none()).add_systems(PostUpdate, (|| {}, || {}));
         }
         Self::new(format!("{scheduling:?}"), app)
     }

@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 
 use bevy::ecs::component::Mutable;
-use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
@@ -102,9 +102,7 @@ fn app<R: Row>(workers: usize, size: usize) -> App {
     app.add_systems(Contest::AffineChunks, affine_chunks::<R>.affine());
     for contest in [Contest::IterMut, Contest::ParIterMut, Contest::ContiguousIterMut, Contest::ContiguousParIterMut] {
         // Bevy's systems run on the calling thread too, as ours do.
-        app.edit_schedule(contest, |schedule| {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        });
+        ours::run_on_one_thread(&mut app, contest);
     }
     app.world_mut().spawn_batch((0..size).map(|_| R::default()));
     app

@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use bevy::ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
@@ -84,9 +84,7 @@ fn app(workers: usize, spread: Spread) -> App {
     app.add_systems(Contest::LockStep, affine.affine());
     app.add_systems(Contest::Heartbeat, affine.affine());
     for contest in [Contest::IterMut, Contest::ParIterMut] {
-        app.edit_schedule(contest, |schedule| {
-            schedule.set_executor(SingleThreadedExecutor::new());
-        });
+        ours::run_on_one_thread(&mut app, contest);
     }
     app.world_mut().spawn_batch((0..ROWS).map(move |number| Row::new(number, spread)));
     app

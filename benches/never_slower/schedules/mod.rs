@@ -1,5 +1,6 @@
 //! Group `schedules`: all that a schedule costs, with 1, 10 or 100 systems of few and cheap rows.
-//! Plain systems run under Bevy's executor; for tagged ones the plugin chooses.
+//! Plain systems run by Bevy's executors; those of the contenders that are tagged by
+//! `AffinityExecutor`.
 
 mod kits;
 
@@ -7,7 +8,6 @@ use std::fmt;
 use std::hint::black_box;
 use std::time::Duration;
 
-use bevy::ecs::schedule::SingleThreadedExecutor;
 use bevy::prelude::*;
 
 use kits::{KITS, Kit};
@@ -151,10 +151,10 @@ impl Plan {
         if self.others == Others::Beside {
             app.add_systems(contest, small);
         }
-        if contest == Contest::SerialAlone {
-            app.edit_schedule(contest, |schedule| {
-                schedule.set_executor(SingleThreadedExecutor::new());
-            });
+        match contest {
+            Contest::Serial | Contest::ParIter => ours::leave_alone(app, contest),
+            Contest::SerialAlone => ours::run_on_one_thread(app, contest),
+            Contest::Affine(_) => {}
         }
     }
 }

@@ -1,0 +1,132 @@
+//! Group `apps`: whole frames of apps that draw nothing: without the plugin, with it, and with it
+//! but all schedules left alone. What its own systems cost shows against an app without it whose
+//! schedules all have Bevy's single-threaded executor.
+
+use std::{hint::black_box, time::Duration};
+
+use bevy::{
+    MinimalPlugins, ecs::schedule::SingleThreadedExecutor, input::InputPlugin, prelude::*, state::app::StatesPlugin,
+};
+use bevy_affinity::prelude::*;
+
+use crate::shared::race::{Pace, Race, Turn};
+use crate::shared::report::{duration, print_table};
+use crate::shared::{bevys_pool, ours};
+
+/// What one race may take.
+const BUDGET: Duration = Duration::from_secs(12);
+
+/// Light systems, and entities that move.
+const LIGHT: u32 = 20;
+const ENTITIES: usize = 1_000;
+
+/// An app by what is in it.
+type Fill = fn(&mut App);
+
+const FILLS: [(&str, Fill); 3] = [
+    ("empty", |_| {}),
+    ("minimal plugins", |app| _ = app.add_plugins(MinimalPlugins)),
+    ("minimal plugins, input, states, transforms, 20 light systems, 1,000 entities", game),
+];
+
+#[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Phase {
+    #[default]
+    Day,
+    Night,
+}
+
+#[derive(Component)]
+struct Moves(f32);
+
+fn game(app: &mut App) {
+    app.add_plugins((MinimalPlugins, InputPlugin, StatesPlugin, TransformPlugin)).init_state::<Phase>();
+    for number in 0..LIGHT {
+        app.add_systems(Update, move |mut sum: Local<u32>| *sum = black_box(*sum + number));
+    }
+    app.add_systems(Update, (turn_day_to_night, move_all));
+    app.add_systems(OnEnter(Phase::Night), |mut nights: Local<u32>| *nights = black_box(*nights + 1));
+    app.world_mut().spawn_batch((0..ENTITIES).map(|number| (Moves(number as f32), Transform::default())));
+}
+
+/// Every hundred frames.
+fn turn_day_to_night(mut frames: Local<u32>, phase: Res<State<Phase>>, mut next: ResMut<NextState<Phase>>) {
+    *frames += 1;
+    if frames.is_multiple_of(100) {
+        next.set(if *phase.get() == Phase::Day { Phase::Night } else { Phase::Day });
+    }
+}
+
+fn move_all(mut all: Query<(&mut Transform, &Moves)>) {
+    all.iter_mut().for_each(|(mut transform, moves)| transform.translation.x += moves.0);
+}
+
+#[derive(Clone, Copy)]
+enum Contest {
+    Without,
+    With,
+    OneThread,
+    LeftAlone,
+}
+
+impl Contest {
+    const ALL: [Self; 4] = [Self::Without, Self::With, Self::OneThread, Self::LeftAlone];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Without => "without the plugin",
+            Self::With => "with it",
+            Self::OneThread => "without it, all on one thread",
+            Self::LeftAlone => "with it, schedules left alone",
+        }
+    }
+
+    fn app(self, fill: Fill, workers: usize) -> App {
+        let mut app = App::new();
+        fill(&mut app);
+        app.insert_resource(ours::settings(workers));
+        match self {
+            Self::Without => {}
+            Self::OneThread => {
+                for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
+                    schedule.set_executor(SingleThreadedExecutor::new());
+                }
+            }
+            Self::With => _ = app.add_plugins(AffinityParallelPlugin),
+            Self::LeftAlone => {
+                app.insert_resource(AffinitySchedules::none()).add_plugins(AffinityParallelPlugin);
+            }
+        }
+        app.finish();
+        app.cleanup();
+        app
+    }
+}
+
+pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
+    bevys_pool::start(workers);
+    let names = Contest::ALL.map(|contest| contest.name().to_owned());
+    let mut lines = vec![[vec!["app".to_owned()], names.to_vec(), vec!["its own systems".into()]].concat()];
+    for (name, fill) in FILLS {
+        let standings = race(fill, workers).run(rounds)?;
+        let more = standings[1].excess_over(1.0, &standings[2]);
+        let medians = standings.iter().map(|standing| duration(standing.median)).collect();
+        lines.push([vec![name.to_owned()], medians, vec![format!("{:.2} us", more / 1e3)]].concat());
+    }
+    print_table("Frames of apps (`App::update`), medians", &lines);
+    Ok(())
+}
+
+/// Each contender has an app of its own; there is no result to check.
+fn race(fill: Fill, workers: usize) -> Race<'static, ()> {
+    let mut race = Race::new((), |(), _| None).at_pace(Pace { budget: BUDGET, ..Pace::default() });
+    for (place, contest) in Contest::ALL.into_iter().enumerate() {
+        let mut app = contest.app(fill, workers);
+        let play = move |(): &mut (), turn: &mut Turn| turn.repeat(|| app.update());
+        match place {
+            0 => race.enter_baseline(contest.name(), play),
+            _ => race.enter(contest.name(), play),
+        }
+    }
+    race
+}

@@ -1,0 +1,79 @@
+//! What a whole frame costs: schedules of small systems under Bevy's executors and under
+//! `AffinityExecutor`, and apps with and without the plugin. Nothing is tagged.
+//!
+//! ```text
+//! cargo bench --bench frames -- [schedules] [apps] [--quick] [--workers N] [--rounds N]
+//! ```
+
+mod apps;
+mod mixed;
+mod schedules;
+#[allow(dead_code, reason = "each bench needs a part of it")]
+#[path = "../shared/mod.rs"]
+mod shared;
+mod spin;
+
+use std::{num::NonZeroUsize, process::ExitCode, thread};
+
+use clap::{Parser, ValueEnum};
+
+use crate::shared::{bevys_pool, machine};
+
+/// Enough for medians that repeat.
+const ROUNDS: u32 = 60;
+const QUICK_ROUNDS: u32 = 10;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Group {
+    /// Single schedules, back to back and after 3 ms of sleep.
+    Schedules,
+    /// `App::update`.
+    Apps,
+}
+
+/// What a whole frame costs, with and without the plugin.
+#[derive(Parser)]
+#[command(name = "frames")]
+struct Arguments {
+    /// Groups to run; both if none is named.
+    #[arg(value_enum)]
+    groups: Vec<Group>,
+    /// Fewer rounds: for a look, not for figures.
+    #[arg(long)]
+    quick: bool,
+    /// Threads of Bevy's compute pool [default: the available cores].
+    #[arg(long)]
+    workers: Option<NonZeroUsize>,
+    /// Rounds of each race [default: 60, with --quick 10].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Passed by `cargo bench` to every bench.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let workers = arguments.workers.unwrap_or(cores).get();
+    bevys_pool::start(workers);
+    println!("{}", machine::list(&machine::describe("frames", cores.get())));
+    let rounds = arguments.rounds.unwrap_or(if arguments.quick { QUICK_ROUNDS } else { ROUNDS });
+    let runs = |group| arguments.groups.is_empty() || arguments.groups.contains(&group);
+    let done = || {
+        if runs(Group::Schedules) {
+            schedules::run(rounds)?;
+        }
+        if runs(Group::Apps) {
+            apps::run(workers, rounds)?;
+        }
+        Ok::<_, String>(())
+    };
+    match done() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The ways to run a schedule.
+
+/// How a schedule runs: by which executor.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::{ScheduleWay, prelude::*};
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for schedule in &diagnostics.schedules {
+///         if schedule.choice == ScheduleWay::BevysThreads {
+///             println!("{} runs on Bevy's threads", schedule.label);
+///         }
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScheduleWay {
+    /// By Bevy's [`SingleThreadedExecutor`](bevy_ecs::schedule::SingleThreadedExecutor): one system
+    /// after another on the thread that runs the schedule.
+    OneThread,
+    /// By Bevy's [`MultiThreadedExecutor`](bevy_ecs::schedule::MultiThreadedExecutor): each system
+    /// as a task, on Bevy's compute threads.
+    BevysThreads,
+}
+
+impl ScheduleWay {
+    /// Every way.
+    pub const ALL: &[Self] = &[Self::OneThread, Self::BevysThreads];
+
+    /// The other way.
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::OneThread => Self::BevysThreads,
+            Self::BevysThreads => Self::OneThread,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Which schedules the plugin gives an executor.
+
+use bevy_app::{FixedMain, Main, RunFixedMainLoop};
+use bevy_ecs::{
+    prelude::Resource,
+    reflect::ReflectResource,
+    schedule::{InternedScheduleLabel, ScheduleLabel},
+};
+use bevy_platform::collections::HashSet;
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
+
+/// Which schedules [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) gives an
+/// [`AffinityExecutor`](crate::AffinityExecutor). Default: all of the world that it is in, those
+/// that are added later too, but for `Main`, `FixedMain` and `RunFixedMainLoop`, which Bevy itself
+/// keeps on one thread.
+///
+/// Bevy cannot be asked which executor a schedule has. So name here the schedules that have one of
+/// your own, or that do not apply deferred effects at their end
+/// ([`set_apply_final_deferred`](bevy_ecs::schedule::Schedule::set_apply_final_deferred)): both are
+/// lost when the plugin first sees the schedule, at the latest in the next frame. What is set after
+/// that stays.
+///
+/// A resource: insert it before the plugin, or change it while the app runs. A schedule that is
+/// taken out while the app runs is run by Bevy's default executor from then on.
+///
+/// ```
+/// use bevy::{ecs::schedule::SingleThreadedExecutor, prelude::*};
+/// use bevy_affinity::{AffinitySchedules, prelude::*};
+///
+/// App::new()
+///     .insert_resource(AffinitySchedules::all().except(FixedUpdate))
+///     .add_plugins(AffinityParallelPlugin)
+///     .edit_schedule(FixedUpdate, |schedule| {
+///         schedule.set_executor(SingleThreadedExecutor::new());
+///     })
+///     .update();
+/// ```
+#[derive(Resource, Clone, Debug, PartialEq, Eq, Reflect)]
+#[reflect(Resource, Default)]
+pub struct AffinitySchedules {
+    /// Whether schedules get the executor that are not an exception.
+    pub others: bool,
+    /// Those for which the opposite holds.
+    #[reflect(ignore)]
+    exceptions: HashSet<InternedScheduleLabel>,
+}
+
+impl Default for AffinitySchedules {
+    fn default() -> Self {
+        Self::all()
+    }
+}
+
+impl AffinitySchedules {
+    /// All but those that Bevy itself keeps on one thread.
+    #[must_use]
+    pub fn all() -> Self {
+        let exceptions = [Main.intern(), FixedMain.intern(), RunFixedMainLoop.intern()].into_iter().collect();
+        Self { others: true, exceptions }
+    }
+
+    /// No schedule: all keep their executors.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::AffinitySchedules;
+    ///
+    /// let only_update = AffinitySchedules::none().except(Update);
+    /// assert!(only_update.includes(Update) && !only_update.includes(PostUpdate));
+    /// ```
+    #[must_use]
+    pub fn none() -> Self {
+        Self { others: false, exceptions: HashSet::default() }
+    }
+
+    /// The same, but the opposite for this schedule.
+    #[must_use]
+    pub fn except(mut self, label: impl ScheduleLabel) -> Self {
+        self.set(label, !self.others);
+        self
+    }
+
+    /// Says of one schedule whether it gets the executor.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::{AffinitySchedules, prelude::*};
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin);
+    /// app.world_mut().resource_mut::<AffinitySchedules>().set(Update, false);
+    /// ```
+    pub fn set(&mut self, label: impl ScheduleLabel, included: bool) {
+        let label = label.intern();
+        match included == self.others {
+            true => _ = self.exceptions.remove(&label),
+            false => _ = self.exceptions.insert(label),
+        }
+    }
+
+    /// Whether this schedule gets the executor.
+    pub fn includes(&self, label: impl ScheduleLabel) -> bool {
+        self.includes_interned(label.intern())
+    }
+
+    pub(crate) fn includes_interned(&self, label: InternedScheduleLabel) -> bool {
+        self.others != self.exceptions.contains(&label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy_app::{PostUpdate, Update};
+
+    use super::*;
+
+    #[test]
+    fn exceptions_are_the_opposite_of_the_others() {
+        let all = AffinitySchedules::all();
+        assert!(all.includes(Update) && !all.includes(Main));
+        let mut some = all.except(Update);
+        assert!(!some.includes(Update) && some.includes(PostUpdate));
+        some.set(Update, true);
+        some.set(Main, true);
+        assert!(some.includes(Update) && some.includes(Main));
+        some.others = false;
+        assert!(!some.includes(PostUpdate));
+    }
+}

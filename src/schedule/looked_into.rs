@@ -1,0 +1,130 @@
+//! Every schedule of a world is looked into when it has changed: what waits for its tag gets it,
+//! and the schedule gets an [`AffinityExecutor`].
+
+use std::sync::Arc;
+
+use bevy_ecs::{
+    prelude::{DetectChanges, DetectChangesMut, Res, ResMut, Resource, Schedules},
+    schedule::{InternedScheduleLabel, Schedule},
+};
+use bevy_platform::collections::HashMap;
+
+use super::configured::tag_in;
+use crate::executor::{AffinityExecutor, AffinitySchedules, ScheduleRecord};
+
+/// What was found in the schedules of one world.
+#[derive(Resource, Default)]
+pub(crate) struct LookedInto {
+    schedules: HashMap<InternedScheduleLabel, Seen>,
+    /// How often all were looked through.
+    looks: u64,
+}
+
+/// What was found in one schedule.
+#[derive(Default)]
+struct Seen {
+    shape: Shape,
+    /// Of the executor that it was given.
+    record: Option<Arc<ScheduleRecord>>,
+    /// When it was last there.
+    look: u64,
+}
+
+/// What tells in some nanoseconds that a schedule is no longer the one that was looked into.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Shape {
+    systems: usize,
+    memberships: usize,
+    /// Since it was last built.
+    changed: bool,
+}
+
+impl Shape {
+    fn of(schedule: &Schedule) -> Self {
+        let graph = schedule.graph();
+        let (systems, memberships) = (graph.systems.len(), graph.hierarchy().edge_count());
+        Self { systems, memberships, changed: schedule.is_changed() }
+    }
+}
+
+impl Seen {
+    /// Tags what waits for it in `schedule`, if that has changed.
+    fn tag(&mut self, schedule: &mut Schedule) {
+        let shape = Shape::of(schedule);
+        if self.shape != shape {
+            tag_in(schedule);
+            self.shape = shape;
+        }
+    }
+
+    /// The record of its executor, if that chooses.
+    fn chosen_by(&self) -> Option<&ScheduleRecord> {
+        self.record.as_ref().filter(|record| is_in_use(record) && !record.is_plain()).map(|record| &**record)
+    }
+
+    /// Gives `schedule` an executor. Once only: if it has another one later, somebody has set that.
+    fn install(&mut self, schedule: &mut Schedule) {
+        let executor = AffinityExecutor::new();
+        self.record = Some(executor.record());
+        schedule.set_executor(executor);
+    }
+}
+
+impl LookedInto {
+    /// Looks into all schedules but those that run now: they are not in `schedules` meanwhile.
+    pub(crate) fn look(&mut self, schedules: &mut Schedules, which: &AffinitySchedules) {
+        self.looks += 1;
+        for (_, schedule) in schedules.iter_mut() {
+            let label = schedule.label();
+            let seen = self.schedules.entry(label).or_default();
+            // One that was not there the last time is another one, unless it has its executor.
+            let is_new = seen.look + 1 < self.looks && !seen.record.as_ref().is_some_and(is_in_use);
+            if is_new {
+                *seen = Seen::default();
+            }
+            seen.look = self.looks;
+            seen.tag(schedule);
+            if seen.record.is_none() && which.includes_interned(label) {
+                seen.install(schedule);
+            }
+        }
+    }
+
+    /// Has the executors of schedules that are no longer to have them run as Bevy's default does.
+    fn follow(&self, which: &AffinitySchedules) {
+        for (&label, seen) in &self.schedules {
+            if let Some(record) = &seen.record {
+                record.set_plain(!which.includes_interned(label));
+            }
+        }
+    }
+
+    /// The schedules that have an executor of the plugin's, in no order.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (InternedScheduleLabel, &ScheduleRecord)> {
+        self.schedules.iter().filter_map(|(&label, seen)| Some((label, seen.chosen_by()?)))
+    }
+
+    /// What is known of one of them.
+    pub(crate) fn record(&self, label: InternedScheduleLabel) -> Option<&ScheduleRecord> {
+        self.schedules.get(&label)?.chosen_by()
+    }
+}
+
+/// Whether the executor still exists, which holds the record too.
+fn is_in_use(record: &Arc<ScheduleRecord>) -> bool {
+    Arc::strong_count(record) > 1
+}
+
+/// Looks into the schedules of a world in every frame.
+pub(crate) fn look_into_schedules(
+    looked_into: Option<ResMut<LookedInto>>,
+    which: Option<Res<AffinitySchedules>>,
+    mut schedules: ResMut<Schedules>,
+) {
+    // Where a user has removed them schedules stay as they are.
+    let (Some(mut looked_into), Some(which)) = (looked_into, which) else { return };
+    looked_into.look(schedules.bypass_change_detection(), &which);
+    if which.is_changed() {
+        looked_into.follow(&which);
+    }
+}

@@ -1,0 +1,139 @@
+//! The plugin gives the executor to every schedule of its world, and tells what each chose.
+
+use std::sync::atomic::Ordering;
+
+use bevy::{
+    app::SubApp,
+    ecs::schedule::{ScheduleCleanupPolicy, ScheduleLabel},
+    prelude::*,
+};
+use bevy_affinity::ScheduleWay;
+
+use crate::{Counting, Own, common::Scheduling, said_of, update_until};
+
+#[derive(bevy::app::AppLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct Sub;
+
+fn light() {}
+
+fn light_too() {}
+
+fn app() -> App {
+    Scheduling::auto(2).app()
+}
+
+#[test]
+fn schedules_that_are_there_and_those_that_come_later() {
+    let mut app = app();
+    app.add_systems(Update, light);
+    app.update();
+    let runs = Counting::give_to(&mut app, Own);
+    app.update();
+    app.world_mut().run_schedule(Own);
+    assert_eq!(runs.load(Ordering::Relaxed), 0, "its executor was exchanged");
+    update_until(&mut app, |app| said_of(app, Own).is_some() && said_of(app, Update).is_some());
+    for label in [First.intern(), Last.intern(), PostUpdate.intern()] {
+        assert!(said_of(&app, label).is_some(), "{label:?}");
+    }
+}
+
+#[test]
+fn schedules_that_a_system_adds() {
+    let mut app = app();
+    app.add_systems(Update, |mut added: Local<bool>, mut schedules: ResMut<Schedules>| {
+        if !std::mem::replace(&mut *added, true) {
+            schedules.insert(Schedule::new(Own));
+        }
+    });
+    update_until(&mut app, |app| said_of(app, Own).is_some());
+}
+
+#[test]
+fn a_schedule_that_takes_the_place_of_one_that_was_removed() {
+    let mut app = app();
+    app.init_schedule(Own);
+    update_until(&mut app, |app| said_of(app, Own).is_some());
+    app.world_mut().resource_mut::<Schedules>().remove(Own);
+    update_until(&mut app, |app| said_of(app, Own).is_none());
+    app.init_schedule(Own);
+    update_until(&mut app, |app| said_of(app, Own).is_some());
+}
+
+#[test]
+fn the_schedules_of_state_transitions() {
+    #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    enum Light {
+        #[default]
+        Off,
+        On,
+    }
+
+    #[derive(Resource, Default)]
+    struct Switched(usize);
+
+    let mut app = app();
+    app.add_plugins(bevy::state::app::StatesPlugin).init_state::<Light>().init_resource::<Switched>();
+    app.add_systems(OnEnter(Light::On), |mut switched: ResMut<Switched>| switched.0 += 1);
+    for frame in 0..60 {
+        let next = if frame % 2 == 0 { Light::On } else { Light::Off };
+        app.world_mut().resource_mut::<NextState<Light>>().set(next);
+        app.update();
+    }
+    assert_eq!(app.world().resource::<Switched>().0, 30);
+    update_until(&mut app, |app| said_of(app, OnEnter(Light::On)).is_some());
+}
+
+#[test]
+fn the_main_loop_stays_as_bevy_made_it() {
+    let mut app = app();
+    update_until(&mut app, |app| said_of(app, First).is_some());
+    let labels = [Main.intern(), bevy::app::FixedMain.intern(), bevy::app::RunFixedMainLoop.intern()];
+    assert!(labels.into_iter().all(|label| said_of(&app, label).is_none()));
+}
+
+#[test]
+fn a_sub_app_without_the_plugin_keeps_its_executors() {
+    let mut app = app();
+    let mut sub_app = SubApp::new();
+    sub_app.update_schedule = Some(Own.intern());
+    sub_app.add_schedule(Schedule::new(Own)).add_systems(Own, light);
+    app.insert_sub_app(Sub, sub_app);
+    (0..20).for_each(|_| app.update());
+    update_until(&mut app, |app| said_of(app, First).is_some());
+    assert!(said_of(&app, Own).is_none());
+}
+
+#[test]
+fn apps_do_not_share_what_they_measured() {
+    let mut apps = [app(), app()];
+    apps.iter_mut().for_each(|app| _ = app.add_systems(Update, light));
+    (0..30).for_each(|_| apps[0].update());
+    update_until(&mut apps[1], |app| said_of(app, Update).is_some());
+    update_until(&mut apps[0], |app| said_of(app, Update).is_some_and(|update| update.runs > 30));
+    let runs = apps.each_ref().map(|app| said_of(app, Update).map_or(0, |update| update.runs));
+    assert!(runs[1] < runs[0], "{runs:?}");
+}
+
+#[test]
+fn what_was_measured_is_told() {
+    let mut app = app();
+    app.add_systems(Update, (light, light_too));
+    update_until(&mut app, |app| said_of(app, Update).is_some_and(|update| update.trials > 0));
+    update_until(&mut app, |app| {
+        let update = said_of(app, Update).expect("it was there");
+        ScheduleWay::ALL.iter().all(|&way| update.expected(way).is_some())
+    });
+}
+
+#[test]
+fn a_change_of_the_schedule_forgets_what_was_measured() {
+    let mut app = app();
+    app.add_systems(Update, light);
+    update_until(&mut app, |app| said_of(app, Update).is_some_and(|update| update.runs > 20));
+    app.add_systems(Update, light_too);
+    app.update();
+    update_until(&mut app, |app| said_of(app, Update).is_some_and(|update| update.runs < 20));
+    update_until(&mut app, |app| said_of(app, Update).is_some_and(|update| update.runs > 20));
+    app.remove_systems_in_set(Update, light, ScheduleCleanupPolicy::RemoveSystemsOnly).expect("it is there");
+    update_until(&mut app, |app| said_of(app, Update).is_some_and(|update| update.runs < 20));
+}

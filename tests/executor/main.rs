@@ -1,0 +1,117 @@
+//! What `AffinityExecutor` promises: whichever way it takes, systems see what they would see with
+//! Bevy's executors; the plugin gives it to every schedule that is not left alone.
+
+#[allow(dead_code, reason = "each test program needs a part of it")]
+#[path = "../common/mod.rs"]
+mod common;
+mod differential;
+mod installed;
+mod left_alone;
+mod panics;
+mod same_as_bevy;
+mod stepping;
+mod threads;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use bevy::{
+    ecs::{
+        error::{BevyError, ErrorContext},
+        schedule::{
+            FixedBitSet, MultiThreadedExecutor, ScheduleLabel, SingleThreadedExecutor, SystemExecutor, SystemSchedule,
+        },
+    },
+    prelude::*,
+};
+use bevy_affinity::{AffinityExecutor, ScheduleDiagnostics, prelude::*};
+
+/// A schedule that is none of Bevy's.
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct Own;
+
+/// Enough runs for a few trials: both ways are taken.
+const RUNS: usize = 40;
+
+/// Who runs a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Executor {
+    Single,
+    Multi,
+    Ours,
+}
+
+impl Executor {
+    const ALL: [Self; 3] = [Self::Single, Self::Multi, Self::Ours];
+
+    fn give_to(self, schedule: &mut Schedule) {
+        common::start_compute_threads();
+        match self {
+            Self::Single => schedule.set_executor(SingleThreadedExecutor::new()),
+            Self::Multi => schedule.set_executor(MultiThreadedExecutor::new()),
+            Self::Ours => schedule.set_executor(AffinityExecutor::new()),
+        };
+    }
+}
+
+/// Bevy's executor, counting its runs.
+struct Counting {
+    runs: Arc<AtomicUsize>,
+    executor: MultiThreadedExecutor,
+}
+
+impl Counting {
+    /// Gives it to a schedule of `app`; returns its count.
+    fn give_to(app: &mut App, label: impl ScheduleLabel) -> Arc<AtomicUsize> {
+        let runs = Arc::new(AtomicUsize::new(0));
+        app.edit_schedule(label, |schedule| {
+            schedule.set_executor(Self { runs: runs.clone(), executor: MultiThreadedExecutor::new() });
+        });
+        runs
+    }
+}
+
+impl SystemExecutor for Counting {
+    fn init(&mut self, schedule: &SystemSchedule) {
+        self.executor.init(schedule);
+    }
+
+    fn run(
+        &mut self,
+        schedule: &mut SystemSchedule,
+        world: &mut World,
+        skip_systems: Option<&FixedBitSet>,
+        error_handler: fn(BevyError, ErrorContext),
+    ) {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        self.executor.run(schedule, world, skip_systems, error_handler);
+    }
+
+    fn set_apply_final_deferred(&mut self, value: bool) {
+        self.executor.set_apply_final_deferred(value);
+    }
+}
+
+/// What is said of a schedule, if the plugin gave it an executor.
+fn said_of(app: &App, label: impl ScheduleLabel) -> Option<ScheduleDiagnostics> {
+    let label = format!("{label:?}");
+    app.world().resource::<AffinityDiagnostics>().schedules.iter().find(|schedule| schedule.label == label).cloned()
+}
+
+/// Runs frames until `holds`: what is said is refreshed some times a second.
+fn update_until(app: &mut App, holds: impl Fn(&App) -> bool) {
+    for _ in 0..500 {
+        app.update();
+        if holds(app) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{:#?}", app.world().resource::<AffinityDiagnostics>().schedules);
+}

@@ -1,0 +1,75 @@
+//! On which thread systems run that are bound to one.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, ThreadId},
+};
+
+use bevy::{
+    ecs::{schedule::MainThreadExecutor, system::NonSendMarker},
+    prelude::*,
+};
+use bevy_affinity::prelude::*;
+
+use crate::{Executor, RUNS, common::Scheduling};
+
+#[derive(Resource, Default)]
+struct Noted(Mutex<Vec<ThreadId>>);
+
+impl Noted {
+    fn note(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thread::current().id());
+    }
+
+    fn take(world: &mut World) -> Vec<ThreadId> {
+        let noted = std::mem::take(&mut world.resource_mut::<Self>().0);
+        noted.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn light() {}
+
+fn bound(_: NonSendMarker, noted: Res<Noted>) {
+    noted.note();
+}
+
+fn tagged(noted: Res<Noted>) {
+    noted.note();
+}
+
+#[test]
+fn tagged_systems_run_on_the_main_thread() {
+    let mut app = Scheduling::auto(2).app();
+    app.init_resource::<Noted>().add_systems(Update, (tagged.affine(), light, bound, light));
+    (0..RUNS).for_each(|_| app.update());
+    assert_eq!(Noted::take(app.world_mut()), vec![thread::current().id(); 2 * RUNS]);
+}
+
+/// As pipelined rendering does it.
+#[test]
+fn systems_are_bound_to_the_main_thread_of_a_schedule_that_runs_on_another() {
+    let (mut world, mut schedule) = (World::new(), Schedule::default());
+    Executor::Ours.give_to(&mut schedule);
+    schedule.add_systems((light, bound, light));
+    world.init_resource::<Noted>();
+    let main = MainThreadExecutor::new();
+    world.insert_resource(main.clone());
+    // Enough on this thread for it to choose one thread.
+    (0..RUNS).for_each(|_| schedule.run(&mut world));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..RUNS).for_each(|_| schedule.run(&mut world));
+            done.store(true, Ordering::Release);
+        });
+        let ticker = main.0.ticker().expect("it was made on this thread");
+        while !done.load(Ordering::Acquire) {
+            ticker.try_tick();
+            thread::yield_now();
+        }
+    });
+    assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 2 * RUNS]);
+}
