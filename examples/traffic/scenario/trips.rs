@@ -60,9 +60,12 @@ impl Lines {
             if read.map_err(|error| self.error(read_problem(&error)))? == 0 {
                 return Ok(None);
             }
+            if text.starts_with(b"#") {
+                continue;
+            }
             // A reader for each line knows nothing of lines, so that the number is always ours.
             let mut fields = ReaderBuilder::new();
-            let fields = fields.has_headers(false).trim(Trim::All).comment(Some(b'#')).buffer_capacity(256);
+            let fields = fields.has_headers(false).trim(Trim::All).buffer_capacity(256);
             let record = fields.from_reader(text.trim_ascii()).into_records().next();
             if let Some(record) = record.transpose().map_err(|_| self.error("not UTF-8 text"))? {
                 return Ok(Some(record));

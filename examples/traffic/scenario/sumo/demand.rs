@@ -78,7 +78,7 @@ enum Course {
 impl Reader<'_> {
     fn read(&mut self, path: &Path) -> Result<(), MapError> {
         let mut xml = Xml::open(path)?;
-        xml.root(&["routes", "additional", "trips"])?;
+        xml.root(&["routes", "additional", "add", "trips"])?;
         while let Some(tag) = xml.next_tag()? {
             match tag.name() {
                 "vType" => {
@@ -149,7 +149,9 @@ impl Reader<'_> {
             }
             Course::Routes(routes) => match pick(routes, hash(&[self.seed, self.elements, vehicle])) {
                 Some(route) => {
-                    self.shared_links += if Rc::strong_count(route) > 1 || vehicle > 0 { route.len() } else { 0 };
+                    // A route of its own is no longer than what the file says of it.
+                    let is_shared = Rc::strong_count(routes) > 1 || Rc::strong_count(route) > 1 || vehicle > 0;
+                    self.shared_links += if is_shared { route.len() } else { 0 };
                     if self.shared_links > MOST_SHARED_LINKS {
                         let problem =
                             format_args!("vehicles share routes of more than {MOST_SHARED_LINKS} links in all");
