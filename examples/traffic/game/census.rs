@@ -9,6 +9,7 @@ use bevy_affinity::prelude::*;
 
 use super::shared::GameState;
 use crate::model::{Due, Intersection, Totals, Trips};
+use crate::simulation::Now;
 
 /// Often enough to read, seldom enough to cost nothing: a million cars take milliseconds to count.
 const INTERVAL: Duration = Duration::from_millis(500);

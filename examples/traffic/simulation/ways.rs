@@ -34,6 +34,7 @@ impl Ways {
         !waits || self.router.as_mut().is_none_or(Router::is_ready)
     }
 
+    #[cfg(feature = "game")]
     pub fn experience(&self) -> &Experience {
         &self.experience
     }
