@@ -114,6 +114,10 @@ pub struct Options {
     #[arg(long, value_name = "FILE", requires = "frames", value_parser = picture)]
     pub screenshot: Option<PathBuf>,
 
+    /// Tell all that the map says and the simulation does not know of, at the end of a run
+    #[arg(long)]
+    pub verbose: bool,
+
     /// Print one JSON object for each mode instead of a table
     #[arg(long)]
     pub json: bool,

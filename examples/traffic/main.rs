@@ -86,10 +86,13 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     let progress = headless::bar("city", 0, "reading the map");
     let (city, plan) = build_with_plan(options, &progress).map_err(Failure::Input)?;
     warn_of_crowding(options);
+    warn_of_jams(options, &city);
     let steps = options.steps.or(plan.end.map(|end| end.saturating_sub(options.warmup()).max(1)));
     let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
     let output = output.transpose().map_err(Failure::Input)?;
+    let unread = city.network.unread.clone();
     run(&Options { steps, ..options.clone() }, city, output).map_err(Failure::Run)?;
+    tell_of_unread(options, &unread);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -109,6 +112,26 @@ fn warn_of_crowding(options: &Options) {
     let cores = Topology::get().parallelism();
     if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
         say(&format!("warning: {workers} workers on {cores} cores take turns, and are slower than {cores} would be"));
+    }
+}
+
+/// More cars than the roads carry are a study of jams, or a mistake.
+fn warn_of_jams(options: &Options, city: &City) {
+    let (cars, carries) = (report::grouped(city.cars.into()), report::grouped(city.carries.into()));
+    if city.cars > city.carries + city.carries / 10 && !options.paced {
+        say(&format!("warning: {cars} cars are more than these roads carry ({carries}): expect jams"));
+    }
+}
+
+/// What the map says and the simulation does not know of: in one line, or with counts.
+fn tell_of_unread(options: &Options, unread: &[String]) {
+    if options.verbose {
+        unread.iter().for_each(|line| say(&format!("note: {line}")));
+    } else if let (Some(first), false) = (unread.first(), options.paced || options.json) {
+        match unread.len() - 1 {
+            0 => say(&format!("note: {first}")),
+            more => say(&format!("note: {first}, and {more} more kinds of things (--verbose tells)")),
+        }
     }
 }
 

@@ -150,7 +150,7 @@ pub fn same_state(outcomes: &[Outcome]) -> Result<(), String> {
 }
 
 /// Digits in groups of three.
-fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.char_indices() {
