@@ -58,6 +58,7 @@ impl Loading {
 
 fn load(options: &Options, progress: &ProgressBar) -> Result<Loaded, String> {
     let city = crate::build(options, progress)?;
+    super::style::set_day(city.day);
     progress.set_length(0);
     progress.set_message("Drawing the map");
     let first_view = options.view.map(|[east, north, width]| (Vec2::new(east, north), width));

@@ -1,6 +1,10 @@
 //! How panels look and how numbers are written.
 
+use std::sync::OnceLock;
+
 use bevy_egui::egui::{self, Color32};
+
+use crate::model::{Day, MORNING};
 
 pub const PLAYED: Color32 = Color32::from_rgb(255, 214, 102);
 pub const UNTOUCHED: Color32 = Color32::from_rgb(120, 150, 190);
@@ -11,10 +15,13 @@ pub const QUIET: Color32 = Color32::from_rgb(140, 152, 168);
 const PANEL: Color32 = Color32::from_rgba_premultiplied(14, 18, 25, 235);
 const EDGE: Color32 = Color32::from_rgb(48, 58, 72);
 
-/// The time of day at which every city begins, in seconds.
-const MORNING: u32 = 7 * 3_600;
+/// The day of the city that is played: it stays the same, and every clock shows it.
+static TODAY: OnceLock<Day> = OnceLock::new();
 
-const DAY: u32 = 24 * 3_600;
+/// Clocks show the time of this day.
+pub fn set_day(day: Day) {
+    let _ = TODAY.set(day);
+}
 
 /// The ground of every panel.
 pub fn panel() -> egui::Frame {
@@ -40,7 +47,7 @@ pub fn row(ui: &mut egui::Ui, name: &str, value: impl Into<egui::WidgetText>) {
 
 /// The time of day in a second of the simulation.
 pub fn clock(second: u32) -> String {
-    let second = (second % DAY + MORNING) % DAY;
+    let second = TODAY.get().copied().unwrap_or(Day::starting_at(MORNING)).time(second);
     format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
 }
 
