@@ -13,7 +13,7 @@ use crate::model::{
 use crate::routes::{self, Planned, Rerouter, Routes};
 
 /// Seconds between two trips of a car, in the busiest hour: enough for it to be somewhere else.
-pub const RESTS: Range<u32> = 900..2_700;
+pub const RESTS: Range<u32> = 1_800..5_400;
 
 /// Seconds between two times at which some drivers look for other ways.
 pub const REPLANS: u32 = 900;

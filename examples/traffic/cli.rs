@@ -84,7 +84,7 @@ pub struct Options {
 
     /// Seconds that a car rests between two trips in the busiest hours: from half to one and a half
     /// times as many
-    #[arg(long, value_name = "SECONDS", default_value_t = 1_800, value_parser = clap::value_parser!(u32).range(2..=43_200))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = clap::value_parser!(u32).range(2..=43_200))]
     pub rest: u32,
 
     /// Seconds after which a car that waits for a full road pushes into it, so that no ring of full

@@ -1,6 +1,7 @@
 //! Tests of the whole model.
 
 mod deferred;
+mod flow;
 mod modes;
 mod orders;
 mod theory;
