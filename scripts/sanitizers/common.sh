@@ -77,7 +77,7 @@ run_tests() {
 run_traffic() {
     for mode in lock-step heartbeat auto; do
         timeout --kill-after=10s 120 "$CARGO_TARGET_DIR/$target/sanitize/examples/traffic" \
-            --headless --city 24 --cars 3000 --workers 2 --steps 40 --warmup 10 --mode "$mode" >/dev/null
+            --headless --city 24 --cars 3000 --rest 60 --workers 2 --steps 40 --warmup 10 --mode "$mode" >/dev/null
         echo "$name: traffic in mode $mode: no report"
     done
 }
