@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HOUR = 3600
-MAPS = ["Isle of Man", "--city 32", "--city 100", "--city 200"]
+MAPS = ["Isle of Man", "--city 16", "--city 32", "--city 100"]
 
 
 def run(binary, arguments, hours, folder):
