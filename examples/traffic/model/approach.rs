@@ -108,11 +108,6 @@ impl Approach {
         }
     }
 
-    /// Vehicles an hour of green.
-    pub fn flow(&self) -> u32 {
-        self.flow
-    }
-
     /// When a car might leave next.
     pub fn wake(&self) -> u32 {
         self.wake

@@ -29,7 +29,7 @@ impl Due {
     /// When car number `car` starts its first trip: as if it had come from one before second 0.
     pub fn first(car: u32, demand: &Demand) -> Self {
         if let Some(planned) = &demand.planned {
-            return planned.due(car, 0, 0);
+            return planned.due(car, 0, 0).map_or(Self::NO_MORE, Self);
         }
         let draw = below(hash(&[demand.seed, FIRST_DEPARTURE, u64::from(car)]), demand.rests().end.max(1));
         Self(demand.after(draw, 0))
@@ -104,7 +104,7 @@ impl Trips {
             Outcome::Stuck => self.stuck += 1,
         }
         if let Some(planned) = &demand.planned {
-            return planned.due(car, self.number(), now + 1);
+            return planned.due(car, self.number(), now + 1).map_or(Due::NO_MORE, Due);
         }
         let (rests, draw) = (demand.rests(), self.draw(car, demand.seed, LENGTH_OF_REST));
         let rest = rests.start + below(draw, rests.end - rests.start + 1);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::map::Network;
+use crate::map::{Link, Network};
 
 /// Roads that an intersection may have each way: an exit's number is a byte, and the two last ones
 /// mean something else.
@@ -90,6 +90,12 @@ impl Incidence {
     pub fn approaches(&self, node: u32) -> Range<u32> {
         let node = node as usize;
         self.first_in[node]..self.first_in[node + 1]
+    }
+
+    /// The links that lead to a node, of the network that this was made of.
+    pub fn links_into<'a>(&self, network: &'a Network, node: u32) -> &'a [Link] {
+        let roads = self.approaches(node);
+        &network.links[roads.start as usize..roads.end as usize]
     }
 
     /// The links that leave a node.

@@ -106,16 +106,6 @@ impl Intersection {
         &self.approaches
     }
 
-    /// Vehicles an hour that each approach passes where all are in use.
-    pub fn capacities(&self) -> Vec<u32> {
-        let percent = |index: usize, approach: &Approach| {
-            let yields = self.right_of_way.as_ref().map_or(100, |right_of_way| right_of_way.percent(index));
-            self.programme.green_percent(approach.phase).min(yields)
-        };
-        let capacity = |(index, approach): (usize, &Approach)| approach.flow() * percent(index, approach) / 100;
-        self.approaches.iter().enumerate().map(capacity).collect()
-    }
-
     #[cfg(any(test, feature = "game"))]
     pub fn exits(&self) -> &[Exit] {
         &self.exits

@@ -6,6 +6,7 @@ mod build;
 mod car;
 #[cfg(any(test, feature = "game"))]
 mod change;
+mod control;
 mod day;
 mod demand;
 mod exit;
@@ -29,8 +30,9 @@ mod trip;
 pub use approach::Passed;
 #[cfg(feature = "game")]
 pub use approach::{Approach, Slot};
-pub use build::{capacities, intersections};
+pub use build::intersections;
 pub use car::{Due, Trips};
+pub use control::capacities;
 pub use day::{DAY, Day, MORNING};
 pub use demand::Demand;
 pub use incidence::{Incidence, MOST_ROADS, NetworkError};

@@ -1,7 +1,6 @@
 //! Trips that were asked for, in the place of the endless ones.
 
 use super::NEVER;
-use super::car::Due;
 
 /// One trip of a car.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +39,8 @@ impl PlannedTrips {
         self.trips[range].get(number as usize).copied()
     }
 
-    /// When a car that is free from second `now` on starts trip `number`.
-    pub fn due(&self, car: u32, number: u32, now: u32) -> Due {
-        self.trip(car, number).map_or(Due::NO_MORE, |trip| Due(trip.depart.clamp(now, NEVER - 2)))
+    /// When a car that is free from second `now` on starts trip `number`, if it has as many.
+    pub fn due(&self, car: u32, number: u32, now: u32) -> Option<u32> {
+        self.trip(car, number).map(|trip| trip.depart.clamp(now, NEVER - 2))
     }
 }

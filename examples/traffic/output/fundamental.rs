@@ -5,7 +5,7 @@
 //! count for the quarter hour in which a car leaves the link.
 
 use super::QUARTER;
-use super::links::Passage;
+use super::passage::Passage;
 use super::svg::{Axis, Plot, picture};
 use crate::map::Link;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::file::Draft;
 use super::fundamental::Fundamental;
+use super::passage::Passage;
 use super::{QUARTER, Source};
 use crate::map::{Link, Network};
 use crate::model::LinkState;
@@ -15,15 +16,6 @@ pub struct Links {
     /// As of the end of the last quarter hour.
     before: Vec<LinkState>,
     begins: u32,
-}
-
-/// What has happened on a link in a quarter hour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
-    pub entered: u64,
-    pub left: u64,
-    /// Seconds that those who left have spent on the link.
-    pub seconds: u64,
 }
 
 impl Links {
@@ -64,16 +56,6 @@ impl Links {
 
     pub fn finish(self) -> Result<(), String> {
         self.draft.finish()
-    }
-}
-
-impl Passage {
-    fn between(before: &LinkState, now: &LinkState) -> Self {
-        Self {
-            entered: now.entered.saturating_sub(before.entered),
-            left: now.left.saturating_sub(before.left),
-            seconds: now.seconds_spent.saturating_sub(before.seconds_spent),
-        }
     }
 }
 

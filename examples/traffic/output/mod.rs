@@ -8,6 +8,7 @@ mod file;
 mod fundamental;
 mod links;
 mod network;
+mod passage;
 mod series;
 mod svg;
 #[cfg(test)]

@@ -131,7 +131,7 @@ fn plots_are_well_formed_however_long_the_day() {
         series.add(60 * (minute + 1), &timeline::Minute { arrived: 2, decimetres: 6_000, seconds: 60 });
     }
     let mut fundamental = Fundamental::default();
-    fundamental.add(&Link::new(0, 1, 1_000, 1, 50), &links::Passage { entered: 9, left: 450, seconds: 9_000 });
+    fundamental.add(&Link::new(0, 1, 1_000, 1, 50), &passage::Passage { entered: 9, left: 450, seconds: 9_000 });
     for plot in [series.plot(), fundamental.plot(), Series::default().plot(), Fundamental::default().plot()] {
         let mut reader = quick_xml::Reader::from_str(&plot);
         while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
