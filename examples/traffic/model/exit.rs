@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::NEVER;
 use super::approach::Slot;
-use super::intersection::Message;
+use super::message::Message;
 use crate::hash::SequenceHash;
 use crate::routes::Routes;
 

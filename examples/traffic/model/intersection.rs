@@ -10,6 +10,7 @@ use super::NEVER;
 use super::approach::{Approach, Slot};
 use super::exit::Exit;
 use super::few::Few;
+use super::message::Message;
 use super::right_of_way::{RightOfWay, is_in};
 use super::service_order::ServiceOrder;
 use super::signal::Programme;
@@ -35,16 +36,6 @@ pub enum Outcome {
 pub struct Finish {
     pub car: u32,
     pub outcome: Outcome,
-}
-
-/// What one intersection tells another: 16 bytes, since a busy city sends hundreds of thousands of
-/// them a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// A car has entered the link that ends at the receiver's `approach`.
-    Enter { approach: u8, exit: u8, early: u8, car: u32, exit_time: u32, cursor: u32 },
-    /// Cars have left the link that begins at the receiver's `exit` in second `at`.
-    Freed { exit: u8, count: u32, at: u32 },
 }
 
 /// Cars that wait to set out on the link of one exit.

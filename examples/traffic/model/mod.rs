@@ -14,6 +14,7 @@ mod few;
 mod green_wave;
 mod incidence;
 mod intersection;
+mod message;
 mod planned;
 mod right_of_way;
 mod road;
@@ -36,7 +37,8 @@ pub use control::capacities;
 pub use day::{DAY, Day, MORNING};
 pub use demand::Demand;
 pub use incidence::{Incidence, MOST_ROADS, NetworkError};
-pub use intersection::{Intersection, Message, PATIENCE};
+pub use intersection::{Intersection, PATIENCE};
+pub use message::Message;
 pub use planned::{PlannedTrip, PlannedTrips};
 #[cfg(feature = "game")]
 pub use road::travel_time;

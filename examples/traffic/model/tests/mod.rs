@@ -5,7 +5,8 @@ mod webster;
 
 use super::approach::{Approach, Slot};
 use super::exit::Exit;
-use super::intersection::{Finish, Intersection, Message};
+use super::intersection::{Finish, Intersection};
+use super::message::Message;
 use super::signal::Programme;
 use crate::routes::{ARRIVE, Routes};
 
