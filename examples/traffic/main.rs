@@ -170,7 +170,9 @@ struct Plan {
 fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, Plan), String> {
     let scenario = options.files().read(options.seed, || network(options)).map_err(|error| error.to_string())?;
     // Once: the processes of a comparison leave it to the one that started them.
-    scenario.notes.iter().filter(|_| !options.paced).for_each(|note| say(&format!("note: {note}")));
+    // What of the map is not read is told at the end.
+    let of_trips = scenario.notes.iter().filter(|note| !options.paced && !scenario.network.unread.contains(note));
+    of_trips.for_each(|note| say(&format!("note: {note}")));
     let end = scenario.end();
     let names = scenario.names;
     let travel = Travel {

@@ -92,7 +92,7 @@ impl Scenario {
     }
 
     fn new(network: Network, names: Option<(Names, Names)>, demand: Option<Demand>) -> Self {
-        let mut notes = Vec::new();
+        let mut notes = network.unread.clone();
         let trips = demand.map(|demand| {
             notes.extend(demand.notes);
             demand.trips

@@ -25,7 +25,7 @@ fn trips_come_with_or_without_travellers() {
 
 #[test]
 fn any_map_takes_trips() {
-    let folder = Folder::with("csv-isle", &[("t.csv", b"depart,from,to\n0,0,5000\n")]);
+    let folder = Folder::with("csv-isle", &[("t.csv", b"depart,from,to\n0,0,4000\n")]);
     let files = Files { trips: Some(folder.0.join("t.csv")), ..Files::default() };
     let scenario = files.read(1, crate::map::isle_of_man).unwrap();
     assert_eq!((scenario.trips.as_ref().unwrap().len(), scenario.end()), (1, Some(3_600)));

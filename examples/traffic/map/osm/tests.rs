@@ -145,7 +145,7 @@ fn junctions_leave_no_short_links() {
     let drawn = assemble(Network::new("drawn", raw.nodes, raw.links)).unwrap();
     let made = read_bytes(ISLE_OF_MAN).unwrap();
     let (before, after) = (short_links(&drawn), short_links(&made));
-    assert!(before.0 > 1_500 && before.1 > 1_500, "{before:?}");
+    assert!(before.0 > 1_500 && before.1 > 1_000, "{before:?}");
     assert!(after.0 < 20 && after.1 < 20, "{after:?}");
 }
 
