@@ -18,7 +18,7 @@ pub const RESTS: Range<u32> = 1_800..5_400;
 /// Seconds between two times at which some drivers look for other ways.
 pub const REPLANS: u32 = 900;
 
-/// Who drives when, and what nobody waits for.
+/// How cars travel: how many, when, and how patiently.
 #[derive(Clone, Debug)]
 pub struct Travel {
     /// As many as the roads carry, where it is not said.
@@ -29,7 +29,7 @@ pub struct Travel {
     pub rests: Range<u32>,
     /// Seconds after which a car pushes into a full road.
     pub patience: u32,
-    /// Seconds after which some drivers look for other ways; none where nobody ever does.
+    /// Seconds after which some drivers look for other ways; `None` for never.
     pub replans: Option<u32>,
 }
 
@@ -80,7 +80,7 @@ impl City {
         })
     }
 
-    /// A city in which nobody drives but for these trips.
+    /// A city with these trips and no others.
     pub fn with_trips(
         network: Network,
         travel: Travel,

@@ -43,7 +43,7 @@ pub trait Simulation {
     fn workload(&mut self, measured: Duration) -> Workload;
 }
 
-/// What somebody does with a city after each step.
+/// Runs after each step of a city.
 pub type AfterStep<'a> = dyn FnMut(&mut dyn Simulation) -> Result<(), String> + 'a;
 
 /// How long the measured steps took.

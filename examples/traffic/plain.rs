@@ -161,7 +161,7 @@ impl Plain {
     fn depart(&mut self) {
         let page = self.now as usize % self.calendar.len();
         let mut leaving = std::mem::take(&mut self.calendar[page]);
-        // Whoever rests for more than a day stays on the page.
+        // Cars that rest for more than a day stay on the page.
         let is_due = |&mut car: &mut u32| self.due[car as usize].0 > self.now;
         self.calendar[page] = leaving.extract_if(.., is_due).collect();
         leaving.sort_unstable();

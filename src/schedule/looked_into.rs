@@ -62,7 +62,7 @@ impl Seen {
         self.record.as_ref().filter(|record| is_in_use(record) && !record.is_plain()).map(|record| &**record)
     }
 
-    /// Gives `schedule` an executor. Once only: if it has another one later, somebody has set that.
+    /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
     fn install(&mut self, schedule: &mut Schedule) {
         let executor = AffinityExecutor::new();
         self.record = Some(executor.record());

@@ -34,7 +34,7 @@ pub struct Network {
     pub attribution: Option<String>,
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
-    /// Turns that nobody may make: the number of a link and of one that follows it, sorted.
+    /// Forbidden turns: the number of a link and of one that follows it, sorted.
     pub bans: Vec<(u32, u32)>,
     /// Whether cars keep to the left.
     pub left_hand: bool,

@@ -11,7 +11,7 @@ const HOUR: u64 = 3_600;
 /// Seconds in a day.
 pub const DAY: u32 = 86_400;
 
-/// When a simulation starts if nobody says: before the morning's peak.
+/// Default start of a simulation: before the morning's peak.
 pub const MORNING: u32 = 6 * 3_600;
 
 /// The time of day in which second 0 lies.

@@ -36,7 +36,7 @@ pub enum NetworkError {
         network: String,
         most: u64,
     },
-    /// A way that somebody asked for does not lead from link to link.
+    /// The links of a requested way do not follow each other.
     BrokenWay {
         network: String,
         from: u32,

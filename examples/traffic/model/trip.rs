@@ -1,6 +1,6 @@
-//! Traffic as others see it: the trips that somebody asks for, those that have ended, and links.
+//! Traffic as others see it: requested trips, ended trips, and links.
 
-/// A trip that somebody asks for.
+/// A requested trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TripRequest {
     /// Travellers have consecutive numbers; the trips of each are in the order of time.

@@ -1,4 +1,4 @@
-//! Routes for trips that somebody asks for.
+//! Routes for requested trips.
 
 use std::collections::BTreeMap;
 

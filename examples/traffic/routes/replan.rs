@@ -11,16 +11,16 @@ use super::{Route, Routes, drive};
 use crate::map::Network;
 use crate::model::Incidence;
 
-/// One place in so many looks for other ways at a time.
+/// The share of places that look for other ways at a time is one in this number.
 const SHARE: usize = 20;
 
 /// The most places at a time: the search of each takes some milliseconds in a large city.
 const MOST_PLACES: usize = 100;
 
-/// A way is worth changing for one that takes less than so many percent.
+/// A way is worth changing for one that takes less than this percentage of its cost.
 const BETTER: u64 = 90;
 
-/// The hops of all routes may grow to so many times what they were at first.
+/// The hops of all routes may grow to this multiple of their first number.
 const GROWTH: usize = 4;
 
 impl Rerouter {

@@ -35,7 +35,7 @@ impl Experience {
                 let wait = (lately.waited * 10 / u64::from(lately.cars)).min(u32::MAX.into()) as u32;
                 self.waits[link] = Some(self.waits[link].map_or(wait, |before| before / 2 + wait / 2));
             } else if let Some(before) = self.waits[link] {
-                // Nobody knows any better: what was bad may have become good.
+                // Too few cars to tell: what was bad may have become good.
                 self.waits[link] = (before > 10).then_some(before / 2);
             }
         }

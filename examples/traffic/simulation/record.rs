@@ -1,4 +1,4 @@
-//! Remembers the trips that end, while somebody asks for them.
+//! Remembers the trips that end, while a caller asks for them.
 
 use bevy::prelude::{Query, Res, ResMut, Resource};
 
@@ -6,7 +6,7 @@ use super::Now;
 use super::entities::{CurrentRoutes, Directory, HasFinished, Plan};
 use crate::model::{EndedTrip, Intersection, Trips};
 
-/// The trips that have ended since somebody last took them.
+/// The trips that have ended since they were last taken.
 #[derive(Resource, Default)]
 pub struct Record(pub Vec<EndedTrip>);
 
