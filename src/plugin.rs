@@ -20,8 +20,8 @@ use crate::{
 /// gang.
 ///
 /// Brings the resources [`AffinitySettings`], [`SchedulerMode`], [`AffinitySchedules`] (all kept if
-/// they are there already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics) and
-/// [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins does not matter.
+/// they are there already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics)
+/// and [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins does not matter.
 /// What it does in every frame is in [`AffinitySystems`].
 ///
 /// ```

@@ -21,8 +21,8 @@ pub struct Options {
     #[arg(long)]
     pub headless: bool,
 
-    /// Road map to read: .osm.pbf, .osm or .osm.gz (OpenStreetMap), or .gr / .gr.gz (DIMACS) with its
-    /// .co file beside it. Without this and --city: the Isle of Man, which is built in
+    /// Road map to read: .osm.pbf, .osm or .osm.gz (OpenStreetMap), or .gr / .gr.gz (DIMACS) with
+    /// its .co file beside it. Without this and --city: the Isle of Man, which is built in
     #[arg(long, value_name = "FILE", conflicts_with = "city")]
     pub map: Option<PathBuf>,
 
@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["map", "city", "network"], help_heading = "Scenarios")]
     pub net: Option<PathBuf>,
 
-    /// Demand for the SUMO network, with commas between files: vehicles, trips, flows, routes, types
+    /// Demand for the SUMO network, with commas between files: vehicles, trips, flows, routes
     #[arg(long, value_name = "FILE,..", requires = "net", value_delimiter = ',', help_heading = "Scenarios")]
     pub routes: Vec<PathBuf>,
 
@@ -61,8 +61,8 @@ pub struct Options {
     pub cars: Option<u32>,
 
     /// Steps to measure, of one simulated second each
-    /// [default: 36,000 on the Isle of Man, elsewhere 3,600; with given trips until an hour after the
-    /// last departure]
+    /// [default: 36,000 on the Isle of Man, elsewhere 3,600; with given trips until an hour after
+    /// the last departure]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_STEPS))]
     pub steps: Option<u32>,
 

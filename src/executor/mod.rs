@@ -43,8 +43,8 @@ use race::{Decision, Race};
 ///
 /// - of which [`Stepping`](bevy_ecs::schedule::Stepping) skips systems,
 /// - that does not apply deferred effects at its end
-///   ([`set_apply_final_deferred`](bevy_ecs::schedule::Schedule::set_apply_final_deferred)), as what
-///   is left over is known only to the executor that ran last,
+///   ([`set_apply_final_deferred`](bevy_ecs::schedule::Schedule::set_apply_final_deferred)), as
+///   what is left over is known only to the executor that ran last,
 /// - that is run on another thread than that of a
 ///   [`MainThreadExecutor`](bevy_ecs::schedule::MainThreadExecutor) (by pipelined rendering).
 ///

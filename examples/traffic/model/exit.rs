@@ -49,7 +49,7 @@ impl Exit {
         self.free > 0
     }
 
-    /// When there is room, unless another car takes it: [`NEVER`] if no hole is known that brings it.
+    /// When there is room, unless another car takes it: [`NEVER`] if no known hole brings it.
     pub fn room_at(&self) -> u32 {
         let mut free = self.free;
         let brings_room = |hole: &&Hole| {
