@@ -21,7 +21,7 @@ use crate::{
 ///
 /// Brings the resources [`AffinitySettings`], [`SchedulerMode`], [`AffinitySchedules`] (all kept if
 /// they are there already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics)
-/// and [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins does not matter.
+/// and [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins is free.
 /// What it does in every frame is in [`AffinitySystems`].
 ///
 /// ```

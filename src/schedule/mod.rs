@@ -68,8 +68,9 @@ pub trait IntoAffine<Marker>: Sized {
     /// Those can be tagged only before they are configured; a warning says so.
     ///
     /// With the plugin the schedule itself runs by the executor that was measured to take least
-    /// (see [`AffinityExecutor`](crate::AffinityExecutor)). Where that is Bevy's multi-threaded one,
-    /// each step in a chain from a tagged system to an untagged one or back takes some microseconds.
+    /// (see [`AffinityExecutor`](crate::AffinityExecutor)). Where that is Bevy's multi-threaded
+    /// one, each step in a chain from a tagged system to an untagged one or back takes some
+    /// microseconds.
     ///
     /// ```
     /// use bevy::prelude::*;
