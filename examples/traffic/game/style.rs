@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn days_begin_in_the_morning_and_go_round() {
-        assert_eq!([0, 59, 3_600, 17 * 3_600].map(clock), ["07:00:00", "07:00:59", "08:00:00", "00:00:00"]);
+        assert_eq!([0, 59, 3_600, 18 * 3_600].map(clock), ["06:00:00", "06:00:59", "07:00:00", "00:00:00"]);
     }
 
     #[test]
