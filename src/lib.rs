@@ -95,8 +95,9 @@ mod transforms;
 #[expect(unsafe_code, reason = "the contract with the ECS: nodes are visited by who claims them")]
 mod tree;
 
+pub use auto::ChoiceReason;
 pub use diagnostics::{
-    AffinityDiagnostics, AffinityTimeline, CallSiteDiagnostics, ModeDiagnostics, ScheduleDiagnostics,
+    AffinityDiagnostics, AffinityTimeline, CallMeasurement, CallSiteDiagnostics, ModeDiagnostics, ScheduleDiagnostics,
     SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
 };
 pub use executor::{AffinityExecutor, AffinitySchedules, ScheduleWay};
