@@ -97,8 +97,8 @@ mod tree;
 
 pub use auto::ChoiceReason;
 pub use diagnostics::{
-    AffinityDiagnostics, AffinityTimeline, CallMeasurement, CallSiteDiagnostics, ModeDiagnostics, ScheduleDiagnostics,
-    SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
+    AffinityDiagnostics, AffinityTimeline, CallMeasurement, CallSiteDiagnostics, Forecast, ModeDiagnostics,
+    ScheduleDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
 };
 pub use executor::{AffinityExecutor, AffinitySchedules, ScheduleWay};
 pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};

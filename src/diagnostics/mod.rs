@@ -1,5 +1,6 @@
 //! What the gang did: pulled from the workers' own counters once a frame.
 
+mod forecast;
 mod frame;
 mod modes;
 mod places;
@@ -12,6 +13,7 @@ mod timeline;
 #[cfg(feature = "trace-file")]
 mod trace_file;
 
+pub use forecast::Forecast;
 pub use modes::ModeDiagnostics;
 pub use schedules::ScheduleDiagnostics;
 pub use shares::WorkerShares;

@@ -5,6 +5,7 @@ mod ab;
 mod choices;
 mod colours;
 mod controls;
+mod forecasts;
 mod history;
 mod input;
 mod modes;

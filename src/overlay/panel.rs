@@ -13,7 +13,7 @@ use super::{
     ab::Next,
     choices, colours,
     controls::Controls,
-    history,
+    forecasts, history,
     modes::Modes,
     recorded::Recorded,
     save::Saved,
@@ -24,7 +24,7 @@ use super::{
     warnings,
 };
 use crate::{
-    diagnostics::{AffinityDiagnostics, AffinityTimeline},
+    diagnostics::{AffinityDiagnostics, AffinityTimeline, Forecast},
     settings::{AffinitySettings, SchedulerMode},
 };
 
@@ -41,10 +41,15 @@ pub(super) struct OverlayState {
     /// The frame that was asked for and that the recording does not hold any more.
     gone: Option<u64>,
     refreshed: Option<Instant>,
+    forecast: Option<Forecast>,
+    forecasted: Option<Instant>,
     /// Drawn in this frame.
     seen: bool,
     cost: Cost,
 }
+
+/// A forecast reads all that is recorded, which takes milliseconds.
+const FORECAST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long the panel takes.
 #[derive(Debug, Default)]
@@ -175,6 +180,11 @@ impl OverlayState {
         self.recorded.frame
     }
 
+    #[cfg(test)]
+    pub(super) fn has_no_forecast(&self) -> bool {
+        self.forecast.is_none()
+    }
+
     /// The number of the newest frame in the history.
     #[cfg(test)]
     pub(super) fn frames_known(&self) -> Option<u64> {
@@ -223,6 +233,19 @@ impl OverlayState {
         section("Choices of Auto").show(ui, |ui| choices::show(ui, &self.snapshot));
         section("Systems").show(ui, |ui| self.table.show(ui, &self.snapshot));
         section("Schedules").show(ui, |ui| schedules::show(ui, &self.snapshot));
+        CollapsingHeader::new("What would help").show(ui, |ui| {
+            self.forecast(world.resource());
+            forecasts::show(ui, self.forecast.as_ref(), &self.snapshot.systems);
+        });
+    }
+
+    /// Brings the forecast up to date once a second, unless the panel is frozen.
+    fn forecast(&mut self, timeline: &AffinityTimeline) {
+        let is_old = self.forecasted.is_none_or(|forecasted| forecasted.elapsed() >= FORECAST_INTERVAL);
+        if is_old && !self.timeline.is_frozen() {
+            self.forecast = timeline.forecast();
+            self.forecasted = Some(Instant::now());
+        }
     }
 
     fn show_timeline(&mut self, ui: &mut Ui, world: &World) {

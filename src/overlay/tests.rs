@@ -213,6 +213,16 @@ fn schedules_say_how_they_run() {
 }
 
 #[test]
+fn a_forecast_is_made_when_somebody_looks() {
+    let mut screen = Screen::new();
+    assert!(screen.resource::<OverlayState>().has_no_forecast());
+    screen.click("What would help");
+    // It opens slowly.
+    (0..10).for_each(|_| screen.frame([]));
+    assert!(screen.shows("1 worker") && screen.shows("tests::work twice as fast"), "{:?}", screen.places);
+}
+
+#[test]
 fn too_many_workers_are_warned_of() {
     let mut screen = Screen::new();
     let workers = WorkerCount::Exactly(4 * crate::topology::Topology::get().parallelism());
