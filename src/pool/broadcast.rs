@@ -11,7 +11,7 @@ use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
-    eviction::finds_core_taken,
+    eviction::{Evidence, finds_core_taken, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
     participants::Participants,
     round::{Lead, RoundStats},
@@ -177,8 +177,10 @@ impl AffinityPool {
                 None if was_left_out => counters.record_left_out(),
                 None => {}
             }
-            if self.watchful && !was_left_out && self.judge_absence(seat, stats, &round) {
-                self.gang.eviction.leave_out_late(&seat.record, round.end);
+            let evidence =
+                if self.watchful && !was_left_out { self.evidence_against(seat, stats, &round) } else { None };
+            if let Some(evidence) = evidence {
+                self.gang.eviction.leave_out_late(&seat.record, round.end, evidence);
             }
         }
         if let Some(kind) = recorded {
@@ -186,17 +188,29 @@ impl AffinityPool {
         }
     }
 
-    /// Whether a worker that was called should be left out of the next rounds, by what it did in
+    /// What speaks for leaving a worker that was called out of the next rounds, by what it did in
     /// this one.
-    fn judge_absence(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> bool {
-        match stats {
-            Some(stats) => {
-                seat.record.note_present(stats.core_taken, round.end);
-                stats.core_taken
-            }
-            // Where the leader was moved to its core the worker is not to blame.
-            None => !self.is_on_core_of(seat) && seat.record.note_missed(round.end - round.start),
+    fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
+        if let Some(stats) = stats {
+            seat.record.note_present(stats.core_taken, round.end);
+            return stats.core_taken.then_some(Evidence::Account);
         }
+        self.is_away(seat, round).then_some(Evidence::Absence)
+    }
+
+    /// Whether a worker that did not run its index in `round` has been away for too long, and not
+    /// because of threads of this process: the leader, which may have been moved to its core, or
+    /// others.
+    #[cold]
+    fn is_away(&self, seat: &SharedSeat, round: &Range<u64>) -> bool {
+        if self.is_on_core_of(seat) || !seat.record.note_missed(round.end - round.start, round.end) {
+            return false;
+        }
+        let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread));
+        if is_excused {
+            seat.record.excuse(round.end);
+        }
+        !is_excused
     }
 
     /// Calls all indices of `participants` on this thread, with the promises of a round. Another

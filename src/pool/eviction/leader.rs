@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use super::policy::Record;
+use super::policy::{Evidence, Record};
 use crate::{
     pool::{AffinityPool, gang::SharedSeat, now},
     settings::Pinning,
@@ -71,7 +71,7 @@ impl AffinityPool {
         }
         let went_home = !eviction.is_home_taken(now) && self.move_leader(0);
         if !went_home && self.watchful {
-            eviction.leave_out(&seat.record, now);
+            eviction.leave_out(&seat.record, now, Evidence::Account);
         }
     }
 
@@ -91,7 +91,7 @@ impl AffinityPool {
         let Some((last, seat)) = better_off.next_back() else {
             return self.records().for_each(|record| record.end_backoff(now));
         };
-        eviction.leave_out(&seat.record, now);
+        eviction.leave_out(&seat.record, now, Evidence::Account);
         self.move_leader(last + 1);
     }
 
