@@ -78,9 +78,17 @@ impl Neighbour {
 pub fn run(setup: &Setup, _: &mut Journal) -> Result<(), String> {
     let rayon = ThreadPoolBuilder::new().num_threads(setup.workers).build().map_err(|error| error.to_string())?;
     let mut lines = vec![
-        ["neighbour", "serial", "rounds, median", "mean", "rounds without a worker", "indices taken over", "mean / serial"]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "neighbour",
+            "serial",
+            "rounds, median",
+            "mean",
+            "rounds without a worker",
+            "indices taken over",
+            "mean / serial",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     ];
     for neighbour in Neighbour::ALL {
         let _process = match setup.cores.last().filter(|_| neighbour.has_process()) {
@@ -102,9 +110,8 @@ fn line(neighbour: Neighbour, setup: &Setup, rayon: &ThreadPool) -> Vec<String> 
         frames(neighbour, setup.workers, rayon, || (0..pool.workers()).for_each(|_| work(steps)))
     });
     let [out, taken] = [left_out(&pool), taken_over(&pool)];
-    let times = beside(neighbour, setup.workers, || {
-        frames(neighbour, setup.workers, rayon, || pool.run(|_| work(steps)))
-    });
+    let times =
+        beside(neighbour, setup.workers, || frames(neighbour, setup.workers, rayon, || pool.run(|_| work(steps))));
     let [out, taken] = [left_out(&pool) - out, taken_over(&pool) - taken];
     let rounds = (FRAMES * ROUNDS) as f64;
     let percent = |count: u64| format!("{count} ({:.1}%)", 100.0 * count as f64 / rounds);

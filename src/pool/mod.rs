@@ -14,6 +14,7 @@ mod participants;
 mod per_worker;
 mod recording;
 mod round;
+mod sampling;
 mod spin;
 #[cfg(test)]
 mod tests;
@@ -48,7 +49,7 @@ use crate::{
     topology::{CoreId, Topology, current_core},
 };
 use batch::{Exchange, Run};
-use broadcast::Turn;
+use broadcast::{Measured, Turn};
 use counters::WorkerCounters;
 use gang::{Gang, PinState, SharedSeat, identity};
 use heartbeat::{JobQueue, Session, on_the_spot};
@@ -201,14 +202,18 @@ impl AffinityPool {
     /// line on stderr, as it does for any panic in a drop while unwinding. Nothing else that panics
     /// in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
-        drop(self.run_some(Participants::ALL, f));
+        let call = move |worker| {
+            f(worker);
+            0
+        };
+        drop(self.round(SpanKind::Share, Participants::ALL, Measured::Sampled, call));
     }
 
     /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
     /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
     /// leader alone there is no round: its index is run on the spot.
     pub(crate) fn run_some(&self, participants: Participants, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.round(SpanKind::Share, participants, move |worker| {
+        self.round(SpanKind::Share, participants, Measured::Always, move |worker| {
             f(worker);
             0
         })
@@ -259,13 +264,15 @@ impl AffinityPool {
         let finished = match turn {
             Turn::Led(lead) => {
                 let session = Session::new(&self.queues, self.heartbeat, self.spin);
-                self.lead_round(lead, SpanKind::Session, Participants::ALL, |worker| match worker.index() {
-                    0 => {
-                        let (outcome, idle) = session.lead(take_root());
-                        *lock(&result) = Some(outcome);
-                        idle
+                self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::Always, |worker| {
+                    match worker.index() {
+                        0 => {
+                            let (outcome, idle) = session.lead(take_root());
+                            *lock(&result) = Some(outcome);
+                            idle
+                        }
+                        index => session.follow(index),
                     }
-                    index => session.follow(index),
                 })
             }
             // The leader has the queues.
@@ -337,9 +344,11 @@ impl AffinityPool {
         };
         drop(match self.turn(Participants::ALL) {
             Turn::Led(turn) => {
-                self.lead_round(turn, SpanKind::Batches, Participants::ALL, |worker| match worker.index() {
-                    0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
-                    index => exchange.follow(index - 1, run),
+                self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::Always, |worker| {
+                    match worker.index() {
+                        0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
+                        index => exchange.follow(index - 1, run),
+                    }
                 })
             }
             Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| lead(&|_| false)),

@@ -1,7 +1,7 @@
 //! Another process, or another thread of this one, is busy on the core that a worker is pinned to.
 
 use std::{
-    hint::black_box,
+    hint::{self, black_box},
     process::{Child, Command, Stdio},
     sync::{
         Mutex,
@@ -107,7 +107,9 @@ fn a_busy_thread_of_this_process_on_a_workers_core() {
         thread::scope(|scope| {
             scope.spawn(|| {
                 pin_current_thread(core).expect("a core of ours");
-                while !over.load(Ordering::Relaxed) {}
+                while !over.load(Ordering::Relaxed) {
+                    hint::spin_loop();
+                }
             });
             let mut tries = (0..20).map(|_| {
                 let (before, began) = (left_out(&pool), Instant::now());

@@ -2,7 +2,7 @@
 //! taken by others: it is left out for a while, and then tried again. Where the system does not
 //! tell whose core is taken, only workers that stay away altogether are noticed.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crate::pool::now;
 
@@ -77,6 +77,8 @@ pub(in crate::pool) struct Record {
     core_taken_at: AtomicU64,
     /// Nanoseconds of rounds that it missed, one after another.
     missed: AtomicU64,
+    /// Whether it was found to be away once, and nothing of this process in its way.
+    is_suspected: AtomicBool,
     /// Until when rounds that it misses do not count.
     excused_until: AtomicU64,
 }
@@ -92,6 +94,7 @@ impl Record {
     pub(in crate::pool) fn note_present(&self, taken: bool, now: u64) {
         if self.missed.load(Ordering::Relaxed) > 0 {
             self.missed.store(0, Ordering::Relaxed);
+            self.is_suspected.store(false, Ordering::Relaxed);
         }
         if taken {
             self.core_taken_at.store(now, Ordering::Relaxed);
@@ -117,10 +120,20 @@ impl Record {
         now >= self.excused_until.load(Ordering::Relaxed) && add(&self.missed, nanoseconds.min(AWAY / 2)) >= AWAY
     }
 
+    /// Notes that the worker is away, and nothing of its own process in its way; true the second
+    /// time: who was in its way may have gone just before the first.
+    #[cold]
+    pub(in crate::pool) fn suspect(&self) -> bool {
+        // More than nothing: it is what takes the suspicion back when the worker comes.
+        self.missed.store(1, Ordering::Relaxed);
+        self.is_suspected.swap(true, Ordering::Relaxed)
+    }
+
     /// Notes that the worker is away because threads of its own process have its core.
     #[cold]
     pub(in crate::pool) fn excuse(&self, now: u64) {
         self.missed.store(0, Ordering::Relaxed);
+        self.is_suspected.store(false, Ordering::Relaxed);
         self.excused_until.store(now.saturating_add(EXCUSE), Ordering::Relaxed);
     }
 }
@@ -211,6 +224,7 @@ impl Eviction {
         let backoff = if again { (last * 2).clamp(first, LONGEST_BACKOFF) } else { first };
         record.backoff.store(backoff, Ordering::Relaxed);
         record.missed.store(0, Ordering::Relaxed);
+        record.is_suspected.store(false, Ordering::Relaxed);
         record.until.store(now.saturating_add(backoff), Ordering::Relaxed);
         self.out_count.fetch_add(1, Ordering::Relaxed);
     }
@@ -282,7 +296,8 @@ mod tests {
             eviction.call_back(records.iter(), now);
             record.backoff.load(Ordering::Relaxed)
         };
-        let backoffs = [Evidence::Absence, Evidence::Absence, Evidence::Account, Evidence::Absence].map(&mut backoff_by);
+        let backoffs =
+            [Evidence::Absence, Evidence::Absence, Evidence::Account, Evidence::Absence].map(&mut backoff_by);
         assert_eq!(backoffs, [5 * MS, 10 * MS, 20 * MS, 40 * MS]);
     }
 
@@ -293,6 +308,16 @@ mod tests {
         record.note_present(false, 1);
         assert!(!record.note_missed(10 * AWAY, 1), "one long round");
         assert!(record.note_missed(AWAY, 1));
+    }
+
+    #[test]
+    fn who_comes_back_in_time_is_no_longer_suspected() {
+        let record = Record::default();
+        assert!(!record.suspect() && record.suspect());
+        record.note_present(false, 1);
+        assert!(!record.suspect());
+        record.excuse(1);
+        assert!(!record.suspect());
     }
 
     #[test]
