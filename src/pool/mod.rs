@@ -285,20 +285,22 @@ impl AffinityPool {
         (result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload)), finished)
     }
 
-    /// Many small calls: runs `caller` on this thread, and `function` on the other workers with
-    /// what the caller sends them meanwhile. Returns what the caller returned, and the answers in
-    /// the order of the calls.
+    /// Many small calls: runs `caller` on this thread, and `function` on all workers with what the
+    /// caller sends them. Returns what the caller returned, and the answers in the order of the
+    /// calls.
     ///
-    /// Calls with the same key are run by the same worker, so on the same core, in the order in
-    /// which they were made: state that belongs to a key stays in that core's caches. They travel
-    /// in batches, of which any number may wait: a caller that is faster than the workers is not
-    /// held up. A worker that is left out, or does not begin within a millisecond, keeps nothing
-    /// waiting: another one takes over all its keys.
+    /// Keys are shared out evenly among the workers, this thread included. Calls with the same key
+    /// are run by the same worker, so on the same core, in the order in which they were made: state
+    /// that belongs to a key stays in that core's caches. They travel in batches, of which any
+    /// number may wait: a caller that is faster than the workers is not held up. A worker that is
+    /// left out, or does not begin within a millisecond, keeps nothing waiting: another one takes
+    /// over all its keys.
     ///
-    /// Where no worker takes part the calls run on this thread, when the caller
-    /// [flushes](BatchedCalls::flush) and after it has returned: with one worker, inside a round,
-    /// while another thread leads one, and if all workers are left out. So a caller may wait for
-    /// the effects of calls that it has flushed, and for [nothing
+    /// This thread runs the calls with its keys when the caller [flushes](BatchedCalls::flush) and
+    /// after it has returned; a worker that has nothing to do takes over an eighth of these keys at
+    /// a time. Where no worker takes part all calls are this thread's: with one worker, inside a
+    /// round, while another thread leads one, and if all workers are left out. So a caller may wait
+    /// for the effects of calls that it has flushed, and for [nothing
     /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
     /// for another call.
     ///
@@ -315,9 +317,9 @@ impl AffinityPool {
     ///
     /// # Panics
     /// If the caller or a call panics, after all other calls that were sent have run: with the
-    /// payload of the first call that panicked, else the caller's. Calls that share their worker
-    /// with the one that panicked are dropped: those that wait at once, on that worker, later ones
-    /// [as they are made](BatchedCalls::is_closed). When the caller panics, calls that it had not
+    /// payload of the first call that panicked, else the caller's. Calls whose keys share a queue
+    /// with that of the one that panicked (all keys of its worker, or an eighth of this thread's)
+    /// are dropped: those that wait at once, later ones [as they are made](BatchedCalls::is_closed). When the caller panics, calls that it had not
     /// sent are dropped. An argument that panics while it is dropped in this way counts as a panic
     /// that came later.
     ///
