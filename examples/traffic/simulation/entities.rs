@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use bevy::ecs::bundle::{Bundle, NoBundleEffect};
 use bevy::prelude::{Component, Deref, Entity, Resource, World};
+use bevy_affinity::Due as Wake;
 
 use crate::city::City;
-use crate::model::NEVER;
+use crate::model::{Due, NEVER, SAMPLE_INTERVAL};
 use crate::routes::Routes;
 
 /// What stays the same while the city lives.
@@ -23,14 +24,29 @@ pub struct CurrentRoutes(pub Arc<Routes>);
 #[derive(Component, Clone, Copy)]
 pub struct Number(pub u32);
 
-/// No car can move at an intersection before this second, unless it hears from a neighbour. Apart
-/// from the rest, so that a sweep reads four bytes of each intersection that sleeps.
-#[derive(Component)]
-pub struct Wake(pub u32);
+/// The agenda of cars at rest: the second in which each sets out.
+pub struct Departures;
 
-/// Whether trips have ended at an intersection in this step.
-#[derive(Component)]
-pub struct HasFinished(pub bool);
+/// The agenda of intersections: before its second no car can move there, unless it hears from a
+/// neighbour.
+pub struct Crossings;
+
+/// The agenda of intersections where trips have ended in this second.
+pub struct Arrivals;
+
+/// The agenda of intersections whose roads are to hear how many cars are on them.
+pub struct Samples;
+
+/// When a row is visited that the model knows to be due in this second.
+pub fn wake<A: Send + Sync + 'static>(second: u32) -> Wake<A> {
+    Wake::at(time(second))
+}
+
+/// A second of the model as a time of an agenda.
+pub fn time(second: u32) -> u64 {
+    // The last two are no seconds: cars that are on their way, and cars that rest for ever.
+    if second < Due::NO_MORE.0 { u64::from(second) } else { Wake::<()>::NEVER }
+}
 
 /// The entities by their numbers.
 #[derive(Resource)]
@@ -56,11 +72,15 @@ impl Directory {
 
 /// Brings a city to life, all roads empty and all cars at rest.
 pub fn spawn(world: &mut World, city: &City) -> Directory {
-    let asleep = |intersection| (Wake(NEVER), HasFinished(false), intersection);
+    let asleep = |(number, intersection)| {
+        let sampled = (SAMPLE_INTERVAL - number % SAMPLE_INTERVAL) % SAMPLE_INTERVAL;
+        (wake::<Crossings>(NEVER), wake::<Arrivals>(NEVER), wake::<Samples>(sampled), intersection)
+    };
+    let cars = city.first_departures().into_iter().zip(city.first_trips());
     Directory {
-        intersections: spawn_numbered(world, city.intersections().into_iter().map(asleep)),
+        intersections: spawn_numbered(world, (0..).zip(city.intersections()).map(asleep)),
         roads: spawn_numbered(world, city.roads().into_iter()),
-        cars: spawn_numbered(world, city.first_departures().into_iter().zip(city.first_trips())),
+        cars: spawn_numbered(world, cars.map(|(due, trips)| (wake::<Departures>(due.0), due, trips))),
     }
 }
 

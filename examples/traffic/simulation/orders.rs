@@ -6,10 +6,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use bevy::ecs::component::{Component, Mutable};
-use bevy::prelude::{Mut, Resource, World};
+use bevy::ecs::system::SystemState;
+use bevy::prelude::{Entity, Mut, Query, Res, Resource, World};
+use bevy_affinity::prelude::Agenda;
 
 use super::Now;
-use super::entities::{Directory, Number, Plan, Wake};
+use super::entities::{Crossings, Departures, Directory, Plan, time};
 use super::router::Request;
 #[cfg(feature = "game")]
 use super::ways::Ways;
@@ -151,7 +153,10 @@ fn set_closed(world: &mut World, road: u32, closed: bool, now: u32) {
 fn change_intersection(world: &mut World, node: u32, now: u32, change_it: impl FnOnce(&mut Intersection)) {
     let entity = world.resource::<Directory>().intersection(node);
     change(world, entity, change_it);
-    change::<Wake>(world, entity, |wake| wake.0 = wake.0.min(now));
+    let mut crossings = SystemState::<Agenda<Crossings>>::new(world);
+    if let Ok(crossings) = crossings.get_mut(world) {
+        crossings.wake(entity, time(now));
+    }
 }
 
 fn change<C: Component<Mutability = Mutable>>(
@@ -167,11 +172,13 @@ fn change<C: Component<Mutability = Mutable>>(
 fn rush(world: &mut World, node: u32, now: u32) {
     let city = Arc::clone(&world.resource::<Plan>().0);
     start_rush(&mut world.resource_mut::<Demand>(), &city, node, now);
-    world.resource_scope(|world, demand: Mut<Demand>| {
-        for (_, mut due) in world.query::<(&Number, &mut Due)>().iter_mut(world) {
-            due.hurry(now, &demand);
-        }
-    });
+    let mut cars = SystemState::<(Query<(Entity, &mut Due)>, Agenda<Departures>, Res<Demand>)>::new(world);
+    let Ok((mut cars, departures, demand)) = cars.get_mut(world) else { return };
+    for (entity, mut due) in &mut cars {
+        due.hurry(now, &demand);
+        // Sooner than before, or as before.
+        departures.wake(entity, time(due.0));
+    }
 }
 
 /// From second `now` on most trips lead toward an intersection.

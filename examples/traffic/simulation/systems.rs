@@ -1,13 +1,14 @@
-//! One second in four systems, each a sweep that sends messages. What a row does depends on that
-//! row alone, and messages are applied when all rows have had their turn: so the city is the same
-//! to the bit, whoever sweeps which rows.
+//! One second in four systems, each a call that visits the rows that are due and sends messages.
+//! What a row does depends on that row alone, and messages are applied when all rows have had their
+//! turn: so the city is the same to the bit, whoever visits which rows. Cars at rest, cars on the
+//! road and intersections at which nothing can move cost nothing.
 
 use bevy::ecs::system::SystemParam;
-use bevy::prelude::{Res, ResMut};
-use bevy_affinity::prelude::*;
+use bevy::prelude::{Entity, Res, ResMut};
+use bevy_affinity::prelude::{AffineQuery, Agenda};
 
 use super::Now;
-use super::entities::{CurrentRoutes, Directory, HasFinished, Number, Plan, Wake};
+use super::entities::{Arrivals, Crossings, CurrentRoutes, Departures, Directory, Number, Plan, Samples, time};
 use crate::model::{Demand, Due, Intersection, Road, SAMPLE_INTERVAL, TravelTimes, Trips};
 
 /// What every row may look at.
@@ -24,86 +25,96 @@ pub struct Scene<'w> {
 /// Cars whose rest is over queue up at their intersections.
 pub fn depart(
     mut cars: AffineQuery<(&Number, &mut Due, &mut Trips)>,
-    mut intersections: AffineQuery<(&mut Wake, &mut Intersection)>,
+    mut departures: Agenda<Departures>,
+    mut intersections: AffineQuery<(Entity, &mut Intersection)>,
+    crossings: Agenda<Crossings>,
     scene: Scene,
 ) {
     let now = scene.now.0;
-    cars.par_iter_mut().scatter(
+    cars.par_iter_mut().due(&mut departures, time(now)).scatter(
         &mut intersections,
         |outbox, (number, mut due, mut trips)| {
-            if due.0 <= now {
-                *due = Due::ON_THE_WAY;
-                let (start, departure) = trips.depart(number.0, now, &scene.demand, &scene.routes);
-                outbox.send(scene.directory.intersection(start), departure);
-            }
+            *due = Due::ON_THE_WAY;
+            let (start, departure) = trips.depart(number.0, now, &scene.demand, &scene.routes);
+            outbox.send(scene.directory.intersection(start), departure);
+            None
         },
-        |(mut wake, mut intersection), departure| {
+        |(entity, mut intersection), departure| {
             intersection.depart(departure, &scene.routes);
-            wake.0 = now;
+            crossings.wake(entity, time(now));
+            None
         },
     );
 }
 
 /// Intersections let cars pass, and tell their neighbours which cars come and which have gone.
-pub fn cross(mut intersections: AffineQuery<(&mut Wake, &mut HasFinished, &mut Intersection)>, scene: Scene) {
+pub fn cross(
+    mut intersections: AffineQuery<(Entity, &mut Intersection)>,
+    mut crossings: Agenda<Crossings>,
+    arrivals: Agenda<Arrivals>,
+    scene: Scene,
+) {
     let now = scene.now.0;
-    intersections.par_iter_mut().scatter_within(
-        |outbox, (mut wake, mut has_finished, mut intersection)| {
-            if wake.0 <= now {
-                let send = |neighbour, message| outbox.send(scene.directory.intersection(neighbour), message);
-                wake.0 = intersection.step(now, &scene.routes, send);
-                if intersection.has_finished() {
-                    has_finished.0 = true;
-                }
+    intersections.par_iter_mut().due(&mut crossings, time(now)).scatter_within(
+        |outbox, (entity, mut intersection)| {
+            let send = |neighbour, message| outbox.send(scene.directory.intersection(neighbour), message);
+            let next = intersection.step(now, &scene.routes, send);
+            if intersection.has_finished() {
+                arrivals.wake(entity, time(now));
             }
+            Some(time(next))
         },
-        |(mut wake, _, mut intersection), message| {
-            let can_move_at = intersection.receive(message);
-            if can_move_at < wake.0 {
-                wake.0 = can_move_at;
-            }
-        },
+        |(_, mut intersection), message| Some(time(intersection.receive(message))),
     );
 }
 
 /// Cars hear that their trips have ended, and rest until the next one.
 pub fn arrive(
-    mut intersections: AffineQuery<(&mut HasFinished, &mut Intersection)>,
-    mut cars: AffineQuery<(&Number, &mut Due, &mut Trips)>,
+    mut intersections: AffineQuery<&mut Intersection>,
+    mut arrivals: Agenda<Arrivals>,
+    mut cars: AffineQuery<(Entity, &Number, &mut Due, &mut Trips)>,
+    departures: Agenda<Departures>,
     scene: Scene,
 ) {
     let now = scene.now.0;
-    intersections.par_iter_mut().scatter(
+    intersections.par_iter_mut().due(&mut arrivals, time(now)).scatter(
         &mut cars,
-        |outbox, (mut has_finished, mut intersection)| {
-            if has_finished.0 {
-                has_finished.0 = false;
-                for finish in intersection.take_finished() {
-                    outbox.send(scene.directory.car(finish.car), finish.outcome);
-                }
+        |outbox, mut intersection| {
+            for finish in intersection.take_finished() {
+                outbox.send(scene.directory.car(finish.car), finish.outcome);
             }
+            None
         },
-        |(number, mut due, mut trips), outcome| {
+        |(entity, number, mut due, mut trips), outcome| {
             *due = trips.finish(number.0, outcome, now, &scene.demand, &scene.times);
+            departures.wake(entity, time(due.0));
+            None
         },
     );
 }
 
 /// Roads hear how many cars are on them: from some of the intersections in each step, so that no
 /// step has to ask all.
-pub fn sample(intersections: AffineQuery<(&Number, &Intersection)>, mut roads: AffineQuery<&mut Road>, scene: Scene) {
+pub fn sample(
+    intersections: AffineQuery<(&Number, &Intersection)>,
+    mut samples: Agenda<Samples>,
+    mut roads: AffineQuery<&mut Road>,
+    scene: Scene,
+) {
     let now = scene.now.0;
-    intersections.par_iter().scatter(
+    intersections.par_iter().due(&mut samples, time(now)).scatter(
         &mut roads,
         |outbox, (number, intersection)| {
-            if (number.0 + now).is_multiple_of(SAMPLE_INTERVAL) {
-                let roads = scene.plan.first_road(number.0)..;
-                for (road, approach) in roads.zip(intersection.approaches()) {
-                    outbox.send(scene.directory.road(road), approach.occupancy());
-                }
+            let roads = scene.plan.first_road(number.0)..;
+            for (road, approach) in roads.zip(intersection.approaches()) {
+                outbox.send(scene.directory.road(road), approach.occupancy());
             }
+            Some(time(now + SAMPLE_INTERVAL))
         },
-        |mut road, occupancy| road.occupancy = occupancy,
+        |mut road, occupancy| {
+            road.occupancy = occupancy;
+            None
+        },
     );
 }
 
