@@ -4,7 +4,7 @@
 
 use std::{
     hint::black_box,
-    sync::{Mutex, PoisonError},
+    sync::{LazyLock, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -19,10 +19,14 @@ const CALLS: usize = 30_000;
 const CHUNKS: usize = 1_000;
 const NUMBERS: usize = 100;
 
+/// Numbers in a table of 4 MiB.
+const TABLE_SIZE: u32 = 1 << 20;
+
 /// What a call does to its numbers.
 type Work = fn(&mut [u32]);
 
-const WORK: [(&str, Work); 3] = [("nothing", nothing), ("arithmetic", arithmetic), ("memory", memory)];
+const WORK: [(&str, Work); 4] =
+    [("nothing", nothing), ("increments", increments), ("arithmetic", arithmetic), ("memory", memory)];
 
 /// Turns of some calls of a few milliseconds each.
 const PACE: Pace = Pace {
@@ -54,6 +58,16 @@ fn calls(pool: &AffinityPool, work: Work) -> Race<'_, Vec<u32>> {
     race.enter_baseline("one after another", move |numbers, turn| {
         turn.repeat(|| numbers.chunks_exact_mut(NUMBERS).for_each(work));
     });
+    race.enter("a part each, by `run`", move |numbers, turn| {
+        let part = (CALLS / pool.workers() + 1) * NUMBERS;
+        turn.repeat(|| {
+            let parts: Vec<_> = numbers.chunks_mut(part).map(Mutex::new).collect();
+            pool.run(|worker| {
+                let mut part = parts.get(worker.index()).map(lock);
+                part.iter_mut().for_each(|part| part.chunks_exact_mut(NUMBERS).for_each(work));
+            });
+        });
+    });
     race.enter("`batched`", move |numbers, turn| {
         turn.repeat(|| {
             let chunks = (0..).zip(numbers.chunks_exact_mut(NUMBERS));
@@ -74,6 +88,13 @@ fn dependent_calls(pool: &AffinityPool, work: Work) -> Race<'_, Vec<Mutex<[u32; 
     let mut race = Race::new(chunks, fault).at_pace(PACE);
     race.enter_baseline("one after another", move |chunks, turn| {
         turn.repeat(|| chunks.iter().for_each(|chunk| (0..CALLS / CHUNKS).for_each(|_| work(chunk))));
+    });
+    race.enter("a part each, by `run`", move |chunks, turn| {
+        let part = CHUNKS / pool.workers() + 1;
+        let call_all = |chunks: &[_]| chunks.iter().for_each(|chunk| (0..CALLS / CHUNKS).for_each(|_| work(chunk)));
+        turn.repeat(|| {
+            pool.run(|worker| chunks.chunks(part).nth(worker.index()).map_or((), call_all));
+        });
     });
     race.enter("`batched`", move |chunks, turn| {
         let chunks = &*chunks;
@@ -113,6 +134,18 @@ fn arithmetic(numbers: &mut [u32]) {
     }
 }
 
-fn memory(numbers: &mut [u32]) {
+/// Some 25 ns: about what it takes to make a call.
+fn increments(numbers: &mut [u32]) {
     numbers.iter_mut().for_each(|number| *number = number.wrapping_add(1));
+}
+
+/// A look at a random place of a table for each number, which lies in no first-level cache.
+fn memory(numbers: &mut [u32]) {
+    static TABLE: LazyLock<Vec<u32>> =
+        LazyLock::new(|| (0..TABLE_SIZE).map(|place| place.wrapping_mul(2_654_435_761)).collect());
+    let table = &**TABLE;
+    for (place, number) in (0_u32..).zip(numbers) {
+        let at = number.wrapping_add(place.wrapping_mul(40_503)) % TABLE_SIZE;
+        *number = number.wrapping_mul(1_664_525).wrapping_add(table[at as usize]);
+    }
 }

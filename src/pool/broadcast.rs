@@ -11,7 +11,7 @@ use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
-    eviction::{Evidence, finds_core_taken, waits_for_own_threads},
+    eviction::{CoreTaken, Evidence, finds_core_taken, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
     participants::Participants,
     round::{Lead, RoundStats},
@@ -182,7 +182,8 @@ impl AffinityPool {
             WorkerIndex(worker) => {
                 let looked = watched.recorded.map_or_else(RoundStats::default, |_| self.look(me));
                 let RoundStats { began, ended, idle, .. } = call;
-                let stats = RoundStats { began, ended, idle, core_taken: finds_core_taken(ended), ..looked };
+                let core_taken = finds_core_taken(ended) == Some(CoreTaken::ByStrangers);
+                let stats = RoundStats { began, ended, idle, core_taken, ..looked };
                 self.seats[worker - 1].stats.set(stats);
             }
         }
@@ -191,8 +192,12 @@ impl AffinityPool {
     /// Notes that this thread, which leads, made the `call` for an index.
     fn note_led(&self, index: WorkerIndex, call: RoundStats, recorded: Option<SpanKind>) {
         let own = index == WorkerIndex::LEADER;
-        if own && self.watchful && finds_core_taken(call.ended) {
-            self.leave_taken_core(call.ended);
+        if own && self.watchful {
+            match finds_core_taken(call.ended) {
+                Some(CoreTaken::ByStrangers) => self.leave_taken_core(call.ended),
+                Some(CoreTaken::ByOwnThreads) => self.gang.eviction.note_leader_waits(call.ended),
+                None => {}
+            }
         }
         self.leader_counters().record_led(call.began..call.ended, call.idle, own);
         if let (Some(kind), false) = (recorded, own) {

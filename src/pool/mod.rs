@@ -319,9 +319,10 @@ impl AffinityPool {
     /// If the caller or a call panics, after all other calls that were sent have run: with the
     /// payload of the first call that panicked, else the caller's. Calls whose keys share a queue
     /// with that of the one that panicked (all keys of its worker, or an eighth of this thread's)
-    /// are dropped: those that wait at once, later ones [as they are made](BatchedCalls::is_closed). When the caller panics, calls that it had not
-    /// sent are dropped. An argument that panics while it is dropped in this way counts as a panic
-    /// that came later.
+    /// are dropped: those that wait at once, later ones [as they are
+    /// made](BatchedCalls::is_closed). When the caller panics, calls that it had not sent are
+    /// dropped. An argument that panics while it is dropped in this way counts as a panic that came
+    /// later.
     ///
     /// # Aborts
     /// Payloads of later panics are dropped. If one panics in its `Drop` the process aborts with a

@@ -157,6 +157,15 @@ impl Judge {
     }
 }
 
+/// By whom a core is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::pool) enum CoreTaken {
+    /// By other processes, or the hypervisor.
+    ByStrangers,
+    /// For the most part by other threads of this process.
+    ByOwnThreads,
+}
+
 /// What a thread knows of itself.
 #[derive(Default)]
 struct Watch {
@@ -167,10 +176,14 @@ struct Watch {
 }
 
 impl Watch {
-    fn ask(&mut self, now: u64) -> bool {
+    fn ask(&mut self, now: u64) -> Option<CoreTaken> {
         self.asked = now;
-        let waited = self.account.get_or_insert_with(SchedulerAccount::open).read();
-        waited.is_some_and(|waited| self.judge.judge(waited, now, &mut self.own_threads))
+        let waited = self.account.get_or_insert_with(SchedulerAccount::open).read()?;
+        let acquitted = self.judge.acquitted_until;
+        if self.judge.judge(waited, now, &mut self.own_threads) {
+            return Some(CoreTaken::ByStrangers);
+        }
+        (self.judge.acquitted_until > acquitted).then_some(CoreTaken::ByOwnThreads)
     }
 }
 
@@ -178,17 +191,17 @@ thread_local! {
     static WATCH: RefCell<Watch> = RefCell::default();
 }
 
-/// Whether the core of this thread was found to be taken by other processes, at `now`; asks the
-/// system once in a millisecond at most.
+/// By whom the core of this thread was found to be taken at `now`, if it was; asks the system once
+/// in a millisecond at most.
 #[inline]
-pub(in crate::pool) fn finds_core_taken(now: u64) -> bool {
+pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
     let look = |watch: &RefCell<Watch>| {
         let mut watch = watch.borrow_mut();
-        now.saturating_sub(watch.asked) >= INTERVAL && watch.ask(now)
+        if now.saturating_sub(watch.asked) >= INTERVAL { watch.ask(now) } else { None }
     };
     // A thread that is ending may have forgotten already what it knew: rounds of a thread-local's
     // destructor.
-    WATCH.try_with(look).unwrap_or(false)
+    WATCH.try_with(look).ok().flatten()
 }
 
 /// Whether `thread` waits for a core that other threads of this process have: no evidence of other

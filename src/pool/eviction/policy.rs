@@ -182,6 +182,12 @@ impl Eviction {
         owner.map_or(&self.home_core_taken_at, |owner| &owner.core_taken_at).store(now, Ordering::Relaxed);
     }
 
+    /// Notes that the leader waits for its core, though for no stranger: it is no better off than a
+    /// worker that waits.
+    pub(in crate::pool) fn note_leader_waits(&self, now: u64) {
+        self.leader_core_taken_at.store(now, Ordering::Relaxed);
+    }
+
     /// The leader is on another core now.
     pub(super) fn forget_leader(&self) {
         self.leader_core_taken_at.store(0, Ordering::Relaxed);
@@ -281,7 +287,13 @@ mod tests {
         eviction.note_leader(None, MS);
         eviction.leave_out_late(&record, 2 * MS, Evidence::Account);
         assert!(!record.is_out());
-        eviction.leave_out_late(&record, 2 * MS + RECENT, Evidence::Account);
+        eviction.note_leader_waits(2 * MS + RECENT);
+        eviction.leave_out_late(&record, 3 * MS + RECENT, Evidence::Account);
+        assert!(
+            !record.is_out() && !eviction.is_home_taken(3 * MS + RECENT),
+            "it waits for threads of its own process"
+        );
+        eviction.leave_out_late(&record, 3 * MS + 2 * RECENT, Evidence::Account);
         assert!(record.is_out());
     }
 
