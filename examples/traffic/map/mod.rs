@@ -18,11 +18,13 @@ mod junctions;
 mod lights;
 pub mod limits;
 mod osm;
+mod signal_plan;
 
 use std::io::Cursor;
 use std::path::Path;
 
 pub use error::MapError;
+pub use signal_plan::{Green, Greens, LONGEST_CYCLE, Movement, SignalPlan};
 
 /// A road network ready to simulate: one strongly connected component, nodes in space-filling
 /// order, links sorted by (to, from). Several links may run between the same two nodes, the
@@ -36,6 +38,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Forbidden turns: the number of a link and of one that follows it, sorted.
     pub bans: Vec<(u32, u32)>,
+    /// Programmes of signals, by their nodes; other signals have the model's own.
+    pub plans: Vec<SignalPlan>,
     /// Whether cars keep to the left.
     pub left_hand: bool,
     /// What the map says that the simulation does not know of, one line for each kind of thing.
@@ -45,8 +49,8 @@ pub struct Network {
 impl Network {
     /// A network in which every turn may be made.
     pub fn new(name: impl Into<String>, nodes: Vec<Node>, links: Vec<Link>) -> Self {
-        let (bans, unread) = (Vec::new(), Vec::new());
-        Self { name: name.into(), attribution: None, nodes, links, bans, left_hand: false, unread }
+        let (bans, plans, unread) = (Vec::new(), Vec::new(), Vec::new());
+        Self { name: name.into(), attribution: None, nodes, links, bans, plans, left_hand: false, unread }
     }
 }
 

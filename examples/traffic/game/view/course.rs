@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn slot(car: u32, exit_time: u32) -> Slot {
-        Slot { car, exit_time, cursor: 0, exit: 0, early: 0 }
+        Slot { car, exit_time, cursor: 0, exit: 0, early: 0, lane: 0 }
     }
 
     fn places(course: &Course, cars: &[Slot], now: u32) -> Vec<Place> {
