@@ -24,6 +24,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 pub use error::MapError;
+use geo::Projection;
 pub use signal_plan::{Green, Greens, LONGEST_CYCLE, Movement, SignalPlan};
 
 /// A road network ready to simulate: one strongly connected component, nodes in space-filling
@@ -36,6 +37,8 @@ pub struct Network {
     pub attribution: Option<String>,
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
+    /// Where on the globe the nodes are, if the map says that in degrees.
+    pub globe: Option<Projection>,
     /// Forbidden turns: the number of a link and of one that follows it, sorted.
     pub bans: Vec<(u32, u32)>,
     /// Programmes of signals, by their nodes; other signals have the model's own.
@@ -50,7 +53,8 @@ impl Network {
     /// A network in which every turn may be made.
     pub fn new(name: impl Into<String>, nodes: Vec<Node>, links: Vec<Link>) -> Self {
         let (bans, plans, unread) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name: name.into(), attribution: None, nodes, links, bans, plans, left_hand: false, unread }
+        let (attribution, globe, left_hand) = (None, None, false);
+        Self { name: name.into(), attribution, nodes, links, globe, bans, plans, left_hand, unread }
     }
 }
 
@@ -171,6 +175,9 @@ mod tests {
         assert!((45..=60).contains(&control(Control::Roundabout)), "{}", control(Control::Roundabout));
         assert!(map.left_hand);
         assert!(map.attribution.is_some());
+        let globe = map.globe.unwrap();
+        let on_the_island = |place: geo::Place| (-4.9..-4.2).contains(&place.lon) && (54.0..54.5).contains(&place.lat);
+        assert!(map.nodes.iter().all(|node| on_the_island(globe.place(node.x, node.y))));
     }
 
     #[test]
