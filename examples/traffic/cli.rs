@@ -42,7 +42,8 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["map", "city", "network"], help_heading = "Scenarios")]
     pub net: Option<PathBuf>,
 
-    /// Demand for the SUMO network, with commas between files: vehicles, trips, flows, routes
+    /// Demand for the SUMO network, with commas between files: vehicles, trips, flows, routes;
+    /// programmes of signals from additional files
     #[arg(long, value_name = "FILE,..", requires = "net", value_delimiter = ',', help_heading = "Scenarios")]
     pub routes: Vec<PathBuf>,
 

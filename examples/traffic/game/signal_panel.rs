@@ -59,6 +59,8 @@ fn show(
                 edit.sent = edit.timing;
                 wishes.0.push(Order::Signals { node, timing: edit.timing });
             }
+        } else if intersection.has_plan() {
+            ui.label("signals with the scenario's programme");
         } else {
             ui.label("no signals: whoever comes first goes first");
         }
@@ -110,6 +112,7 @@ fn queues(ui: &mut egui::Ui, node: u32, intersection: &Intersection, city: &City
     egui::Grid::new("queues").num_columns(4).spacing([14.0, 4.0]).show(ui, |ui| {
         for (road, approach) in (city.plan.first_road(node)..).zip(intersection.approaches()) {
             let (colour, phase) = match (intersection.has_signals(), approach.phase) {
+                (false, _) if intersection.has_plan() => (light(intersection.is_green(approach, now)), ""),
                 (false, _) => (QUIET, ""),
                 (true, 0) => (light(intersection.is_green(approach, now)), "main"),
                 (true, _) => (light(intersection.is_green(approach, now)), "crossing"),

@@ -17,8 +17,9 @@ pub fn assemble(network: Network) -> Result<Network, MapError> {
     let bans = renumber_bans(bans, &old_numbers, links.len());
     drop(old_numbers);
     let mut nodes: Vec<Node> = order.iter().map(|&old| nodes[old as usize]).collect();
-    centre(&mut nodes);
-    Ok(Network { nodes, links: sorted, bans, ..network })
+    let (x, y) = centre(&mut nodes);
+    let globe = network.globe.map(|globe| globe.moved(x, y));
+    Ok(Network { nodes, links: sorted, bans, globe, ..network })
 }
 
 /// Gives the nodes in `order` the numbers 0, 1, 2 and so on, drops links to other nodes and those
@@ -57,14 +58,15 @@ fn renumber_bans(bans: &[(u32, u32)], old_numbers: &[u32], old_links: usize) -> 
     bans
 }
 
-/// Moves the origin to the middle of the nodes that are left.
-fn centre(nodes: &mut [Node]) {
+/// Moves the origin to the middle of the nodes that are left, and tells where that was.
+fn centre(nodes: &mut [Node]) -> (f32, f32) {
     let x = geo::middle(nodes.iter().map(|node| f64::from(node.x))) as f32;
     let y = geo::middle(nodes.iter().map(|node| f64::from(node.y))) as f32;
     for node in nodes {
         node.x -= x;
         node.y -= y;
     }
+    (x, y)
 }
 
 #[cfg(test)]

@@ -25,20 +25,49 @@ impl Place {
     }
 }
 
-/// Metres east and north of the middle of all places: an equirectangular map, true to scale along
-/// its middle parallel.
+/// An equirectangular map, true to scale along a parallel: how metres on it and degrees belong
+/// together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Projection {
+    /// On its parallel the map is true to scale.
+    centre: Place,
+    /// Metres east and north of the centre of the map's origin.
+    origin: (f64, f64),
+}
+
+impl Projection {
+    /// Its origin is a place, and true to scale is the parallel of that.
+    pub fn at(centre: Place) -> Self {
+        Self { centre, origin: (0.0, 0.0) }
+    }
+
+    /// Metres that a degree takes to the east and to the north.
+    fn degree(&self) -> (f64, f64) {
+        let degree = EARTH_RADIUS.to_radians();
+        (degree * self.centre.lat.to_radians().cos(), degree)
+    }
+
+    /// The place at so many metres east and north of the origin.
+    pub fn place(&self, x: f32, y: f32) -> Place {
+        let (east, north) = self.degree();
+        let lon = self.centre.lon + (self.origin.0 + f64::from(x)) / east.max(f64::MIN_POSITIVE);
+        let lat = self.centre.lat + (self.origin.1 + f64::from(y)) / north;
+        // A little beyond them is a matter of rounding; at a pole all longitudes are one.
+        Place { lon: lon.clamp(-180.0, 180.0), lat: lat.clamp(-90.0, 90.0) }
+    }
+
+    /// The same map, whose origin is at so many metres east and north of the present one.
+    pub fn moved(self, x: f32, y: f32) -> Self {
+        Self { origin: (self.origin.0 + f64::from(x), self.origin.1 + f64::from(y)), ..self }
+    }
+}
+
+/// Metres east and north of the middle of all places.
 pub fn project(places: &[Place]) -> Vec<(f32, f32)> {
-    let centre = middle_of(places);
-    let degree = EARTH_RADIUS.to_radians();
-    let shrink = centre.lat.to_radians().cos();
-    places
-        .iter()
-        .map(|place| {
-            let east = (place.lon - centre.lon) * degree * shrink;
-            let north = (place.lat - centre.lat) * degree;
-            (east as f32, north as f32)
-        })
-        .collect()
+    let projection = Projection::at(middle_of(places));
+    let (centre, (east, north)) = (projection.centre, projection.degree());
+    let metres = |place: &Place| ((place.lon - centre.lon) * east, (place.lat - centre.lat) * north);
+    places.iter().map(metres).map(|(x, y)| (x as f32, y as f32)).collect()
 }
 
 /// The middle of the box around all places.
@@ -65,6 +94,17 @@ mod tests {
     fn a_degree_of_latitude_is_111_km() {
         let metres = Place { lon: 7.0, lat: 50.0 }.distance(Place { lon: 7.0, lat: 51.0 });
         assert!((metres - 111_195.0).abs() < 10.0, "{metres}");
+    }
+
+    #[test]
+    fn metres_lead_back_to_degrees() {
+        let places = [Place { lon: -122.70, lat: 45.48 }, Place { lon: -122.60, lat: 45.55 }];
+        let projection = Projection::at(middle_of(&places)).moved(120.0, -40.0);
+        for (place, (x, y)) in places.iter().zip(project(&places)) {
+            assert!(projection.place(x - 120.0, y + 40.0).distance(*place) < 0.01);
+        }
+        let pole = Projection::at(Place { lon: 7.0, lat: 90.0 }).place(5.0, 5.0);
+        assert!(Place::on_earth(pole.lon, pole.lat).is_some(), "{pole:?}");
     }
 
     #[test]

@@ -18,11 +18,14 @@ mod junctions;
 mod lights;
 pub mod limits;
 mod osm;
+mod signal_plan;
 
 use std::io::Cursor;
 use std::path::Path;
 
 pub use error::MapError;
+use geo::Projection;
+pub use signal_plan::{Green, Greens, LONGEST_CYCLE, Movement, SignalPlan};
 
 /// A road network ready to simulate: one strongly connected component, nodes in space-filling
 /// order, links sorted by (to, from). Several links may run between the same two nodes, the
@@ -34,8 +37,12 @@ pub struct Network {
     pub attribution: Option<String>,
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
+    /// Where on the globe the nodes are, if the map says that in degrees.
+    pub globe: Option<Projection>,
     /// Forbidden turns: the number of a link and of one that follows it, sorted.
     pub bans: Vec<(u32, u32)>,
+    /// Programmes of signals, by their nodes; other signals have the model's own.
+    pub plans: Vec<SignalPlan>,
     /// Whether cars keep to the left.
     pub left_hand: bool,
     /// What the map says that the simulation does not know of, one line for each kind of thing.
@@ -45,8 +52,9 @@ pub struct Network {
 impl Network {
     /// A network in which every turn may be made.
     pub fn new(name: impl Into<String>, nodes: Vec<Node>, links: Vec<Link>) -> Self {
-        let (bans, unread) = (Vec::new(), Vec::new());
-        Self { name: name.into(), attribution: None, nodes, links, bans, left_hand: false, unread }
+        let (bans, plans, unread) = (Vec::new(), Vec::new(), Vec::new());
+        let (attribution, globe, left_hand) = (None, None, false);
+        Self { name: name.into(), attribution, nodes, links, globe, bans, plans, left_hand, unread }
     }
 }
 
@@ -167,6 +175,9 @@ mod tests {
         assert!((45..=60).contains(&control(Control::Roundabout)), "{}", control(Control::Roundabout));
         assert!(map.left_hand);
         assert!(map.attribution.is_some());
+        let globe = map.globe.unwrap();
+        let on_the_island = |place: geo::Place| (-4.9..-4.2).contains(&place.lon) && (54.0..54.5).contains(&place.lat);
+        assert!(map.nodes.iter().all(|node| on_the_island(globe.place(node.x, node.y))));
     }
 
     #[test]

@@ -3,44 +3,11 @@
 use std::collections::VecDeque;
 
 use super::NEVER;
-use super::road::PARTS;
+use super::lanes::Lanes;
 use super::signal::{Phase, Programme};
+use super::slot::Slot;
+use super::stop_line::{CAR_COST, Light, StopLine};
 use crate::hash::SequenceHash;
-
-/// Credit that one car costs: seconds in an hour, because a green second earns vehicles an hour.
-const CAR_COST: u32 = 3_600;
-
-/// Seconds after which a driver who has given way all the time takes the next small gap.
-const IMPATIENT_AFTER: u32 = 30;
-
-/// A car on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    pub car: u32,
-    /// The first second in which the car can leave.
-    pub exit_time: u32,
-    /// Where the car stands in the hops of all routes.
-    pub cursor: u32,
-    /// The exit it wants at this intersection, or [`ARRIVE`](crate::routes::ARRIVE).
-    pub exit: u8,
-    /// How long before `exit_time` it reaches the stop line, in [`PARTS`] of a second.
-    pub early: u8,
-}
-
-impl Slot {
-    /// The first second in which a car can leave that enters now, and how long before it reaches
-    /// the stop line. The part of a second by which it came `early` here is not lost on the way.
-    pub fn reach(now: u32, early: u8, drive_time: u32) -> (u32, u8) {
-        let seconds = drive_time.saturating_sub(early.into()).div_ceil(PARTS).max(1);
-        let early = (seconds * PARTS + u32::from(early)).saturating_sub(drive_time);
-        (now.saturating_add(seconds), early.min(u8::MAX.into()) as u8)
-    }
-
-    /// How early the car is for what comes next, if it leaves in second `now`.
-    pub fn lead(&self, now: u32) -> u8 {
-        if now == self.exit_time { self.early } else { 0 }
-    }
-}
 
 /// What has happened at the end of a link since the start. The number of cars starts anew after
 /// 2^32.
@@ -62,88 +29,71 @@ impl Passed {
 #[derive(Clone, Debug)]
 pub struct Approach {
     queue: VecDeque<Slot>,
-    /// No car can leave before this second, unless a blocked one hears of space: spares a look at
-    /// the queue.
-    wake: u32,
+    /// Where all lanes wait together or, where they wait apart, when to look at them.
+    line: StopLine,
     /// The intersection that the link comes from.
     pub upstream: u32,
     /// Which of the upstream intersection's exits leads here.
     pub upstream_exit: u8,
     pub phase: Phase,
-    /// Vehicles an hour of green.
-    flow: u32,
-    credit: u32,
-    /// Green seconds up to which `credit` has been earned; the rest is added when somebody asks.
-    greens_counted: u32,
-    /// Since when the head could have left but for a full link ahead, or [`NEVER`].
-    blocked_since: u32,
-    /// Since when the head has given way, or [`NEVER`].
-    yielding_since: u32,
     /// Cars that drive first have passed: the gap behind them is too small before this second.
     yield_until: u32,
     pub passed: Passed,
+    /// Where signals tell movements apart.
+    lanes: Option<Box<Lanes>>,
 }
 
 impl Default for Approach {
     fn default() -> Self {
-        Self::new(0, 0, 0, CAR_COST, &Programme::ALWAYS_GREEN)
+        Self::new(0, 0, 0, CAR_COST)
     }
 }
 
 impl Approach {
-    pub fn new(upstream: u32, upstream_exit: u8, phase: Phase, flow: u32, programme: &Programme) -> Self {
+    pub fn new(upstream: u32, upstream_exit: u8, phase: Phase, flow: u32) -> Self {
         Self {
             queue: VecDeque::new(),
-            wake: NEVER,
+            line: StopLine::new(flow),
             upstream,
             upstream_exit,
             phase,
-            flow,
-            credit: 0,
-            greens_counted: programme.greens_before(phase, 0),
-            blocked_since: NEVER,
-            yielding_since: NEVER,
             yield_until: 0,
             passed: Passed::default(),
+            lanes: None,
         }
+    }
+
+    pub fn with_lanes(mut self, lanes: Option<Lanes>) -> Self {
+        self.lanes = lanes.map(Box::new);
+        self
     }
 
     /// When a car might leave next.
     pub fn wake(&self) -> u32 {
-        self.wake
+        self.line.wake
     }
 
-    /// The head of the queue if it may cross the stop line in second `now`; else `wake` says when
-    /// to ask again.
-    pub fn ready_head(&mut self, programme: &Programme, now: u32) -> Option<Slot> {
+    /// Queues of the link in second `now`: one, or as many as it has lanes.
+    pub fn queues(&mut self, now: u32) -> u8 {
+        let Some(lanes) = &mut self.lanes else { return 1 };
+        lanes.choose(&mut self.queue, now);
+        lanes.count()
+    }
+
+    /// The head of a queue if it may cross the stop line in second `now`; else `wake` says when to
+    /// ask again.
+    pub fn ready_head(&mut self, queue: u8, programme: &Programme, now: u32) -> Option<Slot> {
+        if let Some(lanes) = &mut self.lanes {
+            let head = lanes.ready_head(queue, &self.queue, now);
+            self.line.wake = lanes.wake(&self.queue);
+            return head;
+        }
         let Some(&head) = self.queue.front() else {
-            self.wake = NEVER;
+            self.line.wake = NEVER;
             return None;
         };
-        self.wake = programme.next_green(self.phase, head.exit_time.max(now));
-        if self.wake > now {
-            return None;
-        }
-        self.earn(programme, now);
-        if self.credit < CAR_COST {
-            self.wake = now + (CAR_COST - self.credit).div_ceil(self.flow);
-            return None;
-        }
-        self.takes_the_gap(now).then_some(head)
-    }
-
-    /// Whether nobody who drives first is in the way of the head, or it has waited for too long, or
-    /// stands in the crossing already because the link ahead was full.
-    fn takes_the_gap(&mut self, now: u32) -> bool {
-        if self.yield_until <= now || self.blocked_since != NEVER {
-            return true;
-        }
-        if self.yielding_since == NEVER {
-            self.yielding_since = now;
-        }
-        let impatient = self.yielding_since + IMPATIENT_AFTER;
-        self.wake = self.yield_until.min(impatient);
-        impatient <= now
+        let light = programme.light(self.phase);
+        self.line.may_cross(&light, head.exit_time, self.yield_until, now).then_some(head)
     }
 
     /// A car that drives first has passed: nobody enters its way before second `until`.
@@ -156,11 +106,19 @@ impl Approach {
         self.yield_until > now
     }
 
+    pub fn lanes(&self) -> Option<&Lanes> {
+        self.lanes.as_deref()
+    }
+
+    pub fn lanes_mut(&mut self) -> Option<&mut Lanes> {
+        self.lanes.as_deref_mut()
+    }
+
     pub fn occupancy(&self) -> u32 {
         self.queue.len() as u32
     }
 
-    /// The cars on the link, the one that leaves first at the front.
+    /// The cars on the link, the one that came first at the front.
     #[cfg(any(test, feature = "game"))]
     pub fn cars(&self) -> impl ExactSizeIterator<Item = &Slot> {
         self.queue.iter()
@@ -173,61 +131,72 @@ impl Approach {
 
     /// Adds a car at the end.
     pub fn push(&mut self, slot: Slot, programme: &Programme) {
-        if self.queue.is_empty() {
-            self.wake = programme.next_green(self.phase, slot.exit_time);
+        if self.lanes.is_some() {
+            self.line.wake = self.line.wake.min(slot.exit_time);
+        } else if self.queue.is_empty() {
+            self.line.wake = programme.light(self.phase).next_green(slot.exit_time);
         }
         self.queue.push_back(slot);
     }
 
-    /// The head crosses the stop line.
-    pub fn cross(&mut self, now: u32) {
-        self.credit -= CAR_COST;
-        self.remove_head(now);
+    /// The head of a queue crosses the stop line.
+    pub fn cross(&mut self, queue: u8, now: u32) {
+        self.line(queue).pay();
+        self.remove_head(queue, now);
     }
 
-    /// The head leaves the road where it stands.
-    pub fn remove_head(&mut self, now: u32) {
-        (self.blocked_since, self.yielding_since) = (NEVER, NEVER);
-        if let Some(head) = self.queue.pop_front() {
+    /// The head of a queue leaves the road where it stands.
+    pub fn remove_head(&mut self, queue: u8, now: u32) {
+        let head = match &mut self.lanes {
+            Some(lanes) => lanes.remove_head(queue, &mut self.queue),
+            None => {
+                self.line.next_head();
+                self.queue.pop_front()
+            }
+        };
+        if let Some(head) = head {
             self.passed.cars = self.passed.cars.wrapping_add(1);
             self.passed.waited += u64::from(now.saturating_sub(head.exit_time));
         }
     }
 
-    /// The head could cross but for a full link ahead, which has room in second `room` for all that
-    /// is known. Returns whether it has waited for `patience` seconds and pushes in: else it stays.
-    pub fn block(&mut self, now: u32, room: u32, patience: u32) -> bool {
-        if self.blocked_since == NEVER {
-            self.blocked_since = now;
+    /// The head of a queue could cross but for a full link ahead: see [`StopLine::block`].
+    pub fn block(&mut self, queue: u8, now: u32, room: u32, patience: u32) -> bool {
+        let pushes_in = self.line(queue).block(now, room, patience);
+        if let Some(lanes) = &self.lanes {
+            self.line.wake = lanes.wake(&self.queue);
         }
-        let patience_ends = self.blocked_since.saturating_add(patience);
-        self.wake = patience_ends.min(room.max(now + 1));
-        now >= patience_ends
+        pushes_in
     }
 
     /// A link ahead has space in second `at`.
     pub fn unblock(&mut self, at: u32) {
-        if self.blocked_since != NEVER {
-            self.wake = self.wake.min(at);
+        let Some(lanes) = &mut self.lanes else { return self.line.unblock(at) };
+        lanes.unblock(at);
+        self.line.wake = self.line.wake.min(lanes.wake(&self.queue));
+    }
+
+    fn line(&mut self, queue: u8) -> &mut StopLine {
+        match &mut self.lanes {
+            Some(lanes) => lanes.line(queue),
+            None => &mut self.line,
         }
     }
 
-    /// The signals change before second `now`: green so far has earned its credit, and whoever
-    /// waits asks again.
+    /// The signals change before second `now`: green so far has earned its credit, and cars that
+    /// wait ask again.
     #[cfg(any(test, feature = "game"))]
-    pub fn change_programme(&mut self, old: &Programme, new: &Programme, now: u32) {
-        self.credit = self.credit_after(old.greens_before(self.phase, now) - self.greens_counted);
-        self.greens_counted = new.greens_before(self.phase, now);
+    pub fn change_programme(&mut self, old: &Programme, now: u32) {
+        self.line.earn(&old.light(self.phase), now);
         if !self.queue.is_empty() {
-            self.wake = 0;
+            self.line.wake = 0;
         }
     }
 
     /// Everything that the future depends on, as of the start of second `now`.
     pub fn write_state(&self, programme: &Programme, now: u32, state: &mut SequenceHash) {
-        let greens = programme.greens_before(self.phase, now);
-        state.write(u64::from(self.credit_after(greens - self.greens_counted)));
-        state.write(u64::from(self.blocked_since) | u64::from(self.yielding_since) << 32);
+        self.line.write_credit(&programme.light(self.phase), now, state);
+        self.line.write_state(state);
         state.write(u64::from(self.yield_until.saturating_sub(now)));
         state.write(self.passed.cars.into());
         state.write(self.passed.waited);
@@ -236,19 +205,8 @@ impl Approach {
             state.write(u64::from(slot.car) | u64::from(slot.exit_time) << 32);
             state.write(u64::from(slot.cursor) | u64::from(slot.exit) << 32 | u64::from(slot.early) << 40);
         }
-    }
-
-    /// Adds the credit of all green seconds up to and including `now`.
-    fn earn(&mut self, programme: &Programme, now: u32) {
-        let greens = programme.greens_before(self.phase, now + 1);
-        self.credit = self.credit_after(greens - self.greens_counted);
-        self.greens_counted = greens;
-    }
-
-    /// The cap lets a link that flows slower than a car a second carry a remainder from one car to
-    /// the next, and one that flows faster keep its last fraction.
-    fn credit_after(&self, greens: u32) -> u32 {
-        let earned = self.flow.saturating_mul(greens);
-        self.credit.saturating_add(earned).min(self.flow + CAR_COST - 1)
+        if let Some(lanes) = &self.lanes {
+            lanes.write_state(&self.queue, now, state);
+        }
     }
 }

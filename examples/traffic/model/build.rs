@@ -1,7 +1,7 @@
 //! From a road network to intersections.
 
 use super::approach::Approach;
-use super::control::{entry_flow, right_of_way, signals};
+use super::control::{entry_flow, lanes, right_of_way, signals};
 use super::exit::Exit;
 use super::green_wave;
 use super::incidence::Incidence;
@@ -24,7 +24,8 @@ fn intersection(network: &Network, incidence: &Incidence, node: u32, offset: u16
     let approach = |(index, road): (usize, u32)| {
         let link = &links[index];
         let flow = entry_flow(link, right_of_way.as_ref(), index);
-        Approach::new(link.from, incidence.exit_number(road), phases[index], flow, &programme)
+        let approach = Approach::new(link.from, incidence.exit_number(road), phases[index], flow);
+        approach.with_lanes(lanes(network, incidence, node, index))
     };
     let approaches = roads.enumerate().map(approach).collect();
     let exits = incidence.exits(node).iter().map(|&road| exit(network, incidence, road)).collect();

@@ -4,9 +4,14 @@ use super::Intersection;
 use super::signal::{Programme, Timing};
 
 impl Intersection {
-    /// Whether its approaches take turns.
+    /// Whether its approaches take turns in two phases, which can be changed.
     pub fn has_signals(&self) -> bool {
-        self.programme != Programme::ALWAYS_GREEN
+        self.programme != Programme::ALWAYS_GREEN && !self.has_plan()
+    }
+
+    /// Whether the programme of its signals came with the map.
+    pub fn has_plan(&self) -> bool {
+        self.approaches.iter().any(|approach| approach.lanes().is_some())
     }
 
     #[cfg(feature = "game")]
@@ -14,11 +19,15 @@ impl Intersection {
         self.programme.timing()
     }
 
-    /// Lets the signals follow another timing from second `now` on. Cars might move at once.
+    /// Lets the signals follow another timing from second `now` on. Cars might move at once. Where a
+    /// programme came with the map, it stays.
     pub fn set_timing(&mut self, timing: Timing, now: u32) {
+        if self.has_plan() {
+            return;
+        }
         let programme = Programme::timed(timing);
         for approach in self.approaches.iter_mut() {
-            approach.change_programme(&self.programme, &programme, now);
+            approach.change_programme(&self.programme, now);
         }
         self.programme = programme;
     }

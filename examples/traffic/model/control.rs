@@ -1,10 +1,12 @@
 //! What controls an intersection: signals or right of way, and what its approaches pass with that.
 
 use super::incidence::Incidence;
+use super::lanes::{Lanes, Turn};
+use super::planned_signal::PlannedSignal;
 use super::right_of_way::{RightOfWay, Side};
 use super::road::flow;
 use super::signal::{Arm, Phase, Programme, group};
-use crate::map::{Link, Network};
+use crate::map::{Link, Network, SignalPlan};
 
 /// Vehicles an hour that each link passes at its end, in the order of the network: with its share
 /// of green, or as far as it has to give way.
@@ -18,7 +20,9 @@ fn of_node(network: &Network, incidence: &Incidence, node: u32) -> Vec<u32> {
     let right_of_way = right_of_way(network, incidence, node, links);
     let capacity = |(index, (link, phase)): (usize, (&Link, Phase))| {
         let yields = right_of_way.as_ref().map_or(100, |right_of_way| right_of_way.percent(index));
-        entry_flow(link, right_of_way.as_ref(), index) * programme.green_percent(phase).min(yields) / 100
+        let planned = lanes(network, incidence, node, index).map(|lanes| lanes.green_percent());
+        let green = planned.unwrap_or(programme.green_percent(phase));
+        entry_flow(link, right_of_way.as_ref(), index) * green.min(yields) / 100
     };
     links.iter().zip(phases).enumerate().map(capacity).collect()
 }
@@ -40,6 +44,33 @@ pub fn right_of_way(network: &Network, incidence: &Incidence, node: u32, links: 
 fn side(network: &Network, node: u32, link: &Link) -> Side {
     let neighbour = if link.to == node { link.from } else { link.to };
     Side { arm: Arm::of(network, node, link), class: link.class, neighbour }
+}
+
+/// The lanes of an approach where a programme tells movements apart.
+pub fn lanes(network: &Network, incidence: &Incidence, node: u32, approach: usize) -> Option<Lanes> {
+    let plan = plan(network, node)?;
+    let first = incidence.approaches(node).start;
+    let place = |movement: usize| {
+        let movement = &plan.movements[movement];
+        ((movement.from - first) as u8, incidence.exit_number(movement.to))
+    };
+    let mut turns: Vec<Option<Turn>> = vec![None; incidence.exits(node).len()];
+    for (number, movement) in plan.movements.iter().enumerate() {
+        let (from, exit) = place(number);
+        if usize::from(from) == approach {
+            let signal = PlannedSignal::new(plan.cycle, plan.offset, movement.greens.clone());
+            let holds = movement.holds.iter().map(|&other| place(other as usize)).collect();
+            turns[usize::from(exit)] = Some(Turn::new(signal, movement.lanes, holds));
+        }
+    }
+    let link = &network.links[first as usize + approach];
+    let lanes = link.lanes.min(SignalPlan::MOST_LANES as u8);
+    Some(Lanes::new(lanes, flow(link) / u32::from(lanes), turns.into()))
+}
+
+fn plan(network: &Network, node: u32) -> Option<&SignalPlan> {
+    let number = network.plans.binary_search_by_key(&node, |plan| plan.node).ok()?;
+    Some(&network.plans[number])
 }
 
 /// An intersection without signals, or with one phase only, is always green.

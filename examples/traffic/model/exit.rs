@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::NEVER;
-use super::approach::Slot;
 use super::message::Message;
+use super::slot::Slot;
 use crate::hash::SequenceHash;
 use crate::routes::Routes;
 

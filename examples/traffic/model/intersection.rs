@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use bevy::prelude::Component;
 
 use super::NEVER;
-use super::approach::{Approach, Slot};
+use super::approach::Approach;
 use super::exit::Exit;
 use super::few::Few;
 use super::message::Message;
 use super::right_of_way::{RightOfWay, is_in};
 use super::service_order::ServiceOrder;
 use super::signal::Programme;
+use super::slot::Slot;
 use crate::hash::SequenceHash;
 use crate::routes::{ARRIVE, Routes};
 
@@ -105,7 +106,10 @@ impl Intersection {
     /// Whether an approach may go in second `now`.
     #[cfg(feature = "game")]
     pub fn is_green(&self, approach: &Approach, now: u32) -> bool {
-        self.programme.is_green(approach.phase, now)
+        match approach.lanes() {
+            Some(lanes) => lanes.turns().any(|turn| turn.signal.is_green(now)),
+            None => self.programme.is_green(approach.phase, now),
+        }
     }
 
     pub fn waiting(&self) -> u32 {
@@ -156,7 +160,7 @@ impl Intersection {
         match message {
             Message::Enter { approach, exit, early, car, exit_time, cursor } => {
                 let approach = &mut self.approaches[usize::from(approach)];
-                approach.push(Slot { car, exit_time, cursor, exit, early }, &self.programme);
+                approach.push(Slot { car, exit_time, cursor, exit, early, lane: 0 }, &self.programme);
                 approach.wake()
             }
             Message::Freed { exit, count, at } => self.free(usize::from(exit), count, at),
@@ -203,9 +207,11 @@ impl Intersection {
     /// Lets cars of one approach go while green, credit and space last.
     fn serve(&mut self, index: usize, now: u32, routes: &Routes, send: &mut impl FnMut(u32, Message)) {
         let before = self.approaches[index].occupancy();
-        while let Some(head) = self.approaches[index].ready_head(&self.programme, now)
-            && self.release(index, head, now, routes, send)
-        {}
+        for queue in 0..self.approaches[index].queues(now) {
+            while let Some(head) = self.approaches[index].ready_head(queue, &self.programme, now)
+                && self.release(index, head, now, routes, send)
+            {}
+        }
         let approach = &self.approaches[index];
         let count = before - approach.occupancy();
         if count > 0 {
@@ -225,29 +231,43 @@ impl Intersection {
     ) -> bool {
         let approach = &mut self.approaches[index];
         if head.exit == ARRIVE {
-            approach.cross(now);
+            approach.cross(head.lane, now);
             self.finished.push(Finish { car: head.car, outcome: Outcome::Arrived });
             return true;
         }
         let (cursor, number) = way_on(&self.exits, head.cursor, head.exit, routes);
         let exit = &mut self.exits[usize::from(number)];
         if exit.closed {
-            approach.remove_head(now);
+            approach.remove_head(head.lane, now);
             self.finished.push(Finish { car: head.car, outcome: Outcome::Stuck });
             return true;
         }
         if !exit.has_room(now) {
-            if !approach.block(now, exit.room_at(), self.patience) {
+            if !approach.block(head.lane, now, exit.room_at(), self.patience) {
                 return false;
             }
             self.pushed += 1;
         }
-        approach.cross(now);
+        approach.cross(head.lane, now);
         exit.enter(head.car, cursor, now, head.lead(now), routes, send);
         if let Some(right_of_way) = &self.right_of_way {
             right_of_way.passed(&mut self.approaches, index, number, now);
         }
+        self.hold(index, number, now);
         true
+    }
+
+    /// Where signals tell movements apart, the cars whose green is not protected give way to one
+    /// that has passed.
+    fn hold(&mut self, from: usize, exit: u8, now: u32) {
+        let held = |approaches: &[Approach], turn| approaches[from].lanes()?.held_by(exit).get(turn).copied();
+        let mut turn = 0;
+        while let Some((approach, exit)) = held(&self.approaches, turn) {
+            if let Some(lanes) = self.approaches[usize::from(approach)].lanes_mut() {
+                lanes.give_way(exit, now);
+            }
+            turn += 1;
+        }
     }
 
     /// Puts waiting cars on their first link, in the order in which they came, after the cars that

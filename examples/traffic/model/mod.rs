@@ -14,12 +14,16 @@ mod few;
 mod green_wave;
 mod incidence;
 mod intersection;
+mod lanes;
 mod message;
 mod planned;
+mod planned_signal;
 mod right_of_way;
 mod road;
 mod service_order;
 mod signal;
+mod slot;
+mod stop_line;
 #[cfg(test)]
 mod tests;
 #[cfg(any(test, feature = "game"))]
@@ -28,9 +32,9 @@ mod totals;
 mod travel_times;
 mod trip;
 
-pub use approach::Passed;
 #[cfg(feature = "game")]
-pub use approach::{Approach, Slot};
+pub use approach::Approach;
+pub use approach::Passed;
 pub use build::intersections;
 pub use car::{Due, Trips};
 pub use control::capacities;
@@ -45,6 +49,8 @@ pub use road::travel_time;
 pub use road::{PARTS, Road, SAMPLE_INTERVAL, drive_time, first_sampled, storage};
 #[cfg(any(test, feature = "game"))]
 pub use signal::Timing;
+#[cfg(feature = "game")]
+pub use slot::Slot;
 pub use totals::Totals;
 pub use travel_times::{TravelTimes, quantile};
 pub use trip::{EndedTrip, LinkState, TripRequest};

@@ -1,6 +1,7 @@
 //! Fixed-time signals with two phases: the main road and its opposite side, then everything that
 //! crosses it.
 
+use super::stop_line::Light;
 use crate::hash::SequenceHash;
 use crate::map::{Link, Network};
 
@@ -61,8 +62,7 @@ impl Programme {
 
     #[cfg(any(test, feature = "game"))]
     pub fn is_green(&self, phase: Phase, second: u32) -> bool {
-        let (window, position) = self.locate(phase, second);
-        (window.start..window.start + window.length).contains(&position)
+        self.light(phase).next_green(second) == second
     }
 
     /// Share of the cycle in which a phase has green.
@@ -70,31 +70,43 @@ impl Programme {
         u32::from(self.greens[usize::from(phase)].length) * 100 / u32::from(self.cycle)
     }
 
-    /// The first green second that is not before `second`.
-    pub fn next_green(&self, phase: Phase, second: u32) -> u32 {
-        let (window, position) = self.locate(phase, second);
-        let wait = if position < window.start {
-            window.start - position
-        } else if position < window.start + window.length {
+    /// The signal of a phase.
+    pub fn light(&self, phase: Phase) -> impl Light {
+        let Window { start, length } = self.greens[usize::from(phase)];
+        PhaseLight { cycle: self.cycle.into(), offset: self.offset.into(), start: start.into(), length: length.into() }
+    }
+}
+
+/// One window of green in a cycle.
+struct PhaseLight {
+    cycle: u32,
+    offset: u32,
+    start: u32,
+    length: u32,
+}
+
+impl PhaseLight {
+    fn position(&self, second: u32) -> u32 {
+        second.wrapping_add(self.offset) % self.cycle
+    }
+}
+
+impl Light for PhaseLight {
+    fn next_green(&self, second: u32) -> u32 {
+        let position = self.position(second);
+        let wait = if position < self.start {
+            self.start - position
+        } else if position < self.start + self.length {
             0
         } else {
-            self.cycle - position + window.start
+            self.cycle - position + self.start
         };
-        second.saturating_add(u32::from(wait))
+        second.saturating_add(wait)
     }
 
-    /// How many of the seconds `0..second` were green, up to a constant: only differences mean
-    /// anything.
-    pub fn greens_before(&self, phase: Phase, second: u32) -> u32 {
-        let (window, position) = self.locate(phase, second);
-        let cycles = (second + u32::from(self.offset)) / u32::from(self.cycle);
-        let in_this_cycle = position.saturating_sub(window.start).min(window.length);
-        cycles * u32::from(window.length) + u32::from(in_this_cycle)
-    }
-
-    fn locate(&self, phase: Phase, second: u32) -> (Window, u16) {
-        let position = second.wrapping_add(u32::from(self.offset)) % u32::from(self.cycle);
-        (self.greens[usize::from(phase)], position as u16)
+    fn greens_before(&self, second: u32) -> u32 {
+        let cycles = (second + self.offset) / self.cycle;
+        cycles * self.length + self.position(second).saturating_sub(self.start).min(self.length)
     }
 }
 
@@ -159,13 +171,13 @@ mod tests {
         let uneven = Programme::timed(Timing { cycle: 90, main_green: 60, offset: 13 });
         for programme in [Programme::ALWAYS_GREEN, Programme::two_phases(0), Programme::two_phases(47), uneven] {
             for phase in 0..2 {
-                let start = programme.greens_before(phase, 0);
+                let start = programme.light(phase).greens_before(0);
                 let mut count = 0;
                 for second in 0..300 {
-                    assert_eq!(programme.greens_before(phase, second) - start, count);
+                    assert_eq!(programme.light(phase).greens_before(second) - start, count);
                     count += u32::from(programme.is_green(phase, second));
                     let next = (second..).find(|&second| programme.is_green(phase, second));
-                    assert_eq!(Some(programme.next_green(phase, second)), next);
+                    assert_eq!(Some(programme.light(phase).next_green(second)), next);
                 }
             }
         }

@@ -3,14 +3,17 @@
 
 use std::io::{self, Write};
 
+use crate::map::geo::Place;
 use crate::map::{Class, Control, Network};
 use crate::scenario::Names;
 
 pub fn write(network: &Network, names: Option<&(Names, Names)>, out: &mut impl Write) -> io::Result<()> {
     let name = serde_json::to_string(&network.name)?;
     writeln!(out, "{{\"type\":\"FeatureCollection\",\"name\":{name},")?;
-    // GeoJSON means degrees: who reads this should know better.
-    writeln!(out, "\"note\":\"coordinates are metres east and north of the middle of the map\",")?;
+    if network.globe.is_none() {
+        // GeoJSON means degrees: who reads this should know better.
+        writeln!(out, "\"note\":\"coordinates are metres east and north of the middle of the map\",")?;
+    }
     if let Some(attribution) = &network.attribution {
         writeln!(out, "\"attribution\":{},", serde_json::to_string(attribution)?)?;
     }
@@ -23,7 +26,8 @@ pub fn write(network: &Network, names: Option<&(Names, Names)>, out: &mut impl W
             out,
             "{separator}\n{{\"type\":\"Feature\",\"geometry\":{{\"type\":\"Point\",\"coordinates\":{place}}},"
         )?;
-        write!(out, "\"properties\":{{\"node\":{number},{id}\"control\":\"{control}\"}}}}")?;
+        let metres = metres(network, number);
+        write!(out, "\"properties\":{{\"node\":{number},{id}{metres}\"control\":\"{control}\"}}}}")?;
         separator = ",";
     }
     for (number, link) in network.links.iter().enumerate() {
@@ -42,9 +46,19 @@ pub fn write(network: &Network, names: Option<&(Names, Names)>, out: &mut impl W
     writeln!(out, "\n]}}")
 }
 
+/// Degrees to a centimetre; metres where the map has no degrees.
 fn place(network: &Network, node: usize) -> String {
     let node = &network.nodes[node];
-    format!("[{:.1},{:.1}]", node.x, node.y)
+    match network.globe.map(|globe| globe.place(node.x, node.y)) {
+        Some(Place { lon, lat }) => format!("[{lon:.7},{lat:.7}]"),
+        None => format!("[{:.1},{:.1}]", node.x, node.y),
+    }
+}
+
+/// Metres from the middle of the map, where the coordinates are degrees.
+fn metres(network: &Network, node: usize) -> String {
+    let node = &network.nodes[node];
+    network.globe.map_or_else(String::new, |_| format!("\"x\":{:.1},\"y\":{:.1},", node.x, node.y))
 }
 
 fn id(names: Option<&Names>, number: usize) -> io::Result<String> {

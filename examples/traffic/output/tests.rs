@@ -125,6 +125,28 @@ fn the_network_is_json_with_all_numbers() {
 }
 
 #[test]
+fn places_are_degrees_where_the_map_has_some() {
+    let folder = Folder::new("degrees");
+    let network = crate::map::isle_of_man().unwrap();
+    Output::create(&folder.0, &network, None).unwrap();
+    let map: Value = serde_json::from_str(&folder.read("network.geojson")).unwrap();
+    assert_eq!(map.get("note"), None);
+    let is_on_the_island = |place: &Value| {
+        (-4.9..-4.2).contains(&place[0].as_f64().unwrap()) && (54.0..54.5).contains(&place[1].as_f64().unwrap())
+    };
+    for feature in map["features"].as_array().unwrap() {
+        let (properties, places) = (&feature["properties"], &feature["geometry"]["coordinates"]);
+        if let Some(number) = properties["node"].as_u64() {
+            assert!(is_on_the_island(places), "{feature}");
+            let node = &network.nodes[number as usize];
+            assert!((properties["x"].as_f64().unwrap() - f64::from(node.x)).abs() < 0.1, "{feature}");
+        } else {
+            assert!(places.as_array().unwrap().iter().all(is_on_the_island), "{feature}");
+        }
+    }
+}
+
+#[test]
 fn plots_are_well_formed_however_long_the_day() {
     let mut series = Series::default();
     for minute in 0..70_000 {

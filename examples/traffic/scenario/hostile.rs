@@ -20,12 +20,21 @@ const ROUTES: &str = r#"<routes><vType id="t" vClass="taxi"/><route id="r" edges
 <flow id="f" begin="0" end="60" number="7" from="A0A1" to="A1A2"/>
 <flow id="g" begin="0" end="60" period="exp(0.1)"><route edges="B0B1 B1C1"/></flow></routes>"#;
 
+/// What `--routes` reads for the sake of the grid's signals.
+const LIGHTS: &str = r#"<additional><tlLogic id="A0" type="actuated" programID="1" offset="5">
+<phase duration="31" state="GgrrGgrrGgrr"/><phase duration="00:00:05" state="yyrryyrryyrr" next="0 2"/>
+<phase duration="26.5" state="rrGGrrGGrrGG"/></tlLogic><tlLogic id="A0" programID="1" offset="-7.5"/>
+<vehicle id="0" depart="1"><route edges="A0A1 A1A2"/></vehicle></additional>"#;
+
 const GRID: &[u8] = include_bytes!("data/grid.net.xml.gz");
 
 const TRIPS: &str = "traveller,depart,from,to\n0,06:00,0,1\n0,25000,1,0\n1,5.5,0,1\n";
 
 /// Attributes, times and tags that readers stumble over.
-const TAGS: [&str; 16] = [
+const TAGS: [&str; 19] = [
+    "<tlLogic id=\"A0\"><phase duration=\"9\" state=\"",
+    "<phase duration=\"1e30\" state=\"Gg\"/>",
+    "<request index=\"1\" response=\"111\"/>",
     "<link id=\"",
     "<route edges=\"A0A1\"/>",
     "<edge>",
@@ -94,6 +103,15 @@ proptest! {
     ) {
         let routes = with_tags(&changed(ROUTES.as_bytes(), &changes), &tags);
         read("sumo", &[("n.net.xml.gz", GRID), ("r.rou.xml", &routes)]);
+    }
+
+    #[test]
+    fn changed_programmes(
+        changes in prop::collection::vec(change(), 0..5),
+        tags in prop::collection::vec((0..1_000_usize, 0..TAGS.len()), 0..3),
+    ) {
+        let added = with_tags(&changed(LIGHTS.as_bytes(), &changes), &tags);
+        read("programmes", &[("n.net.xml.gz", GRID), ("l.add.xml", &added)]);
     }
 
     #[test]

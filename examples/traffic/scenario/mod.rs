@@ -74,7 +74,7 @@ impl Files {
     fn roads(&self) -> Result<Option<Roads>, MapError> {
         let draft = match (&self.network, &self.net) {
             (Some(network), _) => matsim::network(network)?,
-            (_, Some(net)) => sumo::net(net)?,
+            (_, Some(net)) => sumo::net(net, &self.routes)?,
             _ => return Ok(None),
         };
         draft.assemble(if self.has_demand() { Keep::All } else { Keep::Core }).map(Some)

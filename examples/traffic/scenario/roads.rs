@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::map::{Control, Link, MapError, Network, Node, component, geo, hilbert};
+use crate::map::{Control, Link, MapError, Movement, Network, Node, SignalPlan, component, geo, hilbert};
 
 /// In the place of a number: the file has such a thing, the network does not.
 const LEFT_OUT: u32 = u32::MAX;
@@ -81,6 +81,7 @@ pub struct Draft {
     pub links: Vec<Link>,
     pub link_ids: Ids,
     pub bans: Vec<(u32, u32)>,
+    pub plans: Vec<SignalPlan>,
     pub left_hand: bool,
     pub unread: Vec<String>,
 }
@@ -131,6 +132,7 @@ impl Draft {
         let nodes = order.iter().map(|&old| nodes[old as usize]).collect();
         let network = Network {
             bans: renumber_bans(&self.bans, &new_links),
+            plans: renumber_plans(self.plans, &new_nodes, &new_links),
             left_hand: self.left_hand,
             unread: self.unread,
             ..Network::new(self.name, nodes, links)
@@ -196,6 +198,28 @@ fn renumber_bans(bans: &[(u32, u32)], links: &[u32]) -> Vec<(u32, u32)> {
     let mut bans: Vec<_> = bans.iter().filter_map(moved).collect();
     bans.sort_unstable();
     bans
+}
+
+/// The plans of nodes that stay, without the movements of links that do not.
+fn renumber_plans(plans: Vec<SignalPlan>, nodes: &[u32], links: &[u32]) -> Vec<SignalPlan> {
+    let moved = |plan: SignalPlan| {
+        let node = nodes[plan.node as usize];
+        let is_there =
+            |movement: &Movement| links[movement.from as usize] != LEFT_OUT && links[movement.to as usize] != LEFT_OUT;
+        let kept: Vec<u32> = (0..).zip(&plan.movements).filter(|(_, one)| is_there(one)).map(|(old, _)| old).collect();
+        let new = inverse(&kept, plan.movements.len());
+        let moved = |movement: Movement| Movement {
+            from: links[movement.from as usize],
+            to: links[movement.to as usize],
+            holds: movement.holds.iter().map(|&old| new[old as usize]).filter(|&new| new != LEFT_OUT).collect(),
+            ..movement
+        };
+        let movements = plan.movements.into_iter().filter(is_there).map(moved).collect();
+        (node != LEFT_OUT).then_some(SignalPlan { node, movements, ..plan })
+    };
+    let mut plans: Vec<SignalPlan> = plans.into_iter().filter_map(moved).collect();
+    plans.sort_unstable_by_key(|plan| plan.node);
+    plans
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use flate2::write::GzEncoder;
 
 use super::text::UNPACKING;
 use super::{Files, Scenario};
+use crate::map::SignalPlan;
 use crate::map::hostile::memory;
 
 /// What reading a scenario may take at most: so many bytes for each byte of its files or, where
@@ -104,6 +105,10 @@ fn assert_is_whole(scenario: &Scenario) {
     assert!(scenario.network.bans.is_sorted());
     let bans = |&(from, to): &(u32, u32)| links[from as usize].to == links[to as usize].from;
     assert!(scenario.network.bans.iter().all(bans));
+    assert!(scenario.network.plans.is_sorted_by_key(|plan| plan.node));
+    for plan in &scenario.network.plans {
+        assert_fits(plan, scenario);
+    }
     let trips = scenario.trips.iter().flatten();
     trips.clone().try_fold(0, |last, trip| (trip.traveller - last <= 1).then_some(trip.traveller)).unwrap();
     for trip in trips {
@@ -111,6 +116,19 @@ fn assert_is_whole(scenario: &Scenario) {
         let end = route.fold(trip.from, |node, link| if link.from == node { link.to } else { u32::MAX });
         assert!(trip.via.is_none() || end == trip.to, "{trip:?}");
         assert!((trip.from as usize) < nodes.len() && (trip.to as usize) < nodes.len());
+    }
+}
+
+fn assert_fits(plan: &SignalPlan, scenario: &Scenario) {
+    let links = &scenario.network.links;
+    assert!(scenario.network.nodes[plan.node as usize].has_signals() && (plan.offset < plan.cycle));
+    for movement in &plan.movements {
+        assert_eq!(links[movement.from as usize].to, plan.node);
+        assert_eq!(links[movement.to as usize].from, plan.node);
+        assert!(movement.lanes != 0 && movement.holds.iter().all(|&other| (other as usize) < plan.movements.len()));
+        let greens = movement.greens.iter().flat_map(|greens| greens.iter());
+        let ends = greens.map(|green| (green.start, green.start + green.length));
+        ends.fold(0, |last, (start, end)| (last <= start && start < end && end <= plan.cycle).then_some(end).unwrap());
     }
 }
 

@@ -10,7 +10,7 @@ mod whole_city;
 use indicatif::ProgressBar;
 
 use crate::city::{City, Travel};
-use crate::map::{Control, Link, Network, Node};
+use crate::map::{Control, Green, Link, Movement, Network, Node, SignalPlan};
 use crate::routes::Routes;
 use deferred::{Deferred, Order};
 
@@ -27,6 +27,33 @@ pub fn city(network: Network, travel: Travel) -> City {
 /// So many cars that hardly rest, and look for other ways every minute.
 pub fn hectic(cars: u32) -> Travel {
     Travel { cars: Some(cars), start: 7 * 3_600, rests: 30..150, replans: Some(60), ..Travel::default() }
+}
+
+/// The same with two lanes, where every signal has a programme that tells movements apart.
+pub fn planned() -> City {
+    let mut network = grid(8);
+    network.links.iter_mut().for_each(|link| link.lanes = 2);
+    network.plans = (0..64).map(|node| plan(&network, node)).collect();
+    city(network, hectic(1_500))
+}
+
+/// Roads take turns in pairs; every third way across gives way to all others.
+fn plan(network: &Network, node: u32) -> SignalPlan {
+    let into = (0..).zip(&network.links).filter(|(_, link)| link.to == node);
+    let ways = into.flat_map(|(from, link)| {
+        let out = (0..).zip(&network.links).filter(move |(_, other)| other.from == node && other.to != link.from);
+        out.map(move |(to, _)| (from, to))
+    });
+    let ways: Vec<(u32, u32)> = ways.collect();
+    let gives_way = |number: u32| number.is_multiple_of(3);
+    let movement = |(number, &(from, to)): (u32, &(u32, u32))| {
+        let green = Green { start: from % 2 * 25, length: 20, is_protected: !gives_way(number) };
+        let others = (0..ways.len() as u32).filter(|&other| other != number && gives_way(other));
+        let lanes = [0b01, 0b10, 0b11][number as usize % 3];
+        Movement { from, to, lanes, greens: Some([green].into()), holds: others.collect() }
+    };
+    let movements = (0..).zip(&ways).map(movement).collect();
+    SignalPlan { node, cycle: 50, offset: node * 7 % 50, movements }
 }
 
 /// A square grid of two-way streets, 100 m apart and with signals.

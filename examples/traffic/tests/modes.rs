@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_affinity::prelude::*;
 
-use super::crowded;
+use super::{crowded, planned};
 use crate::city::City;
 use crate::measure::Simulation;
 use crate::plain::Plain;
@@ -36,6 +36,22 @@ fn no_mode_changes_the_state() {
         assert_eq!(state_after(app), expected, "{mode:?}");
     }
     assert_eq!(state_after(CityApp::on_compute_threads(Arc::clone(&city), Some(2))), expected, "without the plugin");
+}
+
+#[test]
+fn programmes_of_signals_are_the_same_in_every_mode() {
+    let city = Arc::new(planned());
+    let expected = state_after(Plain::new(Arc::clone(&city)));
+    for &mode in SchedulerMode::ALL {
+        for (workers, chunk_rows) in [(1, 4096), (2, 7), (3, 64)] {
+            assert_eq!(state_after(on_gang(&city, mode, workers, chunk_rows)), expected, "{mode:?}, {workers} workers");
+        }
+    }
+    let app = CityApp::on_compute_threads(Arc::clone(&city), Some(2));
+    assert_eq!(state_after(app), expected, "without the plugin");
+    let mut plain = Plain::new(city);
+    (0..STEPS).for_each(|_| plain.step());
+    assert!(plain.totals().trips_arrived > 500, "traffic flows: {:?}", plain.totals());
 }
 
 #[test]

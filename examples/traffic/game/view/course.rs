@@ -27,7 +27,9 @@ pub struct Course {
     pub entry: f32,
     /// Metres from `start` where they stop.
     pub stop: f32,
-    /// From the road's middle to the middle of the leftmost lane, in metres to the right.
+    /// 1 where cars keep to the right, -1 where they keep to the left.
+    pub side: f32,
+    /// From the road's middle to the middle of the innermost lane, in metres to that side.
     pub first_lane: f32,
     pub lanes: u8,
     /// Seconds at free speed.
@@ -56,10 +58,10 @@ impl Course {
         self.beside(self.stop + HALF_CAR, middle)
     }
 
-    /// A point so many metres to the right of the road's middle.
-    pub fn beside(&self, along: f32, right: f32) -> Vec2 {
+    /// A point so many metres from the road's middle, to the side on which cars drive.
+    pub fn beside(&self, along: f32, outward: f32) -> Vec2 {
         let to_the_right = Vec2::new(self.direction.y, -self.direction.x);
-        self.start + self.direction * along + to_the_right * right
+        self.start + self.direction * along + to_the_right * (outward * self.side)
     }
 
     /// Radians, counter-clockwise from east.
@@ -131,6 +133,7 @@ mod tests {
             direction: Vec2::Y,
             entry: 5.0,
             stop: 105.0,
+            side: 1.0,
             first_lane: LANE_WIDTH / 2.0,
             lanes,
             travel_time: 10,
@@ -138,7 +141,7 @@ mod tests {
     }
 
     fn slot(car: u32, exit_time: u32) -> Slot {
-        Slot { car, exit_time, cursor: 0, exit: 0, early: 0 }
+        Slot { car, exit_time, cursor: 0, exit: 0, early: 0, lane: 0 }
     }
 
     fn places(course: &Course, cars: &[Slot], now: u32) -> Vec<Place> {
@@ -180,8 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn lanes_lie_to_the_right() {
-        let point = course(2).point(10.0, 1);
-        assert!(point.distance(Vec2::new(100.0 + 1.5 * LANE_WIDTH, 60.0)) < 1e-4, "{point}");
+    fn lanes_lie_on_the_side_on_which_cars_drive() {
+        for side in [1.0, -1.0] {
+            let course = Course { side, ..course(2) };
+            let point = course.point(10.0, 1);
+            assert!(point.distance(Vec2::new(100.0 + side * 1.5 * LANE_WIDTH, 60.0)) < 1e-4, "{point}");
+            let stop_line = course.stop_line();
+            assert!((stop_line.x - 100.0 - side * LANE_WIDTH).abs() < 1e-4, "{stop_line}");
+        }
     }
 }

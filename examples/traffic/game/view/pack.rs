@@ -191,7 +191,8 @@ impl Painter<'_> {
             if is_drawn || is_wanted() {
                 self.cars(road, approach, is_drawn, glyphs);
             }
-            if is_drawn && self.subject.detail.signals && intersection.has_signals() {
+            let is_lit = intersection.has_signals() || intersection.has_plan();
+            if is_drawn && self.subject.detail.signals && is_lit {
                 // The light of the step that is shown: the one before the next.
                 let second = self.subject.now.saturating_sub(1);
                 self.signal(road, intersection.is_green(approach, second), glyphs);

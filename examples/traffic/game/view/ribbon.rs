@@ -25,9 +25,12 @@ pub enum Class {
 pub struct Ribbon {
     pub start: Vec2,
     pub end: Vec2,
-    /// The link from start to end.
+    /// The nodes at both.
+    pub nodes: [u32; 2],
+    /// The link that is drawn on the right, seen from start to end: where cars keep to the right it
+    /// leads from start to end.
     pub forward: u32,
-    /// The link from end to start, if there is one.
+    /// The link the other way, if there is one.
     pub backward: Option<u32>,
     pub lanes: (u8, u8),
     /// Metres at start and end that lie within a crossing.
@@ -55,10 +58,12 @@ fn ribbon(network: &Network, number: u32) -> Option<Ribbon> {
         let node = &network.nodes[node as usize];
         Vec2::new(node.x, node.y)
     };
+    let nodes = if network.left_hand { [link.to, link.from] } else { [link.from, link.to] };
     let back_lanes = backward.map_or(0, |backward| network.links[backward as usize].lanes);
     Some(Ribbon {
-        start: place(link.from),
-        end: place(link.to),
+        start: place(nodes[0]),
+        end: place(nodes[1]),
+        nodes,
         forward: number,
         backward,
         lanes: (link.lanes, back_lanes),

@@ -37,8 +37,7 @@ impl Scenery {
         let mut ribbons = ribbons(network);
         let insets = insets(network, &ribbons);
         for ribbon in &mut ribbons {
-            let link = &network.links[ribbon.forward as usize];
-            ribbon.insets = [link.from, link.to].map(|node| insets[node as usize]);
+            ribbon.insets = ribbon.nodes.map(|node| insets[node as usize]);
         }
         let links = (0..).zip(&network.links);
         Self {
@@ -60,8 +59,7 @@ fn point(node: &Node) -> Vec2 {
 fn insets(network: &Network, ribbons: &[Ribbon]) -> Vec<f32> {
     let mut crossings = vec![(0_u8, 0.0_f32); network.nodes.len()];
     for ribbon in ribbons {
-        let link = &network.links[ribbon.forward as usize];
-        for node in [link.from, link.to] {
+        for node in ribbon.nodes {
             let (roads, widest) = &mut crossings[node as usize];
             *roads = roads.saturating_add(1);
             *widest = widest.max(ribbon.width());
@@ -81,6 +79,7 @@ fn course(network: &Network, insets: &[f32], number: u32, link: &Link) -> Course
         direction: (end - start).try_normalize().unwrap_or(Vec2::X),
         entry: inset(link.from),
         stop: length - inset(link.to),
+        side: if network.left_hand { -1.0 } else { 1.0 },
         first_lane: (f32::from(opposite_lanes) - f32::from(link.lanes) + 1.0) / 2.0 * LANE_WIDTH,
         lanes: link.lanes,
         travel_time: travel_time(link),
@@ -111,6 +110,29 @@ mod tests {
             let at_stop_line = course.point(course.stop, 0).distance(end);
             assert!(at_stop_line < course.start.distance(end), "{course:?}");
             assert!(scenery.reach[link.to as usize].contains(course.start));
+        }
+    }
+
+    /// How far a point lies to the right of the way from one to another.
+    fn right_of(from: Vec2, to: Vec2, point: Vec2) -> f32 {
+        -(to - from).normalize().perp_dot(point - from)
+    }
+
+    #[test]
+    fn cars_and_their_traffic_are_drawn_where_they_drive() {
+        for (left_hand, side) in [(false, 1.0), (true, -1.0)] {
+            let network = Network { left_hand, ..grid(4) };
+            let scenery = Scenery::new(&network, None);
+            for (course, link) in scenery.courses.iter().zip(&network.links) {
+                let [from, to] = [link.from, link.to].map(|node| point(&network.nodes[node as usize]));
+                let right = right_of(from, to, course.point(50.0, 0));
+                assert!((right - side * LANE_WIDTH / 2.0).abs() < 0.05, "{right} of {side}");
+            }
+            for ribbon in &scenery.ribbons {
+                // The shader has the forward link on the right.
+                let lane = scenery.courses[ribbon.forward as usize].point(50.0, 0);
+                assert!(right_of(ribbon.start, ribbon.end, lane) > 1.0);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use self::records::Records;
 use super::assemble::assemble;
-use super::geo::{self, Place};
+use super::geo::{self, Place, Projection};
 use super::{Class, Control, Link, MapError, Network, Node, driving_side, junctions, lights};
 
 /// Most nodes a file may announce: twice the road graph of the whole United States. It keeps a
@@ -45,14 +45,15 @@ pub fn load(path: &Path) -> Result<Network, MapError> {
     };
     let places = read_coordinates(&coordinates(path)?, graph.nodes)?;
     let nodes = geo::project(&places).into_iter().map(|(x, y)| Node::new(x, y, Control::Priority)).collect();
-    let left_hand = driving_side::is_left_hand(geo::middle_of(&places));
+    let middle = geo::middle_of(&places);
     drop(places);
+    let (left_hand, globe) = (driving_side::is_left_hand(middle), Some(Projection::at(middle)));
     let link = |(arc, (lanes, speed_kmh)): (Arc, _)| Link {
         class: class(speed_kmh),
         ..Link::new(arc.from, arc.to, arc.weight, lanes, speed_kmh)
     };
     let links = graph.arcs.into_iter().zip(classes).map(link);
-    let map = Network { left_hand, ..Network::new(path.display().to_string(), nodes, links.collect()) };
+    let map = Network { left_hand, globe, ..Network::new(path.display().to_string(), nodes, links.collect()) };
     // Graphs do not say what is a roundabout.
     let rings = vec![false; map.links.len()];
     let mut network = assemble(junctions::merge(map, &rings, &[]).network)?;

@@ -38,6 +38,7 @@ use self::ways::{Points, Ways};
 use self::wire::Broken;
 use self::xml::Xml;
 use super::assemble::assemble;
+use super::geo::Projection;
 use super::{MapError, Network, driving_side, junctions, lights, limits};
 
 const ATTRIBUTION: &str = "© OpenStreetMap contributors";
@@ -118,7 +119,8 @@ fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result
     tally.add(Kind::FootLights, raw.foot_lights);
     let rings = raw.rings();
     let attribution = Some(ATTRIBUTION.into());
-    let map = Network { attribution, bans: turns, left_hand, ..Network::new(name, raw.nodes, raw.links) };
+    let globe = Some(Projection::at(raw.middle));
+    let map = Network { attribution, bans: turns, left_hand, globe, ..Network::new(name, raw.nodes, raw.links) };
     let merged = junctions::merge(map, &rings, &paths);
     tally.add(Kind::LongTurns, merged.long_turns);
     tally.add(Kind::FootLights, merged.foot_lights);

@@ -1,13 +1,15 @@
 //! Tests of one intersection: what passes its stop line, and when.
 
+mod lanes;
 mod stop_line;
 mod webster;
 
-use super::approach::{Approach, Slot};
+use super::approach::Approach;
 use super::exit::Exit;
 use super::intersection::{Finish, Intersection};
 use super::message::Message;
 use super::signal::Programme;
+use super::slot::Slot;
 use crate::routes::{ARRIVE, Routes};
 
 /// Cars that reach this intersection have arrived, so that nothing ahead holds them up.
@@ -18,7 +20,7 @@ struct Crossing {
 
 impl Crossing {
     fn new(programme: Programme, lanes: u8) -> Self {
-        let approach = Approach::new(0, 0, 0, 1_800 * u32::from(lanes), &programme);
+        let approach = Approach::new(0, 0, 0, 1_800 * u32::from(lanes));
         let exit = Exit::new(0, 0, 1, 256, 1);
         let intersection =
             Intersection::new(0, programme, [approach].into_iter().collect(), [exit].into_iter().collect());
@@ -39,5 +41,5 @@ impl Crossing {
 
 /// A car of its own number, for queues that are filled by hand.
 fn slot(car: u32, exit: u8) -> Slot {
-    Slot { car, exit_time: 0, cursor: 0, exit, early: 0 }
+    Slot { car, exit_time: 0, cursor: 0, exit, early: 0, lane: 0 }
 }

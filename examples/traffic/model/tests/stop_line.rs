@@ -72,7 +72,7 @@ proptest! {
 /// One approach, one exit without room, whose holes move up in 3 s.
 fn jam() -> (Intersection, Routes) {
     let programme = Programme::ALWAYS_GREEN;
-    let mut approach = Approach::new(4, 2, 0, 1_800, &programme);
+    let mut approach = Approach::new(4, 2, 0, 1_800);
     approach.push(slot(7, 0), &programme);
     approach.push(slot(8, 0), &programme);
     let exit = Exit::new(9, 3, 0, 5 * PARTS, 3);

@@ -1,16 +1,20 @@
 //! Networks (`.net.xml`).
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use super::classes::{class, takes_cars};
-use crate::map::{Control, LANE_FLOW, Link, MapError};
+use super::plans::{Connection, Parts, RightOfWay};
+use super::programmes::Programmes;
+use crate::map::{Control, LANE_FLOW, Link, MapError, SignalPlan};
 use crate::model::MOST_ROADS;
 use crate::scenario::roads::{Draft, Id};
 use crate::scenario::text::{finite, number, quote};
 use crate::scenario::xml::{Piece, Tag, Xml};
 
-/// Reads the network at `path`.
-pub fn read(path: &Path) -> Result<Draft, MapError> {
+/// Reads the network at `path`, and programmes of signals from the additional files among
+/// `others`.
+pub fn read(path: &Path, others: &[PathBuf]) -> Result<Draft, MapError> {
     let mut xml = Xml::open(path)?;
     let root = xml.root(&["net"])?;
     let left_hand = root.get("lefthand")?.is_some_and(|value| value == "true" || value == "1");
@@ -21,11 +25,13 @@ pub fn read(path: &Path) -> Result<Draft, MapError> {
             "edge" => net.edge(&tag, &mut xml)?,
             "junction" => net.junction(&tag)?,
             "connection" => net.connection(&tag)?,
+            "request" => net.request(&tag)?,
             "roundabout" => net.roundabout(&tag)?,
-            "tlLogic" => net.programmes += 1,
+            "tlLogic" => net.programmes.read(&tag, &mut xml)?,
             _ => {}
         }
     }
+    net.programmes.read_files(others)?;
     net.finish()
 }
 
@@ -34,10 +40,16 @@ struct Net {
     draft: Draft,
     /// The junctions that edges name before the file says where they are.
     is_placed: Vec<bool>,
-    /// The edges that a junction joins.
-    connections: Vec<(u32, u32)>,
+    /// The lanes for cars of each link, as a mask.
+    lanes: Vec<u32>,
+    connections: Vec<Connection>,
+    /// Ids of signals, with their numbers.
+    signals: HashMap<String, u32>,
+    programmes: Programmes,
+    /// The junction that was read last, unless it is inside another.
+    junction: Option<u32>,
+    right_of_way: HashMap<u32, RightOfWay>,
     without_cars: u64,
-    programmes: u64,
 }
 
 /// What the lanes of an edge have in common.
@@ -45,6 +57,8 @@ struct Net {
 struct Lanes {
     all: u32,
     for_cars: u32,
+    /// Those for cars among the first ones, as a mask.
+    mask: u32,
     /// Metres, and metres a second.
     length: f64,
     speed: f64,
@@ -72,7 +86,9 @@ impl Net {
                 class: class(kind.as_deref(), priority),
                 ..Link::new(from, to, decimetres(lanes.length), lanes.for_cars.min(255) as u8, kmh(lanes.speed))
             };
-            self.draft.add_link(&id, link)
+            let is_new = self.draft.add_link(&id, link);
+            self.lanes.resize(self.draft.links.len(), lanes.mask);
+            is_new
         };
         if is_new { Ok(()) } else { Err(tag.error(format_args!("a second edge {}", quote(&id)))) }
     }
@@ -89,6 +105,7 @@ impl Net {
 
     fn junction(&mut self, tag: &Tag) -> Result<(), MapError> {
         let kind = tag.get("type")?.unwrap_or_default();
+        self.junction = None;
         if kind == "internal" {
             return Ok(());
         }
@@ -98,6 +115,7 @@ impl Net {
         if std::mem::replace(&mut self.is_placed[node], true) {
             return Err(tag.error(format_args!("a second junction {}", quote(&id))));
         }
+        self.junction = Some(node as u32);
         self.draft.nodes[node] = place;
         if kind.starts_with("traffic_light") {
             self.draft.controls[node] = Control::Signals;
@@ -107,8 +125,32 @@ impl Net {
 
     fn connection(&mut self, tag: &Tag) -> Result<(), MapError> {
         let (from, to) = (tag.text("from")?, tag.text("to")?);
-        if let (Id::Known(from), Id::Known(to)) = (self.draft.link_ids.get(&from), self.draft.link_ids.get(&to)) {
-            self.connections.push((from, to));
+        let (Id::Known(from), Id::Known(to)) = (self.draft.link_ids.get(&from), self.draft.link_ids.get(&to)) else {
+            return Ok(());
+        };
+        let lane = tag.optional("fromLane", number::<u32>)?.unwrap_or(0).min(u32::BITS - 1);
+        let mask = self.lanes[from as usize];
+        let signal = match tag.get("tl")? {
+            Some(id) => Some((self.signal(id), tag.required("linkIndex", number)?)),
+            None => None,
+        };
+        let place = tag.get("via")?.and_then(|via| place(&via));
+        let lane = (mask >> lane & 1 == 1).then(|| (mask & ((1 << lane) - 1)).count_ones());
+        self.connections.push(Connection { from, to, lane, signal, place });
+        Ok(())
+    }
+
+    /// The number of signals with an id.
+    fn signal(&mut self, id: String) -> u32 {
+        let next = self.signals.len() as u32;
+        *self.signals.entry(id).or_insert(next)
+    }
+
+    /// Which connections another one of the same junction waits for.
+    fn request(&mut self, tag: &Tag) -> Result<(), MapError> {
+        if let Some(node) = self.junction {
+            let request = (tag.required("index", number)?, tag.text("response")?);
+            self.right_of_way.entry(node).or_default().push(request);
         }
         Ok(())
     }
@@ -134,22 +176,43 @@ impl Net {
             return Err(MapError::new(file, format_args!("edges at junction {}, which is not there", quote(&name))));
         }
         self.draft.bans = self.bans()?;
+        self.draft.plans = self.plans()?;
+        for plan in &self.draft.plans {
+            self.draft.controls[plan.node as usize] = Control::Signals;
+        }
         if self.without_cars > 0 {
             self.draft.unread.push(format!("{} edges without lanes for cars are left out", self.without_cars));
         }
-        if self.programmes > 0 {
-            let line = format!("{} programmes of signals are not read: the model has its own", self.programmes);
+        let adapted = self.programmes.all().filter(|programme| !programme.is_fixed).count();
+        if adapted > 0 {
+            let line =
+                format!("{adapted} programmes of signals answer to traffic in SUMO: they run with their durations");
             self.draft.unread.push(line);
         }
         Ok(self.draft)
     }
 
+    fn plans(&self) -> Result<Vec<SignalPlan>, MapError> {
+        let mut ids = vec![String::new(); self.signals.len()];
+        self.signals.iter().for_each(|(id, &number)| ids[number as usize].clone_from(id));
+        let parts = Parts {
+            file: &self.draft.name,
+            links: &self.draft.links,
+            connections: &self.connections,
+            ids: &ids,
+            programmes: &self.programmes,
+            right_of_way: &self.right_of_way,
+        };
+        parts.plans()
+    }
+
     /// The turns that no connection makes; none in a file without connections.
-    fn bans(&mut self) -> Result<Vec<(u32, u32)>, MapError> {
+    fn bans(&self) -> Result<Vec<(u32, u32)>, MapError> {
         if self.connections.is_empty() {
             return Ok(Vec::new());
         }
-        self.connections.sort_unstable();
+        let mut joined: Vec<(u32, u32)> = self.connections.iter().map(|one| (one.from, one.to)).collect();
+        joined.sort_unstable();
         let links = &self.draft.links;
         let mut ends = vec![(Vec::new(), Vec::new()); self.draft.nodes.len()];
         for (number, link) in (0_u32..).zip(links) {
@@ -164,7 +227,7 @@ impl Net {
         }
         let turns =
             ends.iter().flat_map(|(into, out)| into.iter().flat_map(|&from| out.iter().map(move |&to| (from, to))));
-        Ok(turns.filter(|turn| self.connections.binary_search(turn).is_err()).collect())
+        Ok(turns.filter(|turn| joined.binary_search(turn).is_err()).collect())
     }
 }
 
@@ -179,6 +242,7 @@ fn lanes(xml: &mut Xml) -> Result<Lanes, MapError> {
                 let (length, speed) = (lane.positive("length")?, lane.positive("speed")?);
                 if takes_cars(&lane)? {
                     lanes.for_cars += 1;
+                    lanes.mask |= 1_u32.checked_shl(lanes.all - 1).unwrap_or(0);
                     lanes.length = lanes.length.max(length);
                     lanes.speed = lanes.speed.max(speed);
                 }
@@ -187,6 +251,14 @@ fn lanes(xml: &mut Xml) -> Result<Lanes, MapError> {
         }
     }
     Ok(lanes)
+}
+
+/// The number in the right of way of its junction of the connection that runs along a lane in it:
+/// the lane's id ends in the number of the first connection on its edge, and its own on that.
+fn place(via: &str) -> Option<u32> {
+    let mut numbers = via.rsplit('_').map(str::parse);
+    let (lane, edge): (u32, u32) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    edge.checked_add(lane)
 }
 
 /// Metres, of which more than a billion are on no map.
