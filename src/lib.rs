@@ -68,7 +68,7 @@ mod claims;
 mod compile_fail;
 mod context;
 mod diagnostics;
-#[expect(unsafe_code, reason = "what systems deferred before a panic is applied by hand")]
+#[expect(unsafe_code, reason = "the contract with the ECS: systems are run from several threads")]
 mod executor;
 #[expect(unsafe_code, reason = "the contract with the ECS: kernels take turns at the rows of one thread")]
 mod fused;

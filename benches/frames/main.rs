@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     let runs = |group| arguments.groups.is_empty() || arguments.groups.contains(&group);
     let done = || {
         if runs(Group::Schedules) {
-            schedules::run(rounds)?;
+            schedules::run(workers, rounds)?;
         }
         if runs(Group::Apps) {
             apps::run(workers, rounds)?;

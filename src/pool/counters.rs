@@ -201,10 +201,15 @@ impl WorkerCounters {
         add(&self.wait, round_ended.saturating_sub(self.ended.load(Ordering::Relaxed)));
     }
 
+    /// When the last round ended in which others were called.
+    pub(super) fn last_round(&self) -> u64 {
+        self.last_round.load(Ordering::Relaxed)
+    }
+
     /// Whether the last round in which others were called ended longer ago than `spin`, so that
     /// they are asleep `now`.
     pub(super) fn is_round_over_for(&self, spin: Duration, now: u64) -> bool {
-        now > self.last_round.load(Ordering::Relaxed).saturating_add(nanoseconds(spin))
+        now > self.last_round().saturating_add(nanoseconds(spin))
     }
 
     /// From the leader's first call in a round to its last.

@@ -48,11 +48,25 @@ fn tagged_systems_run_on_the_main_thread() {
     assert_eq!(Noted::take(app.world_mut()), vec![thread::current().id(); 2 * RUNS]);
 }
 
+#[test]
+fn systems_that_are_bound_to_the_main_thread_run_there_beside_the_gang() {
+    let (mut schedule, mut world) = Executor::Gang(3).schedule_and_world();
+    schedule.add_systems((light, bound, light, bound, light));
+    world.init_resource::<Noted>();
+    (0..RUNS).for_each(|_| schedule.run(&mut world));
+    assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 2 * RUNS]);
+}
+
 /// As pipelined rendering does it.
 #[test]
 fn systems_are_bound_to_the_main_thread_of_a_schedule_that_runs_on_another() {
-    let (mut world, mut schedule) = (World::new(), Schedule::default());
-    Executor::Ours.give_to(&mut schedule);
+    for executor in [Executor::Ours, Executor::Gang(2)] {
+        bound_to_the_main_thread(executor);
+    }
+}
+
+fn bound_to_the_main_thread(executor: Executor) {
+    let (mut schedule, mut world) = executor.schedule_and_world();
     schedule.add_systems((light, bound, light));
     world.init_resource::<Noted>();
     let main = MainThreadExecutor::new();
