@@ -1,11 +1,14 @@
 //! On which thread systems run that are bound to one.
 
 use std::{
+    collections::HashSet,
+    hint,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
+    time::{Duration, Instant},
 };
 
 use bevy::{
@@ -46,6 +49,24 @@ fn tagged_systems_run_on_the_main_thread() {
     app.init_resource::<Noted>().add_systems(Update, (tagged.affine(), light, bound, light));
     (0..RUNS).for_each(|_| app.update());
     assert_eq!(Noted::take(app.world_mut()), vec![thread::current().id(); 2 * RUNS]);
+}
+
+#[test]
+fn the_gang_takes_its_part_of_the_systems() {
+    let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
+    let busy = |noted: Res<Noted>| {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(200) {
+            hint::spin_loop();
+        }
+        noted.note();
+    };
+    schedule.add_systems((busy, busy, busy, busy, busy, busy));
+    world.init_resource::<Noted>();
+    (0..4 * RUNS).for_each(|_| schedule.run(&mut world));
+    let noted = Noted::take(&mut world);
+    let threads: HashSet<_> = noted.iter().collect();
+    assert_eq!((noted.len(), threads.len()), (6 * 4 * RUNS, 2));
 }
 
 #[test]

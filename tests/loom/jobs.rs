@@ -133,6 +133,13 @@ fn a_job_of_the_leader_waits_for_one_of_a_worker() {
     model(3, || BOUND.run(2, 1));
 }
 
+/// The worker's second job waits for the leader's, which waits for the worker's first.
+#[test]
+fn a_job_of_the_leader_between_two_of_a_worker() {
+    const JOBS: Jobs = Jobs { before: &[&[], &[0], &[1]], lists: &[&[1], &[0, 2]], bound: &[1] };
+    model(3, || JOBS.run(2, 1));
+}
+
 #[test]
 fn a_diamond_of_jobs() {
     model(2, || DIAMOND.run(2, 1));
