@@ -272,7 +272,7 @@ impl SystemExecutor for AffinityExecutor {
             ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, error_handler),
             ScheduleWay::BevysThreads => self.multi.run(schedule, world, skip_systems, error_handler),
             ScheduleWay::OnTheGang => {
-                let result = self.gang.run(schedule, world, error_handler, timed);
+                let result = self.gang.run(schedule, world, error_handler, timed || self.forced.is_some());
                 result.unwrap_or_else(|payload| resume_unwind(payload));
             }
         }

@@ -4,6 +4,9 @@
 //! Bevy shows conditions to build passes only, and keeps those that its own executors evaluate to
 //! itself. So a condition moves behind a lock, and Bevy gets a system in its place that evaluates
 //! it there. Whichever executor runs, the state of the condition is one.
+//!
+//! When ticks come of age Bevy reminds the systems that it has, not the conditions behind them. Those
+//! are evaluated in every run of their schedule, which keeps them young by itself.
 
 use std::{
     any::TypeId,
