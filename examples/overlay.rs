@@ -4,7 +4,8 @@
 //!
 //! `cargo overlay`
 //!
-//! F3 hides the panel; + and - change the number of grains by a quarter.
+//! F3 hides the panel; + and - change the number of grains by a quarter; a click beside the panel
+//! blows grains away.
 
 use bevy::{
     log::LogPlugin,
@@ -57,7 +58,7 @@ fn main() {
         .init_resource::<Suns>()
         .add_plugins((plugins, AffinityParallelPlugin))
         .add_systems(Startup, (open_eyes, spawn_first))
-        .add_systems(Update, (move_suns, (pull, drift, burn, cool).affine().chain(), change_number).chain())
+        .add_systems(Update, (move_suns, (pull, drift, burn, cool).affine().chain(), change_number, blow).chain())
         .add_systems(EguiPrimaryContextPass, draw)
         .add_systems(Update, say_mode.run_if(resource_changed::<SchedulerMode>))
         .run();
@@ -126,11 +127,17 @@ fn cool(mut grains: AffineQuery<&mut Heat>) {
     grains.par_iter_mut().for_each(|mut heat| heat.0 *= 0.995);
 }
 
+/// Where the scene's origin is on the screen, in points: the panel covers the left half of the
+/// window.
+fn middle(width: f32, height: f32) -> Vec2 {
+    Vec2::new(width, height) / 2.0 + Vec2::new(320.0, 0.0)
+}
+
 /// Painted behind all windows: one picture for all grains, and no shader but the panel's own.
 fn draw(mut contexts: EguiContexts, grains: Query<(&Position, &Heat), With<Drawn>>) -> Result {
     let painter = contexts.ctx_mut()?.layer_painter(egui::LayerId::background());
-    // The panel covers the left half of the window.
-    let middle = painter.clip_rect().center() + egui::vec2(320.0, 0.0);
+    let middle = middle(painter.clip_rect().width(), painter.clip_rect().height());
+    let middle = egui::pos2(middle.x, middle.y);
     for (position, heat) in &grains {
         let colour = Color::hsl(220.0 - 190.0 * heat.0, 0.85, 0.45 + 0.3 * heat.0).to_srgba();
         let [red, green, blue, _] = colour.to_u8_array();
@@ -142,12 +149,30 @@ fn draw(mut contexts: EguiContexts, grains: Query<(&Position, &Heat), With<Drawn
 
 fn change_number(keys: Res<ButtonInput<KeyCode>>, mut commands: Commands, grains: Query<Entity, With<Heat>>) {
     let count = grains.count();
+    if keys.get_just_pressed().len() > 0 {
+        info!("keys: {:?}", keys.get_just_pressed().collect::<Vec<_>>());
+    }
     if keys.any_just_pressed([KeyCode::Equal, KeyCode::NumpadAdd]) {
         spawn(&mut commands, count..count + count / 4);
     }
     if keys.any_just_pressed([KeyCode::Minus, KeyCode::NumpadSubtract]) {
         grains.iter().take(count / 5).for_each(|grain| commands.entity(grain).despawn());
     }
+}
+
+/// Clicks that reach the scene, and are not the panel's.
+fn blow(
+    buttons: Res<ButtonInput<MouseButton>>,
+    window: Single<&Window>,
+    mut grains: AffineQuery<(&Position, &mut Velocity)>,
+) {
+    let Some(pointer) = window.cursor_position().filter(|_| buttons.just_pressed(MouseButton::Left)) else { return };
+    let place = (pointer - middle(window.width(), window.height())) * Vec2::new(1.0, -1.0);
+    info!("a click blows at {place:.0}");
+    grains.iter_mut().for_each(|(position, mut velocity)| {
+        let away = position.0 - place;
+        velocity.0 += away * (300.0 / (away.length_squared() + 400.0));
+    });
 }
 
 fn say_mode(mode: Res<SchedulerMode>) {

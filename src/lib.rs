@@ -36,7 +36,9 @@
 //! | tag systems | [`.affine()`](IntoAffine::affine), [`affine_system`] |
 //! | sweep rows | [`AffineQuery`], then [`for_each`](AffineParIter::for_each), [`for_each_chunk`](AffineParIter::for_each_chunk), [`map_reduce`](AffineParIter::map_reduce), [`contiguous_par_iter_mut`](AffineQuery::contiguous_par_iter_mut) |
 //! | run several short systems in one sweep | [`fused`], [`Row`] |
+//! | visit only rows whose time has come | [`Due`], [`Agenda`], [`due`](AffineParIter::due) |
 //! | write to other entities | [`scatter`](AffineParIter::scatter), [`scatter_within`](AffineParIter::scatter_within) |
+//! | send messages that arrive later | [`Calendar`], [`scatter_timed`](AffineParIter::scatter_timed) |
 //! | spawn, despawn, insert, remove | [`AffineCommands`] |
 //! | walk trees, place transforms | [`AffineTree`], [`AffinityTransformPlugin`] |
 //! | work without a query | [`AffinityPool`]: [`run`](AffinityPool::run), [`heartbeat`](AffinityPool::heartbeat), [`batched`](AffinityPool::batched); [`PerWorker`] |
@@ -68,6 +70,8 @@ mod claims;
 mod compile_fail;
 mod context;
 mod diagnostics;
+#[expect(unsafe_code, reason = "the contract with the ECS: times are read and written where they stand")]
+mod due;
 #[expect(unsafe_code, reason = "the contract with the ECS: systems are run from several threads")]
 mod executor;
 #[expect(unsafe_code, reason = "the contract with the ECS: kernels take turns at the rows of one thread")]
@@ -95,10 +99,12 @@ mod transforms;
 #[expect(unsafe_code, reason = "the contract with the ECS: nodes are visited by who claims them")]
 mod tree;
 
+pub use auto::ChoiceReason;
 pub use diagnostics::{
-    AffinityDiagnostics, AffinityTimeline, CallSiteDiagnostics, ModeDiagnostics, ScheduleDiagnostics,
-    SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
+    AffinityDiagnostics, AffinityTimeline, CallMeasurement, CallSiteDiagnostics, Forecast, ModeDiagnostics,
+    ScheduleDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
 };
+pub use due::{Agenda, Due, DueParIter};
 pub use executor::{AffinityExecutor, AffinitySchedules, ScheduleWay};
 pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 #[cfg(feature = "overlay")]
@@ -107,7 +113,7 @@ pub use plugin::AffinityParallelPlugin;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
 pub use query::{AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, ReborrowQuery};
 pub use record::{FrameSpan, Span, SpanKind};
-pub use scatter::{Outbox, ScatterReport};
+pub use scatter::{Calendar, Outbox, ScatterReport, TimedOutbox};
 pub use schedule::{AffineSystems, AffinitySystems, IntoAffine, affine_system};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};
 #[expect(deprecated, reason = "the former name")]
@@ -122,8 +128,8 @@ pub mod prelude {
     pub use crate::{
         AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin,
         AffinityPool, AffinitySchedules, AffinitySettings, AffinitySystems, AffinityTimeline, AffinityTransformPlugin,
-        BatchedCalls, IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode, Scope, SpareCores,
-        TreeReport, Worker, WorkerCount, fused,
+        Agenda, BatchedCalls, Calendar, Due, IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode,
+        Scope, SpareCores, TimedOutbox, TreeReport, Worker, WorkerCount, fused,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

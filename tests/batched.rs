@@ -68,6 +68,9 @@ fn calls_with_one_key_run_in_order_on_one_thread() {
     }
 }
 
+/// A key of the worker, of two.
+const WORKERS_KEY: u64 = 1;
+
 #[test]
 fn workers_run_calls_while_the_caller_goes_on() {
     let _turn = turn();
@@ -75,7 +78,7 @@ fn workers_run_calls_while_the_caller_goes_on() {
     let ((), answers) = pool(2).batched(
         |()| done.store(true, Ordering::Release),
         |calls| {
-            calls.call(0, ());
+            calls.call(WORKERS_KEY, ());
             calls.flush();
             // Other tests may have the cores for a while.
             let start = Instant::now();
@@ -149,7 +152,7 @@ fn arguments_are_dropped_once() {
 /// Far longer than anything takes on a busy machine; who is waited for in vain says so.
 const LONG: Duration = Duration::from_secs(30);
 
-/// With keys for each of two workers.
+/// With keys of the caller's and of the first worker's.
 const KEYS: [u64; 2] = [0, 1];
 
 #[test]
@@ -177,9 +180,9 @@ fn a_caller_that_waits_for_calls_after_a_panic_goes_on() {
                     assert_eq!(ask(calls, KEYS[0], number), Err(RecvTimeoutError::Disconnected), "call {number}");
                 }
                 assert!(calls.is_closed(KEYS[0]));
-                assert_eq!(calls.is_closed(KEYS[1]), workers < 3);
+                assert_eq!(calls.is_closed(KEYS[1]), workers < 2);
                 let others = ask(calls, KEYS[1], 9);
-                assert_eq!(others, if workers < 3 { Err(RecvTimeoutError::Disconnected) } else { Ok(9) });
+                assert_eq!(others, if workers < 2 { Err(RecvTimeoutError::Disconnected) } else { Ok(9) });
             });
         });
         assert_eq!(message, "a call");
@@ -304,6 +307,38 @@ fn calls_do_not_run_inside_call() {
         );
         assert_eq!((answers.len(), sum.into_inner().unwrap()), (1_000, 499_500));
     }
+}
+
+/// The caller has keys of its own: where no worker is idle it runs their calls itself.
+#[test]
+fn the_caller_runs_calls_of_its_own_keys() {
+    let _turn = turn();
+    let (worker_came, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let wait_for = |flag: &AtomicBool| {
+        let began = Instant::now();
+        while !flag.load(Ordering::Acquire) && began.elapsed() < LONG {
+            thread::yield_now();
+        }
+    };
+    let (caller, threads) = pool(2).batched(
+        |key: u64| {
+            if key == WORKERS_KEY {
+                worker_came.store(true, Ordering::Release);
+                wait_for(&over);
+            }
+            thread::current().id()
+        },
+        |calls| {
+            calls.call(WORKERS_KEY, WORKERS_KEY);
+            calls.flush();
+            wait_for(&worker_came);
+            (0..100).for_each(|_| _ = calls.call(KEYS[0], KEYS[0]));
+            calls.flush();
+            over.store(true, Ordering::Release);
+            thread::current().id()
+        },
+    );
+    assert!(threads[0] != caller && threads[1..].iter().all(|&thread| thread == caller));
 }
 
 #[test]

@@ -2,12 +2,13 @@
 //! with checked results. Prints tables of `benches/results`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [ports] [--quick] [--workers N] [--compute-threads N]
+//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [ports] [batched] [--quick] [--workers N] [--compute-threads N]
 //!     [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
 
+mod batched;
 mod fused;
 mod joins;
 mod ours;
@@ -74,6 +75,9 @@ fn run(setup: &Setup) -> Result<(), String> {
     }
     if setup.runs(Group::Ports) {
         ports::run(setup)?;
+    }
+    if setup.runs(Group::Batched) {
+        batched::run(setup)?;
     }
     Ok(())
 }

@@ -37,6 +37,8 @@ pub enum Group {
     Transforms,
     /// Programs written for Bevy, with one type name and one word changed.
     Ports,
+    /// Many small calls from one serial program, as the language Dew makes them.
+    Batched,
 }
 
 /// Compares the pool and the queries of this crate with their rivals, taking turns in one process.

@@ -3,7 +3,7 @@
 //! they take turns in one process, on the same rows, with checked results.
 //!
 //! ```text
-//! cargo bench --bench never_slower -- [calls] [schedules] [busy] [quota] [idle] [skew]
+//! cargo bench --bench never_slower -- [calls] [schedules] [busy] [neighbours] [quota] [idle] [skew]
 //!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
@@ -17,6 +17,7 @@ mod cgroup;
 mod contest;
 mod idle;
 mod journal;
+mod neighbours;
 mod quota;
 mod schedules;
 mod setup;
@@ -58,10 +59,11 @@ fn run(setup: &Setup) -> Result<(), String> {
     let _gang = ours::pool(setup.workers);
     let mut journal = Journal::open(setup.json.as_deref())?;
     println!("{}", setup.describe());
-    let groups: [(Group, Run); 6] = [
+    let groups: [(Group, Run); 7] = [
         (Group::Calls, calls::run),
         (Group::Schedules, schedules::run),
         (Group::Busy, busy::run),
+        (Group::Neighbours, neighbours::run),
         (Group::Quota, quota::run),
         (Group::Idle, idle::run),
         (Group::Skew, skew::run),

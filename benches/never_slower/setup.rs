@@ -29,6 +29,8 @@ pub enum Group {
     Schedules,
     /// Calls while other processes keep cores busy.
     Busy,
+    /// Rounds while other threads of this process, or another process, use the worker's core.
+    Neighbours,
     /// Calls under a CPU quota (Linux, as root).
     Quota,
     /// Calls with 2 ms of sleep before each.

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::routes::{Rerouter, Routes};
 use crate::simulation::{Experience, ROUTING_TIME};
-#[cfg(test)]
+#[cfg(any(test, feature = "game"))]
 use crate::simulation::{Order, start_rush};
 use crate::state_hash::StateHash;
 
@@ -112,7 +112,7 @@ impl Plain {
     }
 
     /// Lets an order take effect.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "game"))]
     pub fn obey(&mut self, order: Order) {
         let now = self.now;
         match order {
@@ -134,7 +134,7 @@ impl Plain {
         }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "game"))]
     pub fn intersections(&self) -> &[Intersection] {
         &self.intersections
     }

@@ -18,6 +18,8 @@ pub(super) struct Estimate {
     time: f32,
     rows: f32,
     samples: u32,
+    /// When it was measured last, on the pool's clock.
+    measured_at: u64,
 }
 
 impl Estimate {
@@ -29,6 +31,21 @@ impl Estimate {
     /// Whether it was ever measured.
     pub(super) fn was_tried(&self) -> bool {
         self.time > 0.0
+    }
+
+    /// Measurements that it rests on: none while it is in doubt.
+    pub(super) fn samples(&self) -> u32 {
+        self.samples
+    }
+
+    /// When it was measured last, on the pool's clock; 0 if that was not noted.
+    pub(super) fn measured_at(&self) -> u64 {
+        self.measured_at
+    }
+
+    /// Notes when it was measured.
+    pub(super) fn stamp(&mut self, now: u64) {
+        self.measured_at = now;
     }
 
     /// What `rows` rows should take, of which `fixed` nanoseconds do not depend on the number of
@@ -62,7 +79,7 @@ impl Estimate {
 
     /// Begins anew with one measurement.
     pub(super) fn restart(&mut self, rows: u64, nanoseconds: u64) {
-        *self = Self { time: (nanoseconds as f32).max(1.0), rows: rows as f32, samples: 1 };
+        *self = Self { time: (nanoseconds as f32).max(1.0), rows: rows as f32, samples: 1, ..*self };
     }
 
     /// The next measurement counts if it is less than the estimate, and else not at all.

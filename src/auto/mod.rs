@@ -6,13 +6,15 @@
 
 mod cost;
 mod estimate;
+mod explanation;
 mod model;
 mod outcome;
 mod site;
 mod strategy;
 
 pub(crate) use cost::RowCost;
-pub(crate) use model::Explanation;
+pub use explanation::ChoiceReason;
+pub(crate) use explanation::{Explanation, Figure};
 pub(crate) use outcome::Outcome;
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::Strategy;

@@ -9,9 +9,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
-use super::{CALLS_PER_SAMPLE, Strategy, UNKNOWN_ROWS, estimate::Estimate};
+use super::{
+    CALLS_PER_SAMPLE, Strategy, UNKNOWN_ROWS,
+    estimate::Estimate,
+    explanation::{ChoiceReason, Explanation, Figure},
+};
 
 /// What a round costs at least, and a session of fork/join, in nanoseconds: a call that takes less
 /// on one thread is never sent to several.
@@ -117,8 +121,8 @@ pub(crate) struct Model {
     rows: u64,
     /// Whether calls may go by fork/join.
     by_fork: bool,
-    /// Whether the leader was alone in the last call.
-    alone: bool,
+    /// Workers at hand in the last call, the leader among them.
+    workers: usize,
     calls: u64,
     trials: u64,
 }
@@ -137,7 +141,7 @@ impl Default for Model {
             surprises: 0,
             rows: 0,
             by_fork: true,
-            alone: false,
+            workers: 0,
             calls: 0,
             trials: 0,
         }
@@ -174,8 +178,8 @@ impl Model {
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
         self.by_fork = by_fork;
-        self.alone = workers < 2;
-        if self.alone {
+        self.workers = workers;
+        if workers < 2 {
             return self.choose_alone(count_rows);
         }
         if self.trial.is_none() && self.current == Strategy::Serial && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE
@@ -227,6 +231,7 @@ impl Model {
         }
         let nanoseconds = call.end.saturating_sub(call.start);
         let off = self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy));
+        self.estimates[strategy as usize].stamp(call.end);
         if self.trial.is_some_and(|trial| trial.left == 0) {
             self.end_trial(strategy, rows);
         }
@@ -375,27 +380,36 @@ impl Model {
 
     /// What it chose last and why.
     pub(crate) fn explain(&self) -> Explanation {
-        let expected = |strategy| {
-            let known = self.estimate(strategy).was_tried();
-            known.then(|| std::time::Duration::from_nanos(self.expected(strategy, self.rows) as u64))
+        let figure = |strategy| {
+            let estimate = self.estimate(strategy);
+            estimate.was_tried().then(|| Figure {
+                time: Duration::from_nanos(self.expected(strategy, self.rows) as u64),
+                samples: estimate.samples(),
+                measured_at: estimate.measured_at(),
+            })
         };
+        let reason = self.reason();
         Explanation {
-            strategy: if self.alone { Strategy::Serial } else { self.current },
+            strategy: if reason == ChoiceReason::Alone { Strategy::Serial } else { self.current },
+            reason,
             rows: self.rows,
             calls: self.calls,
             trials: self.trials,
-            expected: Strategy::MEASURED.map(expected),
+            figures: Strategy::MEASURED.map(figure),
         }
     }
-}
 
-/// What a [`Model`] would say of itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Explanation {
-    pub(crate) strategy: Strategy,
-    pub(crate) rows: u64,
-    pub(crate) calls: u64,
-    pub(crate) trials: u64,
-    /// What a call is expected to take by each strategy, if it was ever taken.
-    pub(crate) expected: [Option<std::time::Duration>; 3],
+    fn reason(&self) -> ChoiceReason {
+        let too_short = || {
+            let now = self.expected(self.current, self.rows);
+            self.at_best(Strategy::LockStep, self.rows, self.workers) >= now * BETTER
+        };
+        match self.current {
+            _ if self.workers == 1 => ChoiceReason::Alone,
+            _ if self.trial.is_some() => ChoiceReason::Trial,
+            current if !self.estimate(current).is_known() => ChoiceReason::Unmeasured,
+            Strategy::Serial if too_short() => ChoiceReason::TooShort,
+            _ => ChoiceReason::Fastest,
+        }
+    }
 }

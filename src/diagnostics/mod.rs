@@ -1,5 +1,6 @@
 //! What the gang did: pulled from the workers' own counters once a frame.
 
+mod forecast;
 mod frame;
 mod modes;
 mod places;
@@ -12,10 +13,11 @@ mod timeline;
 #[cfg(feature = "trace-file")]
 mod trace_file;
 
+pub use forecast::Forecast;
 pub use modes::ModeDiagnostics;
 pub use schedules::ScheduleDiagnostics;
 pub use shares::WorkerShares;
-pub use sites::CallSiteDiagnostics;
+pub use sites::{CallMeasurement, CallSiteDiagnostics};
 pub use store::paths;
 pub use systems::SystemDiagnostics;
 pub use timeline::AffinityTimeline;
@@ -189,11 +191,12 @@ impl AffinityDiagnostics {
         self.modes.iter().find(|known| known.mode == mode)
     }
 
-    /// How many times faster a call of a tagged system was in `mode` than in
-    /// [`SchedulerMode::Serial`], when both last ran; `None` until both have.
+    /// How many times faster tagged systems were in `mode` than in [`SchedulerMode::Serial`], in
+    /// frames in which they ran equally often, when both modes last were on; `None` until both have
+    /// had some such frames. What a call does may have changed in between: a comparison in turns, as
+    /// the overlay's, is more to be trusted.
     pub fn speed_up(&self, mode: SchedulerMode) -> Option<f64> {
-        let call = |mode| self.mode(mode).map(|known| known.call_time.as_secs_f64()).filter(|&time| time > 0.0);
-        Some(call(SchedulerMode::Serial)? / call(mode)?)
+        self.mode(SchedulerMode::Serial)?.ratio_to(self.mode(mode)?)
     }
 
     fn pull(&mut self, context: &Context, looked_into: Option<&LookedInto>) {
@@ -213,8 +216,9 @@ impl AffinityDiagnostics {
             (worker.jobs_taken, worker.joins_published) = (taken, published);
         }
         self.pull_systems(&context.systems);
+        let tagged = Duration::from_nanos(context.systems.totals().total);
         // A place that was vacated is not that of their systems any more.
-        if self.window.observe(now(), &mut self.workers) || !self.places.vacated().is_empty() {
+        if self.window.observe(now(), tagged, &mut self.workers) || !self.places.vacated().is_empty() {
             pull_sites(&mut self.call_sites, &context.sites, &self.places);
             pull_schedules(&mut self.schedules, looked_into);
         }

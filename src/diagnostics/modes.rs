@@ -29,13 +29,30 @@ pub struct ModeDiagnostics {
     pub frame_time: Duration,
     /// All tagged systems of a frame together.
     pub tagged_time: Duration,
-    /// One call of a tagged system: comparable also when frames have different numbers of
-    /// simulation steps.
+    /// One call of a tagged system, whichever it is: not to be compared between modes where frames
+    /// call different systems. [`speed_up`](super::AffinityDiagnostics::speed_up) compares like with
+    /// like.
     pub call_time: Duration,
     /// The last frame that ended in this mode: one that does not follow it may have begun in
     /// another.
     last_number: Option<u64>,
+    kinds: [Kind; KINDS],
 }
+
+/// Frames of one mode in which tagged systems ran equally often: as many steps of the simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kind {
+    calls: u64,
+    frames: u64,
+    tagged: Duration,
+}
+
+/// Kinds of frames that are kept of each mode: fast-forwarded games have frames with some more or
+/// fewer steps than usual.
+const KINDS: usize = 4;
+
+/// Frames of a kind that make a figure.
+const LEAST_FRAMES: u64 = 4;
 
 /// A new frame counts as one part in this many: about a second at 60 frames a second.
 const SMOOTHING: u64 = 32;
@@ -53,7 +70,25 @@ pub(super) fn observe_mode(modes: &mut Vec<ModeDiagnostics>, frame: &FrameSpan) 
 impl ModeDiagnostics {
     fn new(mode: SchedulerMode) -> Self {
         let zero = Duration::ZERO;
-        Self { mode, frames: 0, frame_time: zero, tagged_time: zero, call_time: zero, last_number: None }
+        let kinds = [Kind::default(); KINDS];
+        Self { mode, frames: 0, frame_time: zero, tagged_time: zero, call_time: zero, last_number: None, kinds }
+    }
+
+    /// The number of the last frame that ended in this mode: how old its figures are.
+    pub fn last_frame(&self) -> Option<u64> {
+        self.last_number
+    }
+
+    /// How many times as long frames of this mode take as those of `other` in which tagged systems
+    /// ran as often; of several such kinds the most frequent. `None` if there is none.
+    pub(super) fn ratio_to(&self, other: &Self) -> Option<f64> {
+        let known = |kind: &&Kind| kind.frames >= LEAST_FRAMES && kind.tagged > Duration::ZERO;
+        let pairs = self.kinds.iter().filter(known).filter_map(|kind| {
+            let like = other.kinds.iter().filter(known).find(|like| like.calls == kind.calls)?;
+            Some((kind, like))
+        });
+        let (own, others) = pairs.max_by_key(|(kind, like)| kind.frames.min(like.frames))?;
+        Some(own.tagged.div_duration_f64(others.tagged))
     }
 
     fn observe(&mut self, frame: &FrameSpan) {
@@ -67,7 +102,20 @@ impl ModeDiagnostics {
         smooth(&mut self.tagged_time, frame.tagged as f64, weight);
         if frame.calls > 0 {
             smooth(&mut self.call_time, frame.tagged as f64 / frame.calls as f64, weight);
+            self.observe_kind(frame);
         }
+    }
+
+    fn observe_kind(&mut self, frame: &FrameSpan) {
+        let known = self.kinds.iter().position(|kind| kind.calls == frame.calls);
+        let rarest = || (0..KINDS).min_by_key(|&index| self.kinds[index].frames).unwrap_or(0);
+        let index = known.unwrap_or_else(rarest);
+        let kind = &mut self.kinds[index];
+        if known.is_none() {
+            *kind = Kind { calls: frame.calls, ..Kind::default() };
+        }
+        kind.frames += 1;
+        smooth(&mut kind.tagged, frame.tagged as f64, kind.frames.min(SMOOTHING) as f64);
     }
 }
 
@@ -106,6 +154,22 @@ mod tests {
         (12..=20).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::LockStep, 400)));
         assert_eq!(modes[0], serial);
         assert_eq!((modes[1].frames, modes[1].call_time.as_nanos()), (9, 200));
+    }
+
+    #[test]
+    fn only_frames_with_as_many_calls_are_compared() {
+        let mut modes = Vec::new();
+        let mut run = |mode, numbers: std::ops::Range<u64>, calls, tagged| {
+            for number in numbers {
+                observe_mode(&mut modes, &FrameSpan { calls, ..frame(number, mode, tagged) });
+            }
+            modes.clone()
+        };
+        run(SchedulerMode::Serial, 1..20, 2, 800);
+        let apart = run(SchedulerMode::LockStep, 20..40, 6, 900);
+        assert_eq!(apart[0].ratio_to(&apart[1]), None, "a frame of six calls is other work than one of two");
+        let like = run(SchedulerMode::LockStep, 40..60, 2, 400);
+        assert_eq!(like[0].ratio_to(&like[1]), Some(2.0));
     }
 
     #[test]

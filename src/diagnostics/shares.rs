@@ -20,7 +20,7 @@ use super::WorkerDiagnostics;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerShares {
-    /// Inside closures.
+    /// Inside closures; for the leader, in tagged systems without [`wait`](Self::wait).
     pub busy: f64,
     /// Outside closures in rounds that called it.
     pub wait: f64,
@@ -49,42 +49,54 @@ const STEP: u64 = 125_000_000;
 
 impl Window {
     /// Brings the shares of `workers` up to date, if it is time to; returns whether it was.
-    pub(super) fn observe(&mut self, now: u64, workers: &mut [WorkerDiagnostics]) -> bool {
-        if self.marks.back().is_some_and(|last| !last.precedes(workers)) {
+    /// `tagged` is how long tagged systems ran so far.
+    pub(super) fn observe(&mut self, now: u64, tagged: Duration, workers: &mut [WorkerDiagnostics]) -> bool {
+        if self.marks.back().is_some_and(|last| !last.precedes(tagged, workers)) {
             self.marks.clear();
         }
         if self.marks.back().is_some_and(|last| now.saturating_sub(last.at) < STEP) {
             return false;
         }
         if let Some(first) = self.marks.front() {
-            first.shares_until(now, workers);
+            first.shares_until(now, tagged, workers);
         }
-        self.mark(now, workers);
+        self.mark(now, tagged, workers);
         true
     }
 
-    fn mark(&mut self, now: u64, workers: &[WorkerDiagnostics]) {
+    fn mark(&mut self, now: u64, tagged: Duration, workers: &[WorkerDiagnostics]) {
         let recycled = if self.marks.len() == MARKS { self.marks.pop_front() } else { None };
         let mut times = recycled.map_or_else(Vec::new, |mark| mark.times);
         times.clear();
-        times.extend(workers.iter().map(|worker| (worker.busy, worker.wait)));
+        times.extend(workers.iter().map(|worker| times_of(worker, tagged)));
         self.marks.push_back(Mark { at: now, times });
     }
+}
+
+/// For how long a worker was busy and waiting so far. Rounds do not see what the leader does in
+/// tagged systems outside of them: sweeps that stay on it, and all that is not a parallel call.
+fn times_of(worker: &WorkerDiagnostics, tagged: Duration) -> (Duration, Duration) {
+    let outside = if worker.index == 0 { tagged.saturating_sub(worker.wait) } else { Duration::ZERO };
+    (worker.busy.max(outside), worker.wait)
 }
 
 impl Mark {
     /// Whether `workers` are the same workers, later: their counters start over when the settings
     /// change.
-    fn precedes(&self, workers: &[WorkerDiagnostics]) -> bool {
+    fn precedes(&self, tagged: Duration, workers: &[WorkerDiagnostics]) -> bool {
         self.times.len() == workers.len()
-            && self.times.iter().zip(workers).all(|(times, worker)| times.0 <= worker.busy && times.1 <= worker.wait)
+            && self.times.iter().zip(workers).all(|(then, worker)| {
+                let now = times_of(worker, tagged);
+                then.0 <= now.0 && then.1 <= now.1
+            })
     }
 
-    fn shares_until(&self, now: u64, workers: &mut [WorkerDiagnostics]) {
+    fn shares_until(&self, now: u64, tagged: Duration, workers: &mut [WorkerDiagnostics]) {
         let elapsed = Duration::from_nanos(now.saturating_sub(self.at)).as_secs_f64();
-        for (worker, (busy, wait)) in workers.iter_mut().zip(&self.times) {
+        for (worker, then) in workers.iter_mut().zip(&self.times) {
             let share = |time: Duration| (time.as_secs_f64() / elapsed).min(1.0);
-            let (busy, wait) = (share(worker.busy - *busy), share(worker.wait - *wait));
+            let now = times_of(worker, tagged);
+            let (busy, wait) = (share(now.0 - then.0), share(now.1 - then.1));
             worker.recent = WorkerShares { busy, wait, idle: (1.0 - busy - wait).max(0.0) };
         }
     }
@@ -110,7 +122,7 @@ mod tests {
             let active = frame.saturating_sub(200) * 10 * MS;
             let mut workers = workers(active / 2, active / 4);
             workers[0].recent = last;
-            window.observe(frame * 10 * MS, &mut workers);
+            window.observe(frame * 10 * MS, Duration::ZERO, &mut workers);
             last = workers[0].recent;
         }
         assert!((last.busy - 0.5).abs() < 0.01 && (last.wait - 0.25).abs() < 0.01, "{last:?}");
@@ -119,14 +131,25 @@ mod tests {
     }
 
     #[test]
+    fn a_leader_that_sweeps_alone_is_busy() {
+        let mut window = Window::default();
+        let mut leader = workers(0, 0);
+        for step in 0..=8_u64 {
+            // Half of the time in tagged systems, and never in a round.
+            window.observe(step * 125 * MS, Duration::from_nanos(step * 62 * MS), &mut leader);
+        }
+        assert!((leader[0].recent.busy - 0.5).abs() < 0.01, "{:?}", leader[0].recent);
+    }
+
+    #[test]
     fn counters_that_start_over_start_a_new_window() {
         let mut window = Window::default();
-        window.observe(0, &mut workers(500 * MS, 0));
-        window.observe(200 * MS, &mut workers(600 * MS, 0));
+        window.observe(0, Duration::ZERO, &mut workers(500 * MS, 0));
+        window.observe(200 * MS, Duration::ZERO, &mut workers(600 * MS, 0));
         let mut fresh = workers(10 * MS, 0);
-        window.observe(400 * MS, &mut fresh);
+        window.observe(400 * MS, Duration::ZERO, &mut fresh);
         assert_eq!(fresh[0].recent, WorkerShares::default());
-        window.observe(600 * MS, &mut workers(10 * MS, 0));
+        window.observe(600 * MS, Duration::ZERO, &mut workers(10 * MS, 0));
         assert_eq!(window.marks.len(), 2);
     }
 }

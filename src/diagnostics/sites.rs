@@ -4,7 +4,8 @@ use std::{panic::Location, time::Duration};
 
 use super::places::Places;
 use crate::{
-    auto::{Explanation, Site, SiteRegistry, Strategy},
+    auto::{ChoiceReason, Explanation, Figure, Site, SiteRegistry, Strategy},
+    pool::now,
     settings::SchedulerMode,
 };
 
@@ -40,21 +41,63 @@ pub struct CallSiteDiagnostics {
     /// How calls run now: as in mode [`Serial`](SchedulerMode::Serial),
     /// [`LockStep`](SchedulerMode::LockStep) or [`Heartbeat`](SchedulerMode::Heartbeat).
     pub choice: SchedulerMode,
-    expected: [Option<Duration>; Strategy::MEASURED.len()],
+    /// Why they run so.
+    pub reason: ChoiceReason,
+    measurements: [Option<CallMeasurement>; Strategy::MEASURED.len()],
+}
+
+/// What calls from one place were measured to take in one mode.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn report(diagnostics: Res<AffinityDiagnostics>) {
+///     for site in &diagnostics.call_sites {
+///         if let Some(known) = site.measurement(SchedulerMode::LockStep) {
+///             println!("{}: {:?} in lock step, {:?} old", site.location, known.time, known.age);
+///         }
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallMeasurement {
+    /// What a call of as many rows as the last one is expected to take.
+    pub time: Duration,
+    /// How many measurements that rests on; 0 if the world has changed since, so that it is to be
+    /// measured again.
+    pub samples: u32,
+    /// How long ago the last of them was.
+    pub age: Duration,
 }
 
 impl CallSiteDiagnostics {
     fn new(site: &Site, explanation: Explanation, places: &Places) -> Self {
-        let Explanation { strategy, rows, calls, trials, expected } = explanation;
+        let Explanation { strategy, reason, rows, calls, trials, figures } = explanation;
         let (system, location) = (site.system().and_then(|number| places.find(number)), site.location());
-        Self { system, location, calls, trials, rows, choice: strategy.mode(), expected }
+        let now = now();
+        let measurements = figures.map(|figure| figure.map(|figure| CallMeasurement::new(figure, now)));
+        Self { system, location, calls, trials, rows, choice: strategy.mode(), reason, measurements }
     }
 
     /// What a call of as many rows is expected to take in `mode`; `None` if it was never tried,
     /// because it cannot be better, or is none that `Auto` chooses from.
     pub fn expected(&self, mode: SchedulerMode) -> Option<Duration> {
+        self.measurement(mode).map(|known| known.time)
+    }
+
+    /// The same, with how well it is known.
+    pub fn measurement(&self, mode: SchedulerMode) -> Option<CallMeasurement> {
         let strategy = Strategy::MEASURED.into_iter().find(|strategy| strategy.mode() == mode)?;
-        self.expected[strategy as usize]
+        self.measurements[strategy as usize]
+    }
+}
+
+impl CallMeasurement {
+    fn new(Figure { time, samples, measured_at }: Figure, now: u64) -> Self {
+        Self { time, samples, age: Duration::from_nanos(now.saturating_sub(measured_at)) }
     }
 }
 

@@ -64,7 +64,7 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> KernelState<D, F,
         // SAFETY: the caller's promise.
         let params = unsafe { P::get_param(params, meta, world, this_run) }?;
         let SweepState { data, filter, matched, .. } = &rows.sweeps;
-        let sweep = Sweep { rows: Rows { world, matched }, data, filter, last_run: meta.get_last_run(), this_run };
+        let sweep = Sweep { rows: Rows::new(world, matched), data, filter, last_run: meta.get_last_run(), this_run };
         Ok(Pass { sweep, params })
     }
 }

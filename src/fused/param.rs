@@ -83,6 +83,6 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         kernels.zip(ticks(world, this_run)).for_each(|(kernel, tick)| kernel.begin(meta, last_run, tick));
         // SAFETY: the access is registered, says the caller; `update` checked the world.
         let passes = unsafe { K::passes(&mut state.kernels, world) }?;
-        Ok(FusedParam { rows: Rows { world, matched: &state.matched }, calls: &state.calls, passes })
+        Ok(FusedParam { rows: Rows::new(world, &state.matched), calls: &state.calls, passes })
     }
 }

@@ -1,7 +1,7 @@
 //! What mode `Auto` chose at each place that starts parallel calls, and what it knows of the other
 //! ways.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use bevy_egui::egui::{self, RichText, Ui};
 
@@ -10,7 +10,10 @@ use super::{
     snapshot::{Snapshot, SystemRow},
     timeline::Nanoseconds,
 };
-use crate::{diagnostics::CallSiteDiagnostics, settings::SchedulerMode};
+use crate::{
+    diagnostics::{CallMeasurement, CallSiteDiagnostics},
+    settings::SchedulerMode,
+};
 
 /// The ways that `Auto` chooses from.
 const WAYS: [SchedulerMode; 3] = [SchedulerMode::Serial, SchedulerMode::LockStep, SchedulerMode::Heartbeat];
@@ -21,12 +24,15 @@ pub(super) const NONE: &str = "no parallel call has run in mode Auto yet";
 /// Letters of a column of numbers: room for `Heartbeat`.
 const DIGITS: usize = 9;
 
+/// A figure that is older has a mark: the scene may have changed since.
+const OLD: Duration = Duration::from_secs(10);
+
 pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     if snapshot.call_sites.is_empty() {
         ui.weak(NONE);
         return;
     }
-    egui::Grid::new("choices").num_columns(5 + WAYS.len()).striped(true).spacing([10.0, 3.0]).show(ui, |ui| {
+    egui::Grid::new("choices").num_columns(6 + WAYS.len()).striped(true).spacing([10.0, 3.0]).show(ui, |ui| {
         show_heads(ui);
         for site in &snapshot.call_sites {
             show_site(ui, site, &snapshot.systems);
@@ -40,8 +46,9 @@ fn show_heads(ui: &mut Ui) {
     let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out";
     ui.weak("runs as").on_hover_text(meaning);
     ui.label(number("rows").weak()).on_hover_text("of one of the last calls");
+    ui.weak("because");
     for way in WAYS {
-        let meaning = "what a call is expected to take in this mode: measured before, for as many rows as now";
+        let meaning = "what a call is expected to take in this mode: measured before, for as many rows as now. ~ marks what was measured more than 10 s ago, or before the scene changed";
         ui.label(number(&format!("{way:?}")).weak()).on_hover_text(meaning);
     }
     let meaning = "how often another way was tried, for three calls each time";
@@ -57,10 +64,10 @@ fn number(text: &str) -> RichText {
 fn show_site(ui: &mut Ui, site: &CallSiteDiagnostics, systems: &[SystemRow]) {
     show_system(ui, site.system.and_then(|index| systems.get(index)));
     let location = site.location;
-    let file = Path::new(location.file()).file_name().unwrap_or_default().to_string_lossy();
-    ui.label(format!("{file}:{}", location.line())).on_hover_text(location.to_string());
+    ui.label(format!("{}:{}", short_path(location.file()), location.line())).on_hover_text(location.to_string());
     ui.label(RichText::new(format!("{:?}", site.choice)).color(colours::mode(site.choice)));
     ui.label(number(&site.rows.to_string()));
+    ui.weak(site.reason.to_string());
     for way in WAYS {
         show_expected(ui, site, way);
     }
@@ -78,13 +85,43 @@ fn show_system(ui: &mut Ui, system: Option<&SystemRow>) {
     });
 }
 
-/// What a call takes by one way; brighter if it is the way that calls go.
+/// A source file with the folder that it is in: most games have several `systems.rs`.
+fn short_path(file: &str) -> String {
+    let names: Vec<_> = Path::new(file).iter().map(|name| name.to_string_lossy()).collect();
+    names[names.len().saturating_sub(2)..].join("/")
+}
+
+/// What a call takes by one way; brighter if it is the way that calls go, marked if it is old.
 fn show_expected(ui: &mut Ui, site: &CallSiteDiagnostics, way: SchedulerMode) {
-    let Some(time) = site.expected(way) else {
+    let Some(known) = site.measurement(way) else {
         let meaning = "never tried: it cannot be better, or a trial would cost more than is granted so far";
         ui.label(number("-").weak()).on_hover_text(meaning);
         return;
     };
-    let text = number(&Nanoseconds(time.as_nanos() as f64).to_string());
-    ui.label(if way == site.choice { text.strong() } else { text });
+    let mark = if is_old(known) { "~" } else { "" };
+    let text = number(&format!("{mark}{}", Nanoseconds(known.time.as_nanos() as f64)));
+    let text = match (way == site.choice, is_old(known)) {
+        (true, _) => text.strong(),
+        (false, true) => text.weak(),
+        (false, false) => text,
+    };
+    let CallMeasurement { samples, age, .. } = known;
+    let samples = if samples == 0 { "none since the scene changed".to_string() } else { samples.to_string() };
+    let age = Nanoseconds(age.as_nanos() as f64);
+    ui.label(text).on_hover_text(format!("measurements: {samples}; the last one {age} ago"));
+}
+
+fn is_old(known: CallMeasurement) -> bool {
+    known.samples == 0 || known.age > OLD
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_path;
+
+    #[test]
+    fn a_file_is_named_with_its_folder() {
+        assert_eq!(short_path("examples/traffic/simulation/systems.rs"), "simulation/systems.rs");
+        assert_eq!(short_path("main.rs"), "main.rs");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bevy_egui::egui::{self, Color32, FontId, Mesh, Painter, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+use bevy_egui::egui::{self, Color32, FontId, Mesh, Painter, Rect, Sense, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::{colours, snapshot::FrameRow, timeline::Nanoseconds};
 
@@ -10,12 +10,16 @@ const HEIGHT: f32 = 70.0;
 /// How many of the slowest frames have a button.
 const SLOWEST: usize = 5;
 
-/// Draws the frames and lets the budget be changed; returns the number of the frame that was
-/// clicked.
-pub(super) fn show(ui: &mut Ui, frames: &[FrameRow], budget: &mut Duration) -> Option<u64> {
+/// Draws the frames, marks the one that is `on_show`, and lets the budget be changed; returns the
+/// number of the frame that was clicked.
+pub(super) fn show(ui: &mut Ui, frames: &[FrameRow], budget: &mut Duration, on_show: Option<u64>) -> Option<u64> {
     let response = ui.allocate_response(vec2(ui.available_width(), HEIGHT), Sense::click());
     let chart = Chart { area: response.rect, top: top(frames, *budget), count: frames.len() };
-    chart.paint(&ui.painter_at(response.rect), frames, *budget);
+    let painter = ui.painter_at(response.rect);
+    chart.paint(&painter, frames, *budget);
+    if let Some(index) = on_show.and_then(|number| frames.iter().position(|frame| frame.number == number)) {
+        chart.mark(&painter, index);
+    }
     let pointed = response.hover_pos().and_then(|pointer| frames.get(chart.index(pointer.x)?));
     let mut clicked = pointed.filter(|_| response.clicked()).map(|frame| frame.number);
     if let Some(frame) = pointed {
@@ -62,6 +66,12 @@ impl Chart {
         }
         painter.add(Shape::mesh(mesh));
         self.paint_line(painter, budget, colours::BUDGET);
+    }
+
+    /// A frame around the whole height of a bar.
+    fn mark(&self, painter: &Painter, index: usize) {
+        let bar = self.bar(index, self.top);
+        painter.rect_stroke(bar.expand2(vec2(1.0, 0.0)), 0.0, Stroke::new(1.5, Color32::WHITE), StrokeKind::Inside);
     }
 
     fn paint_line(&self, painter: &Painter, time: Duration, colour: Color32) {

@@ -5,20 +5,24 @@ mod ab;
 mod choices;
 mod colours;
 mod controls;
+mod forecasts;
 mod history;
+mod input;
 mod modes;
 mod panel;
 mod plugin;
 mod recorded;
 mod save;
+mod schedules;
 mod settings;
 mod shares;
 mod snapshot;
 mod systems_table;
 mod timeline;
+mod warnings;
 
 pub use panel::affinity_overlay_ui;
-use panel::{OverlayState, compare_modes, record_while_seen};
+use panel::{DrawingBegun, OverlayState, compare_modes, drawing_begins, drawing_ends, record_while_seen};
 pub use plugin::AffinityOverlayPlugin;
 pub use settings::OverlaySettings;
 

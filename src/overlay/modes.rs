@@ -1,4 +1,6 @@
-//! The modes: a button for each, what each took when it was last on, and the A/B comparison of two.
+//! The modes: a button for each, what each took when it was last on, and A/B comparisons of two.
+
+use std::collections::VecDeque;
 
 use bevy_egui::egui::{self, ProgressBar, RichText, Ui};
 
@@ -10,21 +12,32 @@ use super::{
 };
 use crate::settings::SchedulerMode;
 
-/// The comparison that is going on or over, and the modes for the next.
+/// Results of comparisons that stay on show.
+const VERDICTS: usize = 4;
+
+/// The comparison that is going on, the modes for the next, and what the last ones found.
 #[derive(Debug)]
 pub(super) struct Modes {
     pub(super) pair: [SchedulerMode; 2],
     pub(super) comparison: Option<Comparison>,
-    pub(super) verdict: Option<Verdict>,
+    /// The newest first, each with the frame in which it ended.
+    verdicts: VecDeque<(u64, Verdict)>,
 }
 
 impl Default for Modes {
     fn default() -> Self {
-        Self { pair: [SchedulerMode::Serial, SchedulerMode::Auto], comparison: None, verdict: None }
+        Self { pair: [SchedulerMode::Serial, SchedulerMode::Auto], comparison: None, verdicts: VecDeque::new() }
     }
 }
 
 impl Modes {
+    /// Ends the comparison with what it found, in this frame.
+    pub(super) fn conclude(&mut self, frame: u64, verdict: Verdict) {
+        self.comparison = None;
+        self.verdicts.truncate(VERDICTS - 1);
+        self.verdicts.push_front((frame, verdict));
+    }
+
     /// Shows the buttons; returns the mode to switch to.
     pub(super) fn show(&mut self, ui: &mut Ui, mode: SchedulerMode, snapshot: &Snapshot) -> Option<SchedulerMode> {
         let chosen = show_buttons(ui, mode);
@@ -32,8 +45,12 @@ impl Modes {
             // Who chooses a mode wants that mode.
             self.comparison = None;
         }
-        show_numbers(ui, mode, &snapshot.modes);
-        chosen.or_else(|| self.show_comparison(ui, mode))
+        show_numbers(ui, mode, snapshot);
+        let compared = self.show_comparison(ui, mode);
+        for (frame, verdict) in &self.verdicts {
+            show_verdict(ui, *frame, verdict);
+        }
+        chosen.or(compared)
     }
 
     fn show_comparison(&mut self, ui: &mut Ui, mode: SchedulerMode) -> Option<SchedulerMode> {
@@ -54,9 +71,6 @@ impl Modes {
             choose_mode(ui, "A", &mut self.pair[0]);
             ui.weak("against");
             choose_mode(ui, "B", &mut self.pair[1]);
-            if let Some(verdict) = &self.verdict {
-                show_verdict(ui, verdict);
-            }
             begun.then(|| self.begin(mode))
         })
         .inner
@@ -65,7 +79,6 @@ impl Modes {
     /// Starts a comparison; returns the mode to begin with.
     fn begin(&mut self, mode: SchedulerMode) -> SchedulerMode {
         self.comparison = Some(Comparison::new(self.pair, mode));
-        self.verdict = None;
         self.pair[0]
     }
 }
@@ -91,36 +104,54 @@ fn choose_mode(ui: &mut Ui, name: &str, choice: &mut SchedulerMode) {
     });
 }
 
-/// A row for each mode that has been on, with its times as they were then.
-fn show_numbers(ui: &mut Ui, mode: SchedulerMode, rows: &[ModeRow]) {
+/// A row for each mode, also for those that have never been on: the table keeps its height, and
+/// nothing moves under the pointer.
+fn show_numbers(ui: &mut Ui, mode: SchedulerMode, snapshot: &Snapshot) {
     egui::Grid::new("modes").num_columns(5).striped(true).spacing([18.0, 3.0]).show(ui, |ui| {
-        for head in ["mode", "frame", "tagged", "speed-up over serial", "frames"] {
-            ui.weak(head);
+        for (head, meaning) in [
+            ("mode", ""),
+            ("frame", "from one frame's begin to the next one's, smoothed over about 32 frames"),
+            ("tagged", "all tagged systems of a frame together. Modes that were on at different times have seen different scenes: A/B compares equal ones"),
+            ("frames", "how many frames are in the figures"),
+            ("last on", "how old the figures are"),
+        ] {
+            let head = ui.weak(head);
+            if !meaning.is_empty() {
+                head.on_hover_text(meaning);
+            }
         }
         ui.end_row();
-        for row in rows {
-            show_mode(ui, row, row.mode == mode);
+        for &other in SchedulerMode::ALL {
+            let name = RichText::new(format!("{other:?}")).color(colours::mode(other));
+            ui.label(if other == mode { name.strong().underline() } else { name });
+            match snapshot.modes.iter().find(|row| row.mode == other) {
+                Some(row) => show_mode(ui, row, other == mode),
+                None => (0..4).for_each(|_| _ = ui.weak("-")),
+            }
+            ui.end_row();
         }
     });
 }
 
 fn show_mode(ui: &mut Ui, row: &ModeRow, active: bool) {
-    let name = RichText::new(format!("{:?}", row.mode)).color(colours::mode(row.mode));
-    ui.label(if active { name.strong().underline() } else { name });
     for time in [row.frame, row.tagged] {
-        ui.monospace(Nanoseconds(time.as_nanos() as f64).to_string());
+        let text = RichText::new(Nanoseconds(time.as_nanos() as f64).to_string()).monospace();
+        // What is not of now is not as bright.
+        ui.label(if active { text } else { text.weak() });
     }
-    match row.speed_up {
-        Some(speed_up) => ui.monospace(format!("{speed_up:.2} x")),
-        None => ui.weak("once Serial was on"),
-    };
     ui.monospace(row.frames.to_string());
-    ui.end_row();
+    match row.age {
+        0 | 1 => ui.label("now"),
+        age => ui.weak(format!("{age} frames ago")),
+    };
 }
 
-fn show_verdict(ui: &mut Ui, verdict: &Verdict) {
-    let [a, b] = verdict.modes;
-    ui.strong(format!("{a:?} takes {} of {b:?}", verdict.tagged))
-        .on_hover_text("time in tagged systems: the median of the ratios of neighbouring slices, and their quartiles");
-    ui.weak(format!("whole frames {}", verdict.frame));
+fn show_verdict(ui: &mut Ui, frame: u64, verdict: &Verdict) {
+    ui.horizontal_wrapped(|ui| {
+        let [a, b] = verdict.modes;
+        ui.strong(format!("{a:?} takes {} of {b:?}", verdict.tagged)).on_hover_text(
+            "time in tagged systems: the median of the ratios of neighbouring slices, and their quartiles",
+        );
+        ui.weak(format!("whole frames {}, until frame {frame}", verdict.frame));
+    });
 }

@@ -11,19 +11,20 @@ use bevy_egui::egui::{Align, CollapsingHeader, Layout, Ui};
 use super::{
     OverlaySettings,
     ab::Next,
-    choices,
+    choices, colours,
     controls::Controls,
-    history,
+    forecasts, history,
     modes::Modes,
     recorded::Recorded,
     save::Saved,
-    shares,
+    schedules, shares,
     snapshot::Snapshot,
     systems_table::SystemsTable,
     timeline::{Nanoseconds, Timeline},
+    warnings,
 };
 use crate::{
-    diagnostics::{AffinityDiagnostics, AffinityTimeline},
+    diagnostics::{AffinityDiagnostics, AffinityTimeline, Forecast},
     settings::{AffinitySettings, SchedulerMode},
 };
 
@@ -40,24 +41,67 @@ pub(super) struct OverlayState {
     /// The frame that was asked for and that the recording does not hold any more.
     gone: Option<u64>,
     refreshed: Option<Instant>,
+    forecast: Option<Forecast>,
+    forecasted: Option<Instant>,
     /// Drawn in this frame.
     seen: bool,
     cost: Cost,
 }
 
-/// How long drawing the panel takes.
+/// A forecast reads all that is recorded, which takes milliseconds.
+const FORECAST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the panel takes.
 #[derive(Debug, Default)]
 struct Cost {
+    /// To lay it out.
+    layout: Smoothed,
+    /// For egui to make triangles of it, and of all else that egui draws.
+    drawing: Smoothed,
+}
+
+/// A mean over about 16 frames.
+#[derive(Debug, Default)]
+struct Smoothed {
     frame: Duration,
-    /// A mean over about 16 frames.
-    smoothed: Duration,
+    mean: Duration,
+}
+
+impl Smoothed {
+    fn end_frame(&mut self) {
+        self.mean = (self.mean * 15 + mem::take(&mut self.frame)) / 16;
+    }
 }
 
 impl Cost {
     fn end_frame(&mut self) {
-        self.smoothed = (self.smoothed * 15 + mem::take(&mut self.frame)) / 16;
+        self.layout.end_frame();
+        self.drawing.end_frame();
+    }
+
+    fn show(&self, ui: &mut Ui) {
+        let [layout, drawing] = [&self.layout, &self.drawing].map(|part| part.mean.as_nanos() as f64);
+        ui.weak(format!("overlay: {}", Nanoseconds(layout + drawing))).on_hover_text(format!(
+            "of a frame's time on the CPU: {} to lay the panel out, {} for egui to draw it and all else of egui",
+            Nanoseconds(layout),
+            Nanoseconds(drawing),
+        ));
     }
 }
+
+/// The frame's drawing by egui begins.
+pub(super) fn drawing_begins(mut begun: ResMut<DrawingBegun>) {
+    begun.0 = Some(Instant::now());
+}
+
+/// The frame's drawing by egui has ended.
+pub(super) fn drawing_ends(mut begun: ResMut<DrawingBegun>, mut state: ResMut<OverlayState>) {
+    state.cost.drawing.frame = begun.0.take().map_or(Duration::ZERO, |begun| begun.elapsed());
+}
+
+/// When egui began to draw this frame.
+#[derive(Resource, Debug, Default)]
+pub(super) struct DrawingBegun(Option<Instant>);
 
 /// Draws the overlay into `ui`: for a panel, a tab or a window of your own. While it is drawn the
 /// app records its timeline.
@@ -86,7 +130,7 @@ pub fn affinity_overlay_ui(ui: &mut Ui, world: &mut World) {
         state.seen = true;
         state.refresh(world);
         state.show(ui, world);
-        state.cost.frame += begin.elapsed();
+        state.cost.layout.frame += begin.elapsed();
     });
 }
 
@@ -109,8 +153,7 @@ pub(super) fn compare_modes(
         Next::Switch(next) => *mode = next,
         Next::Done(before, verdict) => {
             *mode = before;
-            modes.comparison = None;
-            modes.verdict = Some(verdict);
+            modes.conclude(frame.number, verdict);
         }
     }
 }
@@ -131,28 +174,45 @@ impl OverlayState {
         self.refreshed = None;
     }
 
-    /// Brings the numbers up to date, if it is time, and the bars, unless they are frozen.
+    /// The number of the frame in the timeline.
+    #[cfg(test)]
+    pub(super) fn frame_on_show(&self) -> u64 {
+        self.recorded.frame
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_no_forecast(&self) -> bool {
+        self.forecast.is_none()
+    }
+
+    /// The number of the newest frame in the history.
+    #[cfg(test)]
+    pub(super) fn frames_known(&self) -> Option<u64> {
+        self.snapshot.frames.last().map(|frame| frame.number)
+    }
+
+    /// Brings bars and numbers up to date if it is time, unless they are frozen: what stands beside
+    /// each other is of the same time.
     fn refresh(&mut self, world: &World) {
         let now = Instant::now();
         let interval = world.resource::<OverlaySettings>().interval();
-        if self.refreshed.is_some_and(|refreshed| now - refreshed < interval) {
+        let is_early = self.refreshed.is_some_and(|refreshed| now - refreshed < interval);
+        if is_early || self.timeline.is_frozen() {
             return;
         }
         self.refreshed = Some(now);
         let diagnostics = world.resource::<AffinityDiagnostics>();
         self.snapshot.refresh(diagnostics);
-        if !self.timeline.is_frozen() {
-            let spin = world.resource::<AffinitySettings>().spin;
-            self.recorded.load_newest(world.resource::<AffinityTimeline>(), diagnostics, spin);
-            self.timeline.follow(&self.recorded);
-        }
+        self.recorded.load_newest(world.resource(), diagnostics, world.resource());
+        self.timeline.follow(&self.recorded);
     }
 
     fn show(&mut self, ui: &mut Ui, world: &mut World) {
+        // egui's own is below the contrast that small text needs.
+        ui.visuals_mut().weak_text_color = Some(colours::LABEL);
         let mode = *world.resource::<SchedulerMode>();
         ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
-            let cost = Nanoseconds(self.cost.smoothed.as_nanos() as f64);
-            ui.weak(format!("overlay: {cost}")).on_hover_text("what drawing this panel takes of a frame");
+            self.cost.show(ui);
             ui.with_layout(Layout::left_to_right(Align::TOP), |ui| ui.strong(format!("{mode:?} mode")));
         });
         if let Some(mode) = self.modes.show(ui, mode, &self.snapshot) {
@@ -164,11 +224,28 @@ impl OverlayState {
             }
         });
         let section = |name: &str| CollapsingHeader::new(name).default_open(true);
+        for warning in warnings::of(world.resource()) {
+            ui.colored_label(colours::BUDGET, warning);
+        }
         section("Timeline").show(ui, |ui| self.show_timeline(ui, world));
         section("Frames").show(ui, |ui| self.show_frames(ui, world));
         section("Workers, last second").show(ui, |ui| shares::show(ui, &self.snapshot));
         section("Choices of Auto").show(ui, |ui| choices::show(ui, &self.snapshot));
         section("Systems").show(ui, |ui| self.table.show(ui, &self.snapshot));
+        section("Schedules").show(ui, |ui| schedules::show(ui, &self.snapshot));
+        CollapsingHeader::new("What would help").show(ui, |ui| {
+            self.forecast(world.resource());
+            forecasts::show(ui, self.forecast.as_ref(), &self.snapshot.systems);
+        });
+    }
+
+    /// Brings the forecast up to date once a second, unless the panel is frozen.
+    fn forecast(&mut self, timeline: &AffinityTimeline) {
+        let is_old = self.forecasted.is_none_or(|forecasted| forecasted.elapsed() >= FORECAST_INTERVAL);
+        if is_old && !self.timeline.is_frozen() {
+            self.forecast = timeline.forecast();
+            self.forecasted = Some(Instant::now());
+        }
     }
 
     fn show_timeline(&mut self, ui: &mut Ui, world: &World) {
@@ -182,17 +259,21 @@ impl OverlayState {
             }
             let folder = &world.resource::<OverlaySettings>().trace_folder;
             self.saved.show(ui, folder, world.resource(), world.resource());
-            ui.weak(format!("frame {}", self.recorded.frame));
+            let frozen = if self.timeline.is_frozen() { "frozen at " } else { "" };
+            ui.weak(format!("{frozen}frame {}", self.recorded.frame));
             if let Some(gone) = self.gone {
                 ui.weak(format!("frame {gone} is not recorded any more"));
             }
         });
-        self.timeline.show(ui, &self.recorded, &self.snapshot.systems);
+        if let Some(step) = self.timeline.show(ui, &self.recorded, &self.snapshot.systems) {
+            self.jump_to(self.recorded.frame.saturating_add_signed(step), world);
+        }
     }
 
     fn show_frames(&mut self, ui: &mut Ui, world: &mut World) {
         let mut budget = world.resource::<OverlaySettings>().budget;
-        let clicked = history::show(ui, &self.snapshot.frames, &mut budget);
+        let on_show = self.timeline.is_frozen().then_some(self.recorded.frame);
+        let clicked = history::show(ui, &self.snapshot.frames, &mut budget, on_show);
         if budget != world.resource::<OverlaySettings>().budget {
             world.resource_mut::<OverlaySettings>().budget = budget;
         }
@@ -203,12 +284,13 @@ impl OverlayState {
 
     /// Shows the frame with this number in the timeline, and keeps it there.
     fn jump_to(&mut self, number: u64, world: &World) {
-        let spin = world.resource::<AffinitySettings>().spin;
-        let there = self.recorded.load_frame(world.resource(), world.resource(), spin, number);
+        let there = self.recorded.load_frame(world.resource(), world.resource(), world.resource(), number);
         self.gone = (!there).then_some(number);
         if there {
+            let was_frozen = self.timeline.is_frozen();
             self.timeline.freeze(true);
-            self.timeline.fit(&self.recorded);
+            // Steps from frame to frame keep the view: what moves is what differs.
+            if was_frozen { self.timeline.follow(&self.recorded) } else { self.timeline.fit(&self.recorded) }
         }
     }
 }

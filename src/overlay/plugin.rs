@@ -1,21 +1,21 @@
 //! [`AffinityOverlayPlugin`]: when the panel is on show, and what it needs from the app.
 
-use bevy_app::{App, First, Plugin, PreUpdate};
+use bevy_app::{App, First, Plugin, PostUpdate};
 use bevy_ecs::{
-    prelude::{IntoScheduleConfigs, Res, ResMut, With, World},
+    prelude::{IntoScheduleConfigs, Res, With, World},
     query::QueryState,
 };
-use bevy_egui::{
-    EguiContext, EguiInputSet, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
-    input::{EguiWantsInput, absorb_bevy_input_system, egui_wants_any_pointer_input},
-};
+use bevy_egui::{EguiContext, EguiPlugin, EguiPostUpdateSet, EguiPrimaryContextPass, PrimaryEguiContext, egui};
 use bevy_image::ImagePlugin;
-use bevy_input::{ButtonInput, InputPlugin, InputSystems, keyboard::KeyCode, mouse::AccumulatedMouseScroll};
+use bevy_input::InputPlugin;
 use bevy_render::{RenderApp, renderer::RenderDevice};
 use bevy_time::TimePlugin;
 use bevy_window::WindowPlugin;
 
-use super::{OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, record_while_seen};
+use super::{
+    DrawingBegun, OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, drawing_begins, drawing_ends,
+    input, record_while_seen,
+};
 use crate::schedule::AffinitySystems;
 
 /// The panel that shows where the time of tagged systems goes, and that switches modes and settings
@@ -111,40 +111,20 @@ fn can_draw(app: &App) -> bool {
 }
 
 fn add_panel_systems(app: &mut App) {
-    let absorb = (absorb_bevy_input_system, absorb_scrolling.run_if(egui_wants_any_pointer_input), absorb_space);
-    let toggle = toggle.after(InputSystems).before(EguiInputSet::InitReading);
-    let absorb = absorb.chain().after(EguiInputSet::WriteEguiEvents).run_if(absorbs_input);
     let show = show_window.run_if(is_visible).in_set(AffinitySystems::Overlay).ambiguous_with_all();
-    app.add_systems(PreUpdate, (toggle, absorb).in_set(AffinitySystems::OverlayInput))
-        .add_systems(EguiPrimaryContextPass, show);
+    let begins = drawing_begins.before(EguiPostUpdateSet::ProcessOutput);
+    let ends = drawing_ends.after(EguiPostUpdateSet::ProcessOutput).before(EguiPostUpdateSet::PostProcessOutput);
+    app.add_plugins(input::plugin)
+        .init_resource::<DrawingBegun>()
+        .add_systems(EguiPrimaryContextPass, show)
+        .add_systems(
+            PostUpdate,
+            (begins, ends).run_if(is_visible).in_set(AffinitySystems::Overlay).ambiguous_with_all(),
+        );
 }
 
 fn is_visible(settings: Res<OverlaySettings>) -> bool {
     settings.visible
-}
-
-fn absorbs_input(settings: Res<OverlaySettings>) -> bool {
-    settings.visible && settings.absorb_input
-}
-
-/// Shows or hides the panel when its key is pressed, and keeps the key from the game.
-fn toggle(mut settings: ResMut<OverlaySettings>, mut keys: ResMut<ButtonInput<KeyCode>>) {
-    if keys.just_pressed(settings.key) {
-        settings.visible = !settings.visible;
-        keys.reset(settings.key);
-    }
-}
-
-/// What [`absorb_bevy_input_system`] leaves: the scrolling that Bevy has already summed up.
-fn absorb_scrolling(mut scrolling: ResMut<AccumulatedMouseScroll>) {
-    scrolling.delta = Default::default();
-}
-
-/// Space pauses the timeline that the pointer is over, and then not the game.
-fn absorb_space(state: Res<OverlayState>, wants: Res<EguiWantsInput>, mut keys: ResMut<ButtonInput<KeyCode>>) {
-    if state.timeline.takes_keys() && wants.is_pointer_over_area() {
-        keys.reset(KeyCode::Space);
-    }
 }
 
 fn show_window(world: &mut World, contexts: &mut QueryState<&'static mut EguiContext, With<PrimaryEguiContext>>) {

@@ -1,12 +1,17 @@
 //! A stretch of the recording as bars on lanes: a copy, so that it stays while the recording goes
 //! on.
 
-use std::{fmt::Write as _, ops::Range, time::Duration};
+use std::{
+    fmt::{self, Write as _},
+    ops::Range,
+    time::Duration,
+};
 
 use super::snapshot::SystemRow;
 use crate::{
     diagnostics::{AffinityDiagnostics, AffinityTimeline},
     record::{FrameSpan, Span, SpanKind},
+    settings::{AffinitySettings, Pinning},
     topology::{Core, CoreId, Topology},
 };
 
@@ -135,10 +140,10 @@ impl Recorded {
         &mut self,
         timeline: &AffinityTimeline,
         diagnostics: &AffinityDiagnostics,
-        spin: Duration,
+        settings: &AffinitySettings,
     ) {
         if let Some(frame) = timeline.frames().next_back() {
-            self.load(timeline, diagnostics, spin, frame);
+            self.load(timeline, diagnostics, settings, frame);
         }
     }
 
@@ -147,13 +152,13 @@ impl Recorded {
         &mut self,
         timeline: &AffinityTimeline,
         diagnostics: &AffinityDiagnostics,
-        spin: Duration,
+        settings: &AffinitySettings,
         number: u64,
     ) -> bool {
         let oldest = timeline.extent().map_or(u64::MAX, |extent| extent.start);
         let frame = timeline.frames().find(|frame| frame.number == number && frame.tagged_begin >= oldest);
         if let Some(frame) = frame {
-            self.load(timeline, diagnostics, spin, frame);
+            self.load(timeline, diagnostics, settings, frame);
         }
         frame.is_some()
     }
@@ -162,7 +167,7 @@ impl Recorded {
         &mut self,
         timeline: &AffinityTimeline,
         diagnostics: &AffinityDiagnostics,
-        spin: Duration,
+        settings: &AffinitySettings,
         frame: &FrameSpan,
     ) {
         self.clear();
@@ -171,11 +176,11 @@ impl Recorded {
         self.frame = frame.number;
         self.tagged = since(frame.tagged_begin)..since(frame.tagged_end);
         self.window = window_around(timeline, frame);
-        self.name_lanes(diagnostics);
+        self.name_lanes(diagnostics, settings.pinning);
         for span in timeline.spans_in(self.window.clone()).take(MOST_SPANS) {
             self.add(span, origin);
         }
-        self.finish_lanes(diagnostics.workers.len(), spin);
+        self.finish_lanes(diagnostics.workers.len(), settings.spin);
         let window = &self.window;
         let begins = timeline.frames().map(|frame| frame.begin).filter(|begin| window.contains(begin));
         self.borders.extend(begins.map(since));
@@ -186,10 +191,10 @@ impl Recorded {
         self.borders.clear();
     }
 
-    fn name_lanes(&mut self, diagnostics: &AffinityDiagnostics) {
+    fn name_lanes(&mut self, diagnostics: &AffinityDiagnostics, pinning: Pinning) {
         self.lanes.resize_with(diagnostics.workers.len() + 1, Lane::default);
         for (worker, lane) in diagnostics.workers.iter().zip(&mut self.lanes) {
-            lane.set_name(worker.index, worker.core);
+            lane.set_name(worker.index, worker.core, pinning);
         }
         let sessions = &mut self.lanes[diagnostics.workers.len()];
         sessions.name.replace_range(.., "fork/join");
@@ -258,7 +263,7 @@ fn window_around(timeline: &AffinityTimeline, frame: &FrameSpan) -> Range<u64> {
 }
 
 impl Lane {
-    fn set_name(&mut self, worker: usize, core: Option<CoreId>) {
+    fn set_name(&mut self, worker: usize, core: Option<CoreId>, pinning: Pinning) {
         self.name.clear();
         self.place.clear();
         let topology = Topology::get();
@@ -268,11 +273,12 @@ impl Lane {
             0 => write!(self.name, "worker 0, leader"),
             _ => write!(self.name, "worker {worker}"),
         };
-        match core {
-            Some(core) => describe_core(core, &topology, &mut self.place),
-            None if worker == 0 => self.place.push_str("main thread, not pinned"),
-            None => self.place.push_str("not pinned"),
-        }
+        let _ = match (core, pinning) {
+            (Some(core), Pinning::Core) => describe_core(core, &topology, &mut self.place),
+            (Some(core), Pinning::CacheDomain) => write!(self.place, "any core of cache {}", core.cache_domain),
+            _ if worker == 0 => write!(self.place, "main thread, not pinned"),
+            _ => write!(self.place, "not pinned"),
+        };
     }
 
     /// Puts a bar into each gap that is longer than a worker stays awake.
@@ -292,13 +298,13 @@ impl Lane {
 }
 
 /// `core 3, SMT of 1, cache 0`
-fn describe_core(core: &Core, topology: &Topology, to: &mut String) {
-    let _ = write!(to, "core {}", core.id);
+fn describe_core(core: &Core, topology: &Topology, to: &mut String) -> fmt::Result {
+    write!(to, "core {}", core.id)?;
     let siblings = topology.cores.iter().filter(|other| other.physical == core.physical && other.id != core.id);
     for sibling in siblings {
-        let _ = write!(to, ", SMT of {}", sibling.id);
+        write!(to, ", SMT of {}", sibling.id)?;
     }
-    let _ = write!(to, ", cache {}", core.cache_domain);
+    write!(to, ", cache {}", core.cache_domain)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl Saved {
             .on_hover_text("all that is recorded, for ui.perfetto.dev or chrome://tracing")
             .clicked()
         {
-            let file = folder.join(file_name());
+            let file = whole_path(folder).join(file_name());
             let saved = save(&file, timeline, diagnostics);
             self.last = Some(saved.map_err(|error| format!("{}: {error}", file.display())).map(|()| file));
         }
@@ -42,6 +42,13 @@ impl Saved {
             None => return,
         };
     }
+}
+
+/// From the root on: where a program was started is often not known to who looks for its files. A
+/// folder that does not exist keeps its name for the error.
+fn whole_path(folder: &Path) -> PathBuf {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    here.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
 }
 
 /// `affinity-1763708400.json`: files of one folder are in the order in which they were saved.

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use crate::{
-    diagnostics::{AffinityDiagnostics, CallSiteDiagnostics, SystemDiagnostics, WorkerDiagnostics},
+    diagnostics::{
+        AffinityDiagnostics, CallSiteDiagnostics, ScheduleDiagnostics, SystemDiagnostics, WorkerDiagnostics,
+    },
     record::FrameSpan,
     settings::SchedulerMode,
 };
@@ -23,6 +25,9 @@ pub(super) struct Snapshot {
     pub(super) call_sites: Vec<CallSiteDiagnostics>,
     /// The oldest first.
     pub(super) frames: Vec<FrameRow>,
+    pub(super) schedules: Vec<ScheduleDiagnostics>,
+    /// Frames so far, and when the last one began on the pool's clock.
+    taken: (u64, u64),
 }
 
 /// The times of a mode when it was last on.
@@ -31,9 +36,9 @@ pub(super) struct ModeRow {
     pub(super) mode: SchedulerMode,
     pub(super) frame: Duration,
     pub(super) tagged: Duration,
-    /// Over serial; `None` until both have been on.
-    pub(super) speed_up: Option<f64>,
     pub(super) frames: u64,
+    /// Frames since the last one in this mode.
+    pub(super) age: u64,
 }
 
 /// Shares of the last second, 0 to 1; the rest since the settings changed.
@@ -58,6 +63,11 @@ pub(super) struct SystemRow {
     pub(super) mean: Duration,
     pub(super) p95: Duration,
     pub(super) max: Duration,
+    /// All calls of a frame together, and that as a part of the time from frame to frame; smoothed.
+    pub(super) per_frame: Duration,
+    pub(super) share: f64,
+    /// All calls so far.
+    pub(super) total: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -80,13 +90,36 @@ impl Snapshot {
         self.modes.extend(SchedulerMode::ALL.iter().filter_map(|&mode| mode_row(diagnostics, mode)));
         self.workers.clear();
         self.workers.extend(diagnostics.workers.iter().map(worker_row));
-        self.systems.resize_with(diagnostics.systems.len(), SystemRow::default);
-        for (index, (row, system)) in self.systems.iter_mut().zip(&diagnostics.systems).enumerate() {
-            row.refresh(index, system);
-        }
+        self.schedules.clone_from(&diagnostics.schedules);
+        self.refresh_systems(diagnostics);
         self.frames.clear();
         let next = diagnostics.history().skip(1);
         self.frames.extend(diagnostics.history().zip(next).map(|(frame, next)| frame_row(frame, next)));
+    }
+}
+
+/// What has passed from one refresh to the next.
+#[derive(Clone, Copy)]
+struct Passed {
+    frames: u64,
+    time: Duration,
+}
+
+/// A refresh counts as one part in this many: the figures follow in about a second.
+const SMOOTHING: f64 = 4.0;
+
+impl Snapshot {
+    fn refresh_systems(&mut self, diagnostics: &AffinityDiagnostics) {
+        let begin = diagnostics.history().next_back().map_or(0, |frame| frame.begin);
+        let passed = Passed {
+            frames: diagnostics.frames.saturating_sub(self.taken.0),
+            time: Duration::from_nanos(begin.saturating_sub(self.taken.1)),
+        };
+        self.taken = (diagnostics.frames, begin);
+        self.systems.resize_with(diagnostics.systems.len(), SystemRow::default);
+        for (index, (row, system)) in self.systems.iter_mut().zip(&diagnostics.systems).enumerate() {
+            row.refresh(index, system, passed);
+        }
     }
 }
 
@@ -96,8 +129,8 @@ fn mode_row(diagnostics: &AffinityDiagnostics, mode: SchedulerMode) -> Option<Mo
         mode,
         frame: known.frame_time,
         tagged: known.tagged_time,
-        speed_up: diagnostics.speed_up(mode),
         frames: known.frames,
+        age: diagnostics.frames.saturating_sub(known.last_frame().unwrap_or(0)),
     })
 }
 
@@ -118,24 +151,42 @@ fn frame_row(frame: &FrameSpan, next: &FrameSpan) -> FrameRow {
 }
 
 impl SystemRow {
-    fn refresh(&mut self, index: usize, system: &SystemDiagnostics) {
+    fn refresh(&mut self, index: usize, system: &SystemDiagnostics, passed: Passed) {
         if self.full_name != system.name {
-            self.full_name.clone_from(&system.name);
-            self.name = short_name(&system.name);
+            *self = Self { name: short_name(&system.name), full_name: system.name.clone(), ..Self::default() };
+        } else if passed.frames > 0 && !passed.time.is_zero() {
+            self.note(system.total.saturating_sub(self.total), passed);
         }
+        self.total = system.total;
         self.index = index;
         self.calls = system.calls;
         self.mean = system.recent_mean;
         self.p95 = system.p95;
         self.max = system.max;
     }
+
+    /// Takes in what the calls since the last refresh took.
+    fn note(&mut self, spent: Duration, passed: Passed) {
+        let per_frame = spent.as_secs_f64() / passed.frames as f64;
+        let share = spent.div_duration_f64(passed.time);
+        // The first figure is taken as it is.
+        let weight = if self.share == 0.0 { 1.0 } else { 1.0 / SMOOTHING };
+        let before = self.per_frame.as_secs_f64();
+        self.per_frame = Duration::from_secs_f64(before + (per_frame - before) * weight);
+        self.share += (share - self.share) * weight;
+    }
 }
 
-/// A system's name without the paths of modules: `game::ai::think<game::Car>` becomes `think<Car>`.
+/// A system's name with the last module of its path, and none in its parameters:
+/// `game::ai::think<game::Car>` becomes `ai::think<Car>`.
 fn short_name(name: &str) -> String {
-    name.split_inclusive(['<', '>', ',', '(', ')', ' '])
-        .map(|part| part.rsplit_once("::").map_or(part, |(_, last)| last))
-        .collect()
+    let last = |part: &str, keep: usize| {
+        let start = part.rmatch_indices("::").nth(keep).map_or(0, |(at, _)| at + 2);
+        part[start..].to_string()
+    };
+    let mut parts = name.split_inclusive(['<', '>', ',', '(', ')', ' ']);
+    let own = parts.next().map_or_else(String::new, |part| last(part, 1));
+    own + &parts.map(|part| last(part, 0)).collect::<String>()
 }
 
 #[cfg(test)]
@@ -143,8 +194,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lose_their_paths() {
-        assert_eq!(short_name("game::ai::think<game::Car, f32>"), "think<Car, f32>");
+    fn names_keep_one_module_of_their_paths() {
+        assert_eq!(short_name("game::ai::think<game::Car, f32>"), "ai::think<Car, f32>");
+        assert_eq!(short_name("game::think"), "game::think");
         assert_eq!(short_name("drive"), "drive");
     }
 
@@ -157,6 +209,22 @@ mod tests {
         snapshot.refresh(&diagnostics);
         snapshot.refresh(&diagnostics);
         let names: Vec<_> = snapshot.systems.iter().map(|row| (row.index, row.name.as_str(), row.calls)).collect();
-        assert_eq!(names, [(0, "a", 2), (1, "b", 2)]);
+        assert_eq!(names, [(0, "game::a", 2), (1, "game::b", 2)]);
+    }
+
+    #[test]
+    fn a_system_has_its_part_of_the_frame() {
+        let mut row = SystemRow::default();
+        let passed = Passed { frames: 10, time: Duration::from_millis(160) };
+        let after = |milliseconds| SystemDiagnostics {
+            name: "game::a".to_string(),
+            total: Duration::from_millis(milliseconds),
+            ..Default::default()
+        };
+        row.refresh(0, &after(1_000), passed);
+        assert_eq!(row.per_frame, Duration::ZERO, "what was before is not of this frame");
+        // 4 ms in each frame of 16 ms.
+        (1..20).for_each(|refresh| row.refresh(0, &after(1_000 + 40 * refresh), passed));
+        assert!((row.share - 0.25).abs() < 1e-6 && row.per_frame.abs_diff(Duration::from_millis(4)).as_nanos() < 100);
     }
 }

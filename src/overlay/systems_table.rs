@@ -14,21 +14,33 @@ use super::{
 pub(super) enum Column {
     Name,
     Calls,
+    Frame,
     Mean,
     P95,
     Max,
 }
 
 impl Column {
-    const ALL: [Self; 5] = [Self::Name, Self::Calls, Self::Mean, Self::P95, Self::Max];
+    const ALL: [Self; 6] = [Self::Name, Self::Calls, Self::Frame, Self::Mean, Self::P95, Self::Max];
 
     fn title(self) -> &'static str {
         match self {
             Self::Name => "system",
             Self::Calls => "calls",
+            Self::Frame => "a frame",
             Self::Mean => "mean",
             Self::P95 => "p95",
             Self::Max => "max",
+        }
+    }
+
+    fn meaning(self) -> Option<&'static str> {
+        match self {
+            Self::Name => None,
+            Self::Calls => Some("since the app started"),
+            Self::Frame => Some("all calls of a frame together, and their part of the time from frame to frame"),
+            Self::Mean | Self::P95 => Some("of the last 128 calls"),
+            Self::Max => Some("the longest call since the app started"),
         }
     }
 
@@ -37,6 +49,7 @@ impl Column {
         match self {
             Self::Name => a.name.cmp(&b.name),
             Self::Calls => b.calls.cmp(&a.calls),
+            Self::Frame => b.per_frame.cmp(&a.per_frame),
             Self::Mean => b.mean.cmp(&a.mean),
             Self::P95 => b.p95.cmp(&a.p95),
             Self::Max => b.max.cmp(&a.max),
@@ -56,7 +69,7 @@ pub(super) struct SystemsTable {
 
 impl Default for SystemsTable {
     fn default() -> Self {
-        Self { column: Column::Mean, reversed: false, filter: String::new(), order: Vec::new() }
+        Self { column: Column::Frame, reversed: false, filter: String::new(), order: Vec::new() }
     }
 }
 
@@ -110,10 +123,12 @@ impl SystemsTable {
             let title = format!("{}{arrow}", column.title());
             let head = match column {
                 Column::Name => RichText::new(title),
+                Column::Frame => RichText::new(format!("{title:>15}")).monospace(),
                 _ => RichText::new(format!("{title:>8}")).monospace(),
             };
             let head = head.strong();
-            if ui.add(egui::Button::new(head).frame(false)).clicked() {
+            let button = ui.add(egui::Button::new(head).frame(false));
+            if column.meaning().map_or(button.clone(), |meaning| button.on_hover_text(meaning)).clicked() {
                 self.click(column);
             }
         }
@@ -129,6 +144,8 @@ fn show_row(ui: &mut Ui, system: &SystemRow) {
     });
     // Padded, so that the digits stand below each other.
     ui.monospace(format!("{:>8}", system.calls));
+    let per_frame = Nanoseconds(system.per_frame.as_nanos() as f64).to_string();
+    ui.monospace(format!("{per_frame:>8} {:>5.1}%", system.share * 100.0));
     for time in [system.mean, system.p95, system.max] {
         ui.monospace(format!("{:>8}", Nanoseconds(time.as_nanos() as f64).to_string()));
     }
@@ -153,6 +170,8 @@ mod tests {
                 mean: Duration::from_micros(mean),
                 p95: Duration::from_micros(100 - mean),
                 max: Duration::from_micros(mean * 2),
+                per_frame: Duration::from_micros(mean * calls * calls),
+                ..SystemRow::default()
             })
             .collect()
     }
@@ -164,6 +183,7 @@ mod tests {
         for (column, order) in [
             (Column::Name, [0, 2, 1]),
             (Column::Calls, [0, 2, 1]),
+            (Column::Frame, [0, 2, 1]),
             (Column::P95, [0, 2, 1]),
             (Column::Max, [1, 2, 0]),
             (Column::Mean, [1, 2, 0]),

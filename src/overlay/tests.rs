@@ -173,8 +173,62 @@ fn each_mode_has_a_button_and_its_numbers_stay() {
         (0..3).for_each(|_| screen.frame([]));
         assert!(screen.shows(&format!("{mode:?} mode")), "the active mode is said");
     }
-    assert!(screen.shows("1.00 x"), "serial over serial");
-    assert!(!screen.shows("once Serial was on"));
+    assert!(screen.text_after("Serial takes ").is_none(), "nothing was compared");
+    assert!(screen.shows("now") && screen.places.iter().any(|place| place.0.ends_with("frames ago")));
+}
+
+#[test]
+fn a_mode_that_is_visited_moves_nothing() {
+    let mut screen = Screen::new();
+    let before = screen.place("A/B");
+    screen.click("Heartbeat");
+    (0..5).for_each(|_| screen.frame([]));
+    assert_eq!(screen.place("A/B"), before);
+}
+
+#[test]
+fn a_frozen_panel_stays_as_it_is_and_arrows_step_through_its_frames() {
+    let mut screen = Screen::new();
+    screen.click_at(screen.on_the_bars());
+    let frame = |screen: &Screen| screen.resource::<OverlayState>().frame_on_show();
+    let frozen = frame(&screen);
+    let frames = screen.resource::<OverlayState>().frames_known();
+    (0..5).for_each(|_| screen.frame([]));
+    assert_eq!((frame(&screen), screen.resource::<OverlayState>().frames_known()), (frozen, frames));
+    assert!(screen.shows(&format!("frozen at frame {frozen}")));
+    screen.press(Key::ArrowLeft);
+    assert_eq!(frame(&screen), frozen - 1);
+    screen.press(Key::ArrowRight);
+    assert_eq!(frame(&screen), frozen);
+    screen.press(Key::Space);
+    screen.frame([]);
+    assert!(frame(&screen) > frozen);
+}
+
+#[test]
+fn schedules_say_how_they_run() {
+    let mut screen = Screen::new();
+    (0..3).for_each(|_| screen.frame([]));
+    assert!(screen.shows("Update") && screen.shows("Schedules"), "{:?}", screen.places);
+}
+
+#[test]
+fn a_forecast_is_made_when_somebody_looks() {
+    let mut screen = Screen::new();
+    assert!(screen.resource::<OverlayState>().has_no_forecast());
+    screen.click("What would help");
+    // It opens slowly.
+    (0..10).for_each(|_| screen.frame([]));
+    assert!(screen.shows("1 worker") && screen.shows("tests::work twice as fast"), "{:?}", screen.places);
+}
+
+#[test]
+fn too_many_workers_are_warned_of() {
+    let mut screen = Screen::new();
+    let workers = WorkerCount::Exactly(4 * crate::topology::Topology::get().parallelism());
+    screen.app.insert_resource(AffinitySettings { workers, ..default() });
+    (0..3).for_each(|_| screen.frame([]));
+    assert!(screen.places.iter().any(|place| place.0.contains("share cores")), "{:?}", screen.places);
 }
 
 #[test]
@@ -212,11 +266,11 @@ fn who_stops_a_comparison_gets_the_mode_back() {
 fn choices_of_auto_are_explained() {
     let screen = Screen::new();
     let site = screen.resource::<AffinityDiagnostics>().call_sites[0];
-    let row = screen.place(&format!("tests.rs:{}", site.location.line())).center().y;
+    let row = screen.place(&format!("overlay/tests.rs:{}", site.location.line())).center().y;
     let on_the_row =
         |name: &str| screen.places.iter().any(|place| place.0.trim() == name && (place.1.center().y - row).abs() < 4.0);
     assert!(
-        on_the_row("work") && on_the_row("20000") && on_the_row(&format!("{:?}", site.choice)),
+        on_the_row("tests::work") && on_the_row("20000") && on_the_row(&format!("{:?}", site.choice)),
         "{:?}",
         screen.places
     );

@@ -11,7 +11,7 @@ use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
-    eviction::finds_core_taken,
+    eviction::{Evidence, finds_core_taken, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
     participants::Participants,
     round::{Lead, RoundStats},
@@ -29,6 +29,14 @@ pub(super) enum Turn<'p> {
     Nested,
 }
 
+/// Whether what workers did in a round is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measured {
+    Always,
+    /// One round in some: nobody asks what this one took.
+    Sampled,
+}
+
 /// A round that is over. Until this is dropped this thread leads on, so that what workers noted of
 /// the round stands: no other round overwrites it.
 pub(crate) struct Finished<'p> {
@@ -37,6 +45,15 @@ pub(crate) struct Finished<'p> {
     lead: Option<Lead<'p>>,
     participants: Participants,
     led: u64,
+}
+
+/// What is noted of a round.
+#[derive(Clone, Copy)]
+struct Watched {
+    /// As what spans are recorded.
+    recorded: Option<SpanKind>,
+    /// Whether clocks are read.
+    measured: bool,
 }
 
 impl<'p> Finished<'p> {
@@ -92,10 +109,11 @@ impl AffinityPool {
         &self,
         kind: SpanKind,
         participants: Participants,
+        measured: Measured,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'_> {
         match self.turn(participants) {
-            Turn::Led(lead) => self.lead_round(lead, kind, participants, f),
+            Turn::Led(lead) => self.lead_round(lead, kind, participants, measured, f),
             Turn::Here => self.run_here(kind, participants, f),
             Turn::Nested => self.run_nested(participants, f),
         }
@@ -107,12 +125,15 @@ impl AffinityPool {
         mut lead: Lead<'p>,
         kind: SpanKind,
         participants: Participants,
+        measured: Measured,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'p> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
-        self.prepare_round();
+        let due = self.leader_counters().sampling.is_due();
+        let watched = Watched { recorded, measured: due || recorded.is_some() || measured == Measured::Always };
+        self.prepare_round(due);
         let anybody_out = self.is_anybody_out();
         let round = {
             let _leader = LeaderGuard::enter();
@@ -120,7 +141,7 @@ impl AffinityPool {
             let left_out = |worker| anybody_out && self.is_left_out(worker);
             // By value: the workers find the closure and all it holds in one place.
             lead.round(seats, participants, left_out, self.spin, &move |index| {
-                self.call(&f, WorkerIndex(index), recorded)
+                self.call(&f, WorkerIndex(index), watched)
             })
         };
         if let Err(payload) = round {
@@ -128,57 +149,95 @@ impl AffinityPool {
             drop(lead);
             resume_unwind(payload);
         }
-        self.record_round(&lead, participants, recorded);
+        if watched.measured {
+            self.record_round(&lead, participants, due, recorded);
+        } else {
+            self.count_round(&lead, participants);
+        }
         Finished { pool: self, lead: Some(lead), participants, led: self.leader_counters().last_own() }
     }
 
     /// Calls `f` for one index of a round of the gang and notes when, on the account of the thread
     /// that ran it.
-    fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, recorded: Option<SpanKind>) {
+    fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, watched: Watched) {
         keep_pinned(self.pin_state, &self.topology);
         let Some(me) = identity() else {
             f(Worker { index, core: None });
             return;
         };
         let own = me.index == index;
-        let began = now();
-        let idle = f(Worker { index, core: me.core.filter(|_| own) });
-        let ended = now();
-        match me.index {
-            WorkerIndex::LEADER => {
-                if own && self.watchful && finds_core_taken(ended) {
-                    self.leave_taken_core(ended);
-                }
-                self.counters[0].record_led(began..ended, idle, own);
-                if let (Some(kind), false) = (recorded, own) {
-                    self.record_taken_over(kind, index, began..ended, self.leader_counters().led().start);
-                }
+        let worker = Worker { index, core: me.core.filter(|_| own) };
+        if !watched.measured {
+            f(worker);
+            if me.index == WorkerIndex::LEADER {
+                self.leader_counters().record_unmeasured(own);
             }
+            return;
+        }
+        let began = now();
+        let idle = f(worker);
+        let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
+        match me.index {
+            WorkerIndex::LEADER => self.note_led(index, call, watched.recorded),
             WorkerIndex(worker) => {
-                let looked = recorded.map_or_else(RoundStats::default, |_| self.look(me));
+                let looked = watched.recorded.map_or_else(RoundStats::default, |_| self.look(me));
+                let RoundStats { began, ended, idle, .. } = call;
                 let stats = RoundStats { began, ended, idle, core_taken: finds_core_taken(ended), ..looked };
                 self.seats[worker - 1].stats.set(stats);
             }
         }
     }
 
+    /// Notes that this thread, which leads, made the `call` for an index.
+    fn note_led(&self, index: WorkerIndex, call: RoundStats, recorded: Option<SpanKind>) {
+        let own = index == WorkerIndex::LEADER;
+        if own && self.watchful && finds_core_taken(call.ended) {
+            self.leave_taken_core(call.ended);
+        }
+        self.leader_counters().record_led(call.began..call.ended, call.idle, own);
+        if let (Some(kind), false) = (recorded, own) {
+            self.record_taken_over(kind, index, call.began..call.ended, self.leader_counters().led().start);
+        }
+    }
+
+    /// Those that `participants` calls, but the leader.
+    fn called(&self, participants: Participants) -> impl Iterator<Item = (usize, &SharedSeat)> {
+        (1..).zip(self.seats.iter()).filter(move |&(worker, _)| participants.has(worker))
+    }
+
+    /// Counts a round that was not measured. What is asked here is on lines that no worker writes.
+    fn count_round(&self, lead: &Lead<'_>, participants: Participants) {
+        let sampling = &self.leader_counters().sampling;
+        sampling.skip();
+        for (worker, seat) in self.called(participants) {
+            match (lead.has_taken(seat), lead.has_reserved(seat)) {
+                (false, _) => self.counters[worker].record_unmeasured(true),
+                (true, true) => self.counters[worker].record_left_out(),
+                // Who stays away is found out in measured rounds.
+                (true, false) => sampling.hurry(),
+            }
+        }
+    }
+
     /// Adds what each worker of `participants` did in the round that just ended to its counters.
-    fn record_round(&self, lead: &Lead<'_>, participants: Participants, recorded: Option<SpanKind>) {
+    fn record_round(&self, lead: &Lead<'_>, participants: Participants, due: bool, recorded: Option<SpanKind>) {
         let leader = self.leader_counters();
-        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| participants.has(worker));
         let led = leader.led();
-        let stats = called().filter_map(|(_, seat)| seat.stats.get());
+        let stats = self.called(participants).filter_map(|(_, seat)| seat.stats.get());
         let round = led.start..stats.fold(led.end, |end, stats| end.max(stats.ended));
-        leader.record_led_wait(round.end);
-        for (worker, seat) in called() {
+        let weight = leader.sampling.measured(round.clone(), due);
+        leader.record_led_wait(round.end, weight);
+        for (worker, seat) in self.called(participants) {
             let (counters, stats, was_left_out) = (&self.counters[worker], seat.stats.get(), lead.has_reserved(seat));
             match stats {
-                Some(stats) => counters.record_stats(stats, round.clone()),
+                Some(stats) => counters.record_stats(stats, round.clone(), weight),
                 None if was_left_out => counters.record_left_out(),
                 None => {}
             }
-            if self.watchful && !was_left_out && self.judge_absence(seat, stats, &round) {
-                self.gang.eviction.leave_out_late(&seat.record, round.end);
+            let evidence =
+                if self.watchful && !was_left_out { self.evidence_against(seat, stats, &round) } else { None };
+            if let Some(evidence) = evidence {
+                self.gang.eviction.leave_out_late(&seat.record, round.end, evidence);
             }
         }
         if let Some(kind) = recorded {
@@ -186,17 +245,29 @@ impl AffinityPool {
         }
     }
 
-    /// Whether a worker that was called should be left out of the next rounds, by what it did in
+    /// What speaks for leaving a worker that was called out of the next rounds, by what it did in
     /// this one.
-    fn judge_absence(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> bool {
-        match stats {
-            Some(stats) => {
-                seat.record.note_present(stats.core_taken, round.end);
-                stats.core_taken
-            }
-            // Where the leader was moved to its core the worker is not to blame.
-            None => !self.is_on_core_of(seat) && seat.record.note_missed(round.end - round.start),
+    fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
+        if let Some(stats) = stats {
+            seat.record.note_present(stats.core_taken, round.end);
+            return stats.core_taken.then_some(Evidence::Account);
         }
+        self.is_away(seat, round).then_some(Evidence::Absence)
+    }
+
+    /// Whether a worker that did not run its index in `round` has been away for too long, and not
+    /// because of threads of this process: the leader, which may have been moved to its core, or
+    /// others.
+    #[cold]
+    fn is_away(&self, seat: &SharedSeat, round: &Range<u64>) -> bool {
+        if self.is_on_core_of(seat) || !seat.record.note_missed(round.end - round.start, round.end) {
+            return false;
+        }
+        let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread));
+        if is_excused {
+            seat.record.excuse(round.end);
+        }
+        !is_excused && seat.record.suspect()
     }
 
     /// Calls all indices of `participants` on this thread, with the promises of a round. Another

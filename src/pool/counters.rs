@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{clock::nanoseconds, round::RoundStats};
+use super::{clock::nanoseconds, round::RoundStats, sampling::Sampling};
 
 /// Counters of one worker.
 ///
@@ -30,6 +30,8 @@ pub(crate) struct WorkerCounters {
     last_idle: AtomicU64,
     /// The leader's alone: when the last round ended in which others were called.
     last_round: AtomicU64,
+    /// The leader's alone: which rounds are measured.
+    pub(super) sampling: Sampling,
     /// The leader's alone: what threads did by themselves.
     here: Here,
     /// What the worker had done when its last span was recorded.
@@ -94,7 +96,9 @@ impl SweptRows {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerTimes {
-    /// Time inside the closures of rounds. Without the time that a worker in
+    /// Time inside the closures of rounds. Of rounds of [`run`](crate::AffinityPool::run) that take
+    /// less than some 30 us only a sample is measured, one in 32 at least, and stands for the
+    /// others. Without the time that a worker in
     /// [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
     pub busy: Duration,
     /// The rest of the time in rounds that called it: starting late, without a job, or waiting for
@@ -143,6 +147,10 @@ fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
 }
 
+fn weighed(nanoseconds: u64, weight: f64) -> u64 {
+    if weight == 1.0 { nanoseconds } else { (nanoseconds as f64 * weight) as u64 }
+}
+
 impl WorkerCounters {
     /// Records a call that the leader itself made, `idle` nanoseconds of which it had nothing to
     /// do; `own` is false when it was another worker's index.
@@ -177,12 +185,24 @@ impl WorkerCounters {
         }
     }
 
-    /// Records the call that a worker made in the round `round`.
+    /// Records the call that a worker made in the round `round`, which stands for `weight` times as
+    /// much.
     #[inline]
-    pub(super) fn record_stats(&self, stats: RoundStats, round: Range<u64>) {
-        add(&self.busy, stats.busy());
+    pub(super) fn record_stats(&self, stats: RoundStats, round: Range<u64>, weight: f64) {
+        let wait = stats.began.saturating_sub(round.start) + stats.idle + (round.end - stats.ended);
+        add(&self.busy, weighed(stats.busy(), weight));
         add(&self.rounds, 1);
-        add(&self.wait, stats.began.saturating_sub(round.start) + stats.idle + (round.end - stats.ended));
+        add(&self.wait, weighed(wait, weight));
+    }
+
+    /// Records an index that was run in a round that was not measured; `own` is false when it was
+    /// another worker's.
+    #[inline]
+    pub(super) fn record_unmeasured(&self, own: bool) {
+        add(&self.rounds, 1);
+        if !own {
+            add(&self.taken, 1);
+        }
     }
 
     /// Records a round that the worker was left out of.
@@ -195,21 +215,25 @@ impl WorkerCounters {
         self.left_out.load(Ordering::Relaxed)
     }
 
-    /// Adds what the leader waited until the round, in which others were called, was over.
-    pub(super) fn record_led_wait(&self, round_ended: u64) {
+    /// Adds what the leader waited until the round, in which others were called, was over; and what
+    /// it did in the others that the round stands for.
+    pub(super) fn record_led_wait(&self, round_ended: u64, weight: f64) {
         self.last_round.store(round_ended, Ordering::Relaxed);
-        add(&self.wait, round_ended.saturating_sub(self.ended.load(Ordering::Relaxed)));
+        let wait = round_ended.saturating_sub(self.ended.load(Ordering::Relaxed));
+        let idle = self.last_idle.load(Ordering::Relaxed);
+        add(&self.wait, weighed(wait, weight) + weighed(idle, weight - 1.0));
+        add(&self.busy, weighed(self.last_own(), weight - 1.0));
     }
 
-    /// When the last round ended in which others were called.
-    pub(super) fn last_round(&self) -> u64 {
-        self.last_round.load(Ordering::Relaxed)
+    /// Indices that the leader has run in rounds that called others.
+    pub(super) fn rounds_led(&self) -> u64 {
+        self.rounds.load(Ordering::Relaxed)
     }
 
     /// Whether the last round in which others were called ended longer ago than `spin`, so that
     /// they are asleep `now`.
     pub(super) fn is_round_over_for(&self, spin: Duration, now: u64) -> bool {
-        now > self.last_round().saturating_add(nanoseconds(spin))
+        now > self.last_round.load(Ordering::Relaxed).saturating_add(nanoseconds(spin))
     }
 
     /// From the leader's first call in a round to its last.

@@ -24,7 +24,10 @@ use super::{
 };
 use crate::{
     settings::Pinning,
-    topology::{CoreId, PinError, Topology, pin_current_thread, pin_current_thread_to, unpin_current_thread},
+    topology::{
+        CoreId, PinError, ThreadNumber, Topology, current_thread, pin_current_thread, pin_current_thread_to,
+        unpin_current_thread,
+    },
 };
 
 /// Stack of a worker thread, in bytes. Recursion that fits the main thread's stack (8 MiB on Linux)
@@ -44,6 +47,8 @@ pub(super) type SharedSeat = Arc<GangSeat>;
 pub(super) struct GangSeat {
     seat: CachePadded<Seat>,
     pub(super) record: CachePadded<Record>,
+    /// Of the worker; written once, when its thread begins.
+    pub(super) thread: OnceLock<ThreadNumber>,
 }
 
 impl Deref for GangSeat {
@@ -192,6 +197,10 @@ impl Gang {
         let thread = builder.spawn(move || {
             let guard = AbortOnUnwind::because("a worker panicked outside of a round's closure");
             IDENTITY.set(Some(Identity { index, core: None, pin_state: None }));
+            if let Some(thread) = current_thread() {
+                // The first and only time.
+                let _ = own_seat.thread.set(thread);
+            }
             keep_pinned(PinState::new(pinning, &topology), &topology);
             drop(topology);
             work(&board, &own_seat, index.0, seen);

@@ -15,6 +15,7 @@ mod participants;
 mod per_worker;
 mod recording;
 mod round;
+mod sampling;
 mod spin;
 #[cfg(test)]
 mod tests;
@@ -51,7 +52,7 @@ use crate::{
     topology::{CoreId, Topology, current_core},
 };
 use batch::{Exchange, Run};
-use broadcast::Turn;
+use broadcast::{Measured, Turn};
 use counters::WorkerCounters;
 use gang::{Gang, PinState, SharedSeat, identity};
 use heartbeat::{JobQueue, Session, on_the_spot};
@@ -204,14 +205,18 @@ impl AffinityPool {
     /// line on stderr, as it does for any panic in a drop while unwinding. Nothing else that panics
     /// in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
-        drop(self.run_some(Participants::ALL, f));
+        let call = move |worker| {
+            f(worker);
+            0
+        };
+        drop(self.round(SpanKind::Share, Participants::ALL, Measured::Sampled, call));
     }
 
     /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
     /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
     /// leader alone there is no round: its index is run on the spot.
     pub(crate) fn run_some(&self, participants: Participants, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.round(SpanKind::Share, participants, move |worker| {
+        self.round(SpanKind::Share, participants, Measured::Always, move |worker| {
             f(worker);
             0
         })
@@ -262,13 +267,15 @@ impl AffinityPool {
         let finished = match turn {
             Turn::Led(lead) => {
                 let session = Session::new(&self.queues, self.heartbeat, self.spin);
-                self.lead_round(lead, SpanKind::Session, Participants::ALL, |worker| match worker.index() {
-                    0 => {
-                        let (outcome, idle) = session.lead(take_root());
-                        *lock(&result) = Some(outcome);
-                        idle
+                self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::Always, |worker| {
+                    match worker.index() {
+                        0 => {
+                            let (outcome, idle) = session.lead(take_root());
+                            *lock(&result) = Some(outcome);
+                            idle
+                        }
+                        index => session.follow(index),
                     }
-                    index => session.follow(index),
                 })
             }
             // The leader has the queues.
@@ -281,20 +288,22 @@ impl AffinityPool {
         (result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload)), finished)
     }
 
-    /// Many small calls: runs `caller` on this thread, and `function` on the other workers with
-    /// what the caller sends them meanwhile. Returns what the caller returned, and the answers in
-    /// the order of the calls.
+    /// Many small calls: runs `caller` on this thread, and `function` on all workers with what the
+    /// caller sends them. Returns what the caller returned, and the answers in the order of the
+    /// calls.
     ///
-    /// Calls with the same key are run by the same worker, so on the same core, in the order in
-    /// which they were made: state that belongs to a key stays in that core's caches. They travel
-    /// in batches, of which any number may wait: a caller that is faster than the workers is not
-    /// held up. A worker that is left out, or does not begin within a millisecond, keeps nothing
-    /// waiting: another one takes over all its keys.
+    /// Keys are shared out evenly among the workers, this thread included. Calls with the same key
+    /// are run by the same worker, so on the same core, in the order in which they were made: state
+    /// that belongs to a key stays in that core's caches. They travel in batches, of which any
+    /// number may wait: a caller that is faster than the workers is not held up. A worker that is
+    /// left out, or does not begin within a millisecond, keeps nothing waiting: another one takes
+    /// over all its keys.
     ///
-    /// Where no worker takes part the calls run on this thread, when the caller
-    /// [flushes](BatchedCalls::flush) and after it has returned: with one worker, inside a round,
-    /// while another thread leads one, and if all workers are left out. So a caller may wait for
-    /// the effects of calls that it has flushed, and for [nothing
+    /// This thread runs the calls with its keys when the caller [flushes](BatchedCalls::flush) and
+    /// after it has returned; a worker that has nothing to do takes over an eighth of these keys at
+    /// a time. Where no worker takes part all calls are this thread's: with one worker, inside a
+    /// round, while another thread leads one, and if all workers are left out. So a caller may wait
+    /// for the effects of calls that it has flushed, and for [nothing
     /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
     /// for another call.
     ///
@@ -311,9 +320,9 @@ impl AffinityPool {
     ///
     /// # Panics
     /// If the caller or a call panics, after all other calls that were sent have run: with the
-    /// payload of the first call that panicked, else the caller's. Calls that share their worker
-    /// with the one that panicked are dropped: those that wait at once, on that worker, later ones
-    /// [as they are made](BatchedCalls::is_closed). When the caller panics, calls that it had not
+    /// payload of the first call that panicked, else the caller's. Calls whose keys share a queue
+    /// with that of the one that panicked (all keys of its worker, or an eighth of this thread's)
+    /// are dropped: those that wait at once, later ones [as they are made](BatchedCalls::is_closed). When the caller panics, calls that it had not
     /// sent are dropped. An argument that panics while it is dropped in this way counts as a panic
     /// that came later.
     ///
@@ -340,9 +349,11 @@ impl AffinityPool {
         };
         drop(match self.turn(Participants::ALL) {
             Turn::Led(turn) => {
-                self.lead_round(turn, SpanKind::Batches, Participants::ALL, |worker| match worker.index() {
-                    0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
-                    index => exchange.follow(index - 1, run),
+                self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::Always, |worker| {
+                    match worker.index() {
+                        0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
+                        index => exchange.follow(index - 1, run),
+                    }
                 })
             }
             Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| lead(&|_| false)),
@@ -360,13 +371,15 @@ impl AffinityPool {
         let board = &*board;
         let mut participants = Participants::LEADER;
         (1..self.workers()).filter(|&worker| board.has_jobs(worker)).for_each(|worker| participants.add(worker));
-        drop(self.round(SpanKind::Jobs, participants, |worker| board.take_part(worker.index(), &run)));
+        drop(
+            self.round(SpanKind::Jobs, participants, Measured::Sampled, |worker| board.take_part(worker.index(), &run)),
+        );
     }
 
-    /// When the last round ended in which this pool called other workers, in nanoseconds of the
-    /// pool's clock.
-    pub(crate) fn last_round(&self) -> u64 {
-        self.leader_counters().last_round()
+    /// How often leaders of this pool have run an index in rounds that called other workers: more
+    /// than before if there was such a round.
+    pub(crate) fn rounds_led(&self) -> u64 {
+        self.leader_counters().rounds_led()
     }
 
     /// Whether `other` is this pool or a clone of it.

@@ -103,15 +103,22 @@ pub(crate) struct Seat {
     /// a line of its own: a leader that is waiting does not look here, so the worker claims without
     /// a cache miss.
     claimed: CachePadded<AtomicEpoch>,
-    /// The last round that the worker was left out of: the leader claimed its seat before it
-    /// called. Written by the leader alone, before the call.
-    reserved: CachePadded<AtomicEpoch>,
+    leaders: CachePadded<LeadersNotes>,
     /// The last round in which the worker's index was finished: an older one than the board's while
     /// it is not called.
     arrived: AtomicEpoch,
     /// Beside `arrived`, which the leader looks at anyway.
     pub(super) stats: LastRoundStats,
     parker: Parker,
+}
+
+/// What the leader alone writes of a seat.
+struct LeadersNotes {
+    /// The last round that the worker was left out of: the leader claimed its seat before it
+    /// called. Written before the call.
+    reserved: AtomicEpoch,
+    /// The last round in which the leader ran the worker's index.
+    taken: AtomicEpoch,
 }
 
 /// What a worker did in one round. Times are in nanoseconds.
@@ -260,7 +267,7 @@ impl Seat {
     pub(crate) fn new() -> Self {
         Self {
             claimed: CachePadded::new(AtomicEpoch::new()),
-            reserved: CachePadded::new(AtomicEpoch::new()),
+            leaders: CachePadded::new(LeadersNotes { reserved: AtomicEpoch::new(), taken: AtomicEpoch::new() }),
             arrived: AtomicEpoch::new(),
             stats: LastRoundStats::new(),
             parker: Parker::new(),
@@ -271,7 +278,7 @@ impl Seat {
     /// leader before another thread knows of that round.
     fn reserve(&self, epoch: Epoch) {
         if planted("left_out_unclaimed") || self.claim(epoch) {
-            self.reserved.store(epoch, Ordering::Relaxed);
+            self.leaders.reserved.store(epoch, Ordering::Relaxed);
         }
     }
 
@@ -280,7 +287,13 @@ impl Seat {
     /// often.
     #[inline]
     fn is_reserved(&self, epoch: Epoch) -> bool {
-        self.reserved.load(Ordering::Relaxed) == epoch
+        self.leaders.reserved.load(Ordering::Relaxed) == epoch
+    }
+
+    /// Whether the worker is about to sleep, or sleeps.
+    #[inline]
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.parker.is_asleep()
     }
 
     /// True for the one thread that may run this seat's index in the round `epoch`.
@@ -439,6 +452,12 @@ impl Lead<'_> {
         seat.is_reserved(self.epoch)
     }
 
+    /// Whether this thread ran the seat's index in the last round: left out, asleep or late.
+    #[inline]
+    pub(crate) fn has_taken(&self, seat: &Seat) -> bool {
+        seat.leaders.taken.load(Ordering::Relaxed) == self.epoch
+    }
+
     /// Runs the indices of workers that are left out, and of those that are still asleep: their
     /// wake-up is under way but takes longer than most rounds. A worker that is found to
     /// be away during the round may have claimed its seat before: it still runs its index.
@@ -467,6 +486,7 @@ impl Lead<'_> {
     fn run_taken(&self, seat: &Seat, index: usize, job: Job<'_>) {
         self.board.run_index(job, index);
         seat.stats.clear();
+        seat.leaders.taken.store(self.epoch, Ordering::Relaxed);
         // Relaxed: only the leader itself reads this arrival, and the worker may not write one for
         // a round it lost.
         seat.arrived.store(self.epoch, Ordering::Relaxed);

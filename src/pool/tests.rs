@@ -65,7 +65,7 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
     let watchful = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
     let record = &careless.seats[0].record;
     let lead = lead(&careless);
-    watchful.gang.eviction.leave_out(record, super::now() + MINUTE);
+    watchful.gang.eviction.leave_out(record, super::now() + MINUTE, super::eviction::Evidence::Account);
     assert_eq!((watchful.is_left_out(1), watchful.present()), (true, 1));
     assert_eq!((careless.is_left_out(1), careless.present()), (false, 2));
     drop(lead);

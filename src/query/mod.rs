@@ -259,7 +259,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     #[inline]
     pub(crate) fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
         Sweep {
-            rows: Rows { world: self.world, matched: &self.state.matched },
+            rows: Rows::new(self.world, &self.state.matched),
             data: &self.state.data,
             filter: &self.state.filter,
             last_run: self.last_run,

@@ -20,30 +20,31 @@ use crate::{
 };
 
 /// A row that a message is for.
-type Destination = (Storage, u32);
+pub(crate) type Destination = (Storage, u32);
 
-/// Messages from the rows of one part to the rows of another, in the order of the senders' rows.
-struct Lane<M> {
-    letters: VecDeque<(Destination, M)>,
+/// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the
+/// order of the senders' rows.
+pub(super) struct Lane<L> {
+    letters: VecDeque<L>,
     /// For each storage of senders that sent something: its place in the order of storages, and how
     /// many letters.
     segments: VecDeque<(u32, usize)>,
 }
 
-impl<M> Default for Lane<M> {
+impl<L> Default for Lane<L> {
     fn default() -> Self {
         Self { letters: VecDeque::new(), segments: VecDeque::new() }
     }
 }
 
-impl<M> Lane<M> {
+impl<L> Lane<L> {
     #[inline]
-    fn push(&mut self, ordinal: u32, destination: Destination, message: M) {
+    pub(super) fn push(&mut self, ordinal: u32, letter: L) {
         match self.segments.back_mut() {
             Some((last, count)) if *last == ordinal => *count += 1,
             _ => self.segments.push_back((ordinal, 1)),
         }
-        self.letters.push_back((destination, message));
+        self.letters.push_back(letter);
     }
 }
 
@@ -51,17 +52,17 @@ impl<M> Lane<M> {
 ///
 /// A lane is locked by its sender in the first phase and by its owner in the second: the locks are
 /// never contended, and are there to say so safely.
-pub(super) struct Mail<M> {
+pub(super) struct Mail<L> {
     parts: Parts,
-    lanes: Box<[CachePadded<Mutex<Lane<M>>>]>,
+    lanes: Box<[CachePadded<Mutex<Lane<L>>>]>,
     /// Whether any chunk was stolen: if none was, the lanes need not be looked at for that.
     stolen: AtomicBool,
 }
 
 /// Lanes that one thread has for now: on the stack for as many workers as most machines have.
-type Locked<'a, M> = SmallVec<[MutexGuard<'a, Lane<M>>; 32]>;
+pub(super) type Locked<'a, L> = SmallVec<[MutexGuard<'a, Lane<L>>; 32]>;
 
-fn lock<M>(lane: &Mutex<Lane<M>>) -> MutexGuard<'_, Lane<M>> {
+fn lock<L>(lane: &Mutex<Lane<L>>) -> MutexGuard<'_, Lane<L>> {
     // A panic while a lane was locked ends the call, and its mail is dropped whole.
     lane.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -71,7 +72,7 @@ fn per_sender(parts: Parts) -> usize {
     1 + parts.stolen as usize
 }
 
-impl<M> Mail<M> {
+impl<L> Mail<L> {
     /// Empty mail between these parts.
     pub(super) fn new(parts: Parts) -> Self {
         let lanes = parts.senders * per_sender(parts) * parts.owners;
@@ -83,9 +84,9 @@ impl<M> Mail<M> {
         *self.stolen.get_mut() = false;
     }
 
-    /// What the rows of `sender` send through, or those of the chunk of it that was stolen after so
-    /// many others.
-    pub(super) fn outbox<'a>(&'a self, sender: usize, stolen: Option<u32>, address: Address<'a>) -> Outbox<'a, M> {
+    /// The lanes of the rows of `sender`, or of those of the chunk of it that was stolen after so
+    /// many others, to each owner.
+    pub(super) fn lanes_of(&self, sender: usize, stolen: Option<u32>) -> Locked<'_, L> {
         if stolen.is_some() {
             // Relaxed: read after the round, which orders it.
             self.stolen.store(true, Ordering::Relaxed);
@@ -94,26 +95,21 @@ impl<M> Mail<M> {
         // The sender's own lanes, then those of the chunks it lost, in the order of rows.
         let place = stolen.map_or(0, |taken| (self.parts.stolen - taken) as usize);
         let first = (sender * per_sender(self.parts) + place) * owners;
-        Outbox {
-            lanes: self.lanes[first..first + owners].iter().map(|lane| lock(lane)).collect(),
-            address,
-            ordinal: 0,
-            report: ScatterReport::default(),
-        }
+        self.lanes[first..first + owners].iter().map(|lane| lock(lane)).collect()
     }
 
-    /// Hands over the messages to rows of `owner`: by the sender's storage, then (runs ascend with
+    /// Hands over the letters to rows of `owner`: by the sender's storage, then (runs ascend with
     /// parts) by its row.
-    pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(Destination, M)) {
+    pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(L)) {
         let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { per_sender(self.parts) };
         let lanes = self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step);
         let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
-        let mut lanes: Locked<'_, M> = with_letters.collect();
-        let first = |lane: &&mut MutexGuard<'_, Lane<M>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
+        let mut lanes: Locked<'_, L> = with_letters.collect();
+        let first = |lane: &&mut MutexGuard<'_, Lane<L>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
         while let Some(lane) = lanes.iter_mut().min_by_key(first)
             && let Some((_, count)) = lane.segments.pop_front()
         {
-            lane.letters.drain(..count).for_each(|(destination, message)| deliver(destination, message));
+            lane.letters.drain(..count).for_each(&mut deliver);
         }
     }
 }
@@ -136,14 +132,18 @@ impl<M> Mail<M> {
 /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
 /// ```
 pub struct Outbox<'a, M> {
-    lanes: Locked<'a, M>,
+    lanes: Locked<'a, (Destination, M)>,
     address: Address<'a>,
     /// The place of the sender's storage in the order of storages.
     ordinal: u32,
     report: ScatterReport,
 }
 
-impl<M> Outbox<'_, M> {
+impl<'a, M> Outbox<'a, M> {
+    pub(super) fn new(lanes: Locked<'a, (Destination, M)>, address: Address<'a>) -> Self {
+        Self { lanes, address, ordinal: 0, report: ScatterReport::default() }
+    }
+
     /// Sends `message` to `entity`, which applies it after all senders have sent. If there is no
     /// such entity, or it does not match the receiving query, the message is dropped and counted.
     #[inline]
@@ -152,14 +152,14 @@ impl<M> Outbox<'_, M> {
             Ok((storage, row)) => {
                 let rows = || self.address.rows.count(storage);
                 let owner = self.address.division.owner(storage, rows, row);
-                self.lanes[owner].push(self.ordinal, (storage, row), message);
+                self.lanes[owner].push(self.ordinal, ((storage, row), message));
             }
             Err(Missing::Despawned) => self.report.despawned += 1,
             Err(Missing::Unmatched) => self.report.unmatched += 1,
         }
     }
 
-    pub(super) fn begin_storage(&mut self, ordinal: u32) {
+    pub(crate) fn begin_storage(&mut self, ordinal: u32) {
         self.ordinal = ordinal;
     }
 

@@ -5,9 +5,17 @@
 //! The idea is that of multi_iterate_mut's second part (a buffer for each owner that others post
 //! to), with the written data left where it is: an owner applies messages to rows in its own cache.
 
+mod calendar;
+mod exchange;
 mod mail;
+mod timed;
+mod timed_outbox;
 
+pub use calendar::Calendar;
+pub(crate) use exchange::{Exchange, SendsByStorage};
+pub(crate) use mail::Destination;
 pub use mail::Outbox;
+pub use timed_outbox::TimedOutbox;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -16,9 +24,9 @@ use log::warn;
 
 use crate::{
     query::{AffineParIter, AffineQuery},
-    sweep::{Division, Part, Plan, Rows, Scratch, SiteRef, Sweep},
+    sweep::{Division, Plan, Rows},
 };
-use mail::Mail;
+use exchange::{post, receiver};
 
 /// What became of the messages of one [`scatter`](AffineParIter::scatter).
 ///
@@ -131,7 +139,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             receivers.rows.world.id() == self.sweep.rows.world.id(),
             "scatter: the receivers are of another world than the senders"
         );
-        Scatter { senders: self.sweep, receivers, send, receive }.run(self.site, scratch)
+        let Self { sweep: senders, site, .. } = self;
+        let plan = Plan::new(senders.rows, site);
+        Exchange { plan: &plan, receivers: receivers.rows, scratch }.run(
+            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
+            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
+            // SAFETY: as above, of the receivers.
+            || unsafe { receiver(&receivers, &receive) },
+        )
     }
 
     /// As [`scatter`](Self::scatter), to entities of this same query.
@@ -159,83 +174,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
-        Scatter { senders: self.sweep, receivers: self.sweep, send, receive }.run(self.site, &self.site.calls.scratch)
-    }
-}
-
-/// One call of `scatter`.
-///
-/// # Invariant (items)
-/// Both closures take items of any lifetime, so no item outlives the call it was passed to: rows
-/// may be visited again.
-struct Scatter<'w, 's, 'v, 'r, D: IterQueryData, F: QueryFilter, D2: IterQueryData, F2: QueryFilter, S, R> {
-    senders: Sweep<'w, 's, D, F>,
-    receivers: Sweep<'v, 'r, D2, F2>,
-    send: S,
-    receive: R,
-}
-
-impl<'s, 'r, D, F, D2, F2, S, R> Scatter<'_, 's, '_, 'r, D, F, D2, F2, S, R>
-where
-    D: IterQueryData,
-    F: QueryFilter,
-    D2: IterQueryData,
-    F2: QueryFilter,
-{
-    fn run<M>(&self, site: SiteRef<'_>, scratch: &Scratch) -> ScatterReport
-    where
-        M: Send + 'static,
-        S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
-        R: for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
-    {
-        let counts = Counts::default();
-        let plan = Plan::new(self.senders.rows, site);
-        let parts = plan.parts();
-        let mut mail = scratch.take::<Mail<M>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
-        mail.begin();
-        let post = |part: Part<'_, '_>| counts.add(self.post(part, &mail));
-        let deliver = |part: Part<'_, '_>| counts.add(self.deliver(part.index, &mail));
-        plan.run_both(parts, post, (self.receivers.rows, deliver));
-        scratch.keep(parts, mail);
-        let report = counts.into_report();
-        warn_undelivered(&report);
-        report
-    }
-
-    /// Phase 1: the rows of a part send.
-    fn post<M>(&self, part: Part<'_, '_>, mail: &Mail<M>) -> ScatterReport
-    where
-        S: for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>),
-    {
-        let mut outbox =
-            mail.outbox(part.index, part.stolen, Address { rows: self.receivers.rows, division: part.division });
-        part.for_each_range(|ordinal, storage, rows| {
-            outbox.begin_storage(ordinal);
-            // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; 'items' on the type.
-            unsafe { self.senders.visit(storage, rows, |item| (self.send)(&mut outbox, D::shrink(item))) };
-        });
-        outbox.report()
-    }
-
-    /// Phase 2: an owner applies what was sent to its rows.
-    fn deliver<M>(&self, owner: usize, mail: &Mail<M>) -> ScatterReport
-    where
-        R: for<'i> Fn(D2::Item<'i, 'r>, M),
-    {
-        let mut report = ScatterReport::default();
-        let mut lookup = self.receivers.lookup();
-        mail.drain_for(owner, |(storage, row), message| {
-            // SAFETY: 'access' on `Sweep`; the division gives each row one owner, which alone
-            // visits it; 'items' on the type.
-            match unsafe { lookup.item(storage, row) } {
-                Some(item) => {
-                    (self.receive)(D2::shrink(item), message);
-                    report.delivered += 1;
-                }
-                None => report.unmatched += 1,
-            }
-        });
-        report
+        let Self { sweep, site, .. } = self;
+        let plan = Plan::new(sweep.rows, site);
+        Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run(
+            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+            |outbox, part| unsafe { post(&sweep, outbox, part, &send) },
+            // SAFETY: as above.
+            || unsafe { receiver(&sweep, &receive) },
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{division::Division, layout::Layout, rows::Rows};
+use super::{division::Division, layout::Layout, rows::Rows, selection::Selection};
 use crate::placement::Storage;
 
 /// Goes through the rows of one part, storage by storage, in steps that the caller limits.
@@ -23,6 +23,8 @@ enum Source<'a> {
     Layout(&'a Layout),
     /// What a division gives to one part.
     Divided(Rows<'a, 'a>, Division<'a>, usize),
+    /// The rows of a selection before this position.
+    Selected(&'a Selection, u64),
 }
 
 impl<'a> RowCursor<'a> {
@@ -31,7 +33,16 @@ impl<'a> RowCursor<'a> {
     }
 
     pub(super) fn through(rows: Rows<'a, 'a>, division: Division<'a>, part: usize) -> Self {
-        Self::new(Source::Divided(rows, division, part))
+        match rows.selection {
+            Some(selection) => Self::selected(selection, division.positions(selection.rows(), part)),
+            None => Self::new(Source::Divided(rows, division, part)),
+        }
+    }
+
+    fn selected(selection: &'a Selection, positions: Range<u64>) -> Self {
+        let mut cursor = Self::new(Source::Selected(selection, positions.end));
+        (cursor.next, cursor.position) = (selection.segment_at(positions.start), positions.start);
+        cursor
     }
 
     fn new(source: Source<'a>) -> Self {
@@ -81,6 +92,12 @@ impl<'a> RowCursor<'a> {
             Source::Layout(layout) => {
                 let segment = layout.segments().get(self.next)?;
                 (self.at, self.rest) = ((segment.ordinal, segment.storage), segment.rows.clone());
+            }
+            Source::Selected(selection, end) => {
+                let segment = selection.segments().get(self.next).filter(|segment| segment.first < *end)?;
+                let row = |position: u64| segment.rows.start + (position - segment.first) as u32;
+                let rows = row(self.position.max(segment.first))..row(segment.end().min(*end));
+                (self.at, self.rest) = ((segment.ordinal, segment.storage), rows);
             }
             Source::Divided(rows, division, part) => {
                 let storage = *rows.matched.storages.get(self.next)?;

@@ -28,6 +28,13 @@ impl Division<'_> {
         }
     }
 
+    /// What `part` has of `rows` rows that do not go by owner.
+    pub(crate) fn positions(&self, rows: u64, part: usize) -> Range<u64> {
+        let parts = if let Self::Even { parts } = self { *parts as u64 } else { 1 };
+        let cut = |part: u64| (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64;
+        cut(part as u64)..cut(part as u64 + 1)
+    }
+
     /// The part whose range has `row`.
     #[inline]
     pub(crate) fn owner(&self, storage: Storage, rows: impl FnOnce() -> u32, row: u32) -> usize {

@@ -69,6 +69,39 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         }
     }
 
+    /// Calls `visit` for each of `rows` that `select` takes, in order: with its entity, its row in
+    /// the table, and its item if it passes the filters. `select` is told rows of the table.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    #[inline]
+    pub(crate) unsafe fn visit_selected(
+        &self,
+        storage: Storage,
+        rows: Range<u32>,
+        select: impl Fn(usize) -> bool,
+        mut visit: impl FnMut(Entity, usize, Option<D::Item<'w, 's>>),
+    ) {
+        let Some(StorageFetch { mut data, mut filter, at }) = self.fetch_storage(storage) else { return };
+        for (entities, first) in at.runs(rows) {
+            for (&entity, row) in entities.iter().zip(first..) {
+                if !select(row as usize) {
+                    continue;
+                }
+                let number = row as usize;
+                let row = table_row(row);
+                // SAFETY: the storage was entered and the row is in it: the caller's promise.
+                let passes = unsafe { F::filter_fetch(self.filter, &mut filter, entity, row) };
+                let item = match passes {
+                    // SAFETY: as above; no other item of this row is alive, says the caller.
+                    true => unsafe { D::fetch(self.data, &mut data, entity, row) },
+                    false => None,
+                };
+                visit(entity, number, item);
+            }
+        }
+    }
+
     /// One thread's means to visit single rows.
     pub(crate) fn lookup(&self) -> RowLookup<'w, 's, D, F> {
         RowLookup { sweep: *self, entered: None }
@@ -148,6 +181,18 @@ pub(crate) struct RowLookup<'w, 's, D: IterQueryData, F: QueryFilter> {
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
+    /// The entity of a row, and its row in the table.
+    #[inline]
+    pub(crate) fn entity(&mut self, storage: Storage, row: u32) -> Option<(Entity, usize)> {
+        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage) {
+            self.enter(storage);
+        }
+        Some(match self.entered.as_ref()?.1.at {
+            At::Table(entities) => (entities[row as usize], row as usize),
+            At::Archetype(members, _) => (members[row as usize].id(), members[row as usize].table_row().index()),
+        })
+    }
+
     /// The item of one row, if it passes the filters.
     ///
     /// Always inlined: an item is a dozen words, which are written one by one and would be read

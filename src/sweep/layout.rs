@@ -3,7 +3,10 @@
 
 use std::ops::Range;
 
-use super::rows::Rows;
+use super::{
+    rows::Rows,
+    selection::{Segment, Selection},
+};
 use crate::placement::{Placement, Storage};
 
 /// Rows in the order in which they are swept. Kept from call to call for its memory.
@@ -16,31 +19,21 @@ pub(super) struct Layout {
     has_parts: bool,
 }
 
-/// Rows of one storage that follow each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
-    /// The place of its first row in the layout.
-    pub(super) first: u64,
-    pub(super) storage: Storage,
-    /// The storage's place in the order of storages.
-    pub(super) ordinal: u32,
-    pub(super) rows: Range<u32>,
-}
-
-impl Segment {
-    /// The place in the layout after its last row.
-    #[inline]
-    fn end(&self) -> u64 {
-        self.first + u64::from(self.rows.end - self.rows.start)
-    }
-}
-
 impl Layout {
     /// Lays out all `rows`.
     pub(super) fn whole(&mut self, rows: &Rows<'_, '_>) -> &Self {
         let mut cursor = Cursor::default();
-        for (ordinal, storage) in (0..).zip(rows.storages()) {
-            self.lay(&mut cursor, ordinal, storage, 0..rows.count(storage));
+        match rows.selection {
+            Some(selection) => {
+                for segment in selection.segments() {
+                    self.lay(&mut cursor, segment.ordinal, segment.storage, segment.rows.clone());
+                }
+            }
+            None => {
+                for (ordinal, storage) in (0..).zip(rows.storages()) {
+                    self.lay(&mut cursor, ordinal, storage, 0..rows.count(storage));
+                }
+            }
         }
         self.end(&cursor);
         self
@@ -129,6 +122,10 @@ impl Layouts {
     /// there now, in runs of at least `grain` rows.
     pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, grain: u32) -> &[Layout] {
         self.begin(placement.workers());
+        if let Some(selection) = rows.selection {
+            self.lay_selected(rows, selection, placement, grain);
+            return self.end();
+        }
         for (ordinal, storage) in (0..).zip(rows.storages()) {
             let runs = placement.place(storage, rows.count(storage), grain);
             for (owner, run) in runs.by_owner() {
@@ -139,9 +136,32 @@ impl Layouts {
         self.end()
     }
 
-    /// How many rows there are, or were in the last call: counting those of many storages takes
-    /// time.
+    /// Lays out the rows of `selection`. Their storages are cut as for a sweep of all their rows:
+    /// who owns a row does not depend on how many others are visited. Nothing is learned of cuts
+    /// from such a call: its rows are not what others sweep.
+    fn lay_selected(&mut self, rows: &Rows<'_, '_>, selection: &Selection, placement: &mut Placement, grain: u32) {
+        let mut placed = None;
+        for segment in selection.segments() {
+            if placed.replace(segment.storage) != Some(segment.storage) {
+                placement.place(segment.storage, rows.count(segment.storage), grain);
+            }
+            let Some(runs) = placement.get(segment.storage) else { continue };
+            let mut start = segment.rows.start;
+            while start < segment.rows.end {
+                let owner = runs.owner_of(start);
+                let end = runs.range_of(owner).end.min(segment.rows.end);
+                self.lay(owner, segment.ordinal, segment.storage, start..end);
+                start = end;
+            }
+        }
+    }
+
+    /// How many rows there are to cut, or were in the last call: counting those of many storages
+    /// takes time.
     pub(super) fn about(&self, rows: &Rows<'_, '_>) -> u64 {
+        if rows.selection.is_some() {
+            return rows.all();
+        }
         let known: u64 = self.by_owner.iter().map(Layout::rows).sum();
         if known > 0 { known } else { rows.total() }
     }
@@ -149,7 +169,7 @@ impl Layouts {
     /// A storage of fewer rows need not be cut for workers to have equal shares: there are others.
     pub(super) fn needless_cut(&self, rows: &Rows<'_, '_>, workers: usize) -> u32 {
         let runs = workers * RUNS_OF_A_SHARE;
-        if rows.matched.storages.len() < runs {
+        if rows.selection.is_some() || rows.matched.storages.len() < runs {
             return 1;
         }
         u32::try_from(self.about(rows) / runs as u64).unwrap_or(u32::MAX)

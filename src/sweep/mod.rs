@@ -23,6 +23,7 @@ mod part;
 mod plan;
 mod rows;
 mod scratch;
+mod selection;
 mod span;
 
 pub(crate) use calls::{QueryCalls, SiteRef};
@@ -35,4 +36,5 @@ pub(crate) use plan::Plan;
 pub(crate) use rows::Missing;
 pub use rows::Rows;
 pub(crate) use scratch::Scratch;
+pub(crate) use selection::Selection;
 pub(crate) use span::SweepSpan;

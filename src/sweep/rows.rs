@@ -7,7 +7,7 @@ use bevy_ecs::{
     world::unsafe_world_cell::UnsafeWorldCell,
 };
 
-use super::matched::Matched;
+use super::{matched::Matched, selection::Selection};
 use crate::placement::Storage;
 
 /// Where the rows of a query are, without what they hold.
@@ -15,9 +15,15 @@ use crate::placement::Storage;
 pub struct Rows<'w, 's> {
     pub(crate) world: UnsafeWorldCell<'w>,
     pub(crate) matched: &'s Matched,
+    /// Those that a sweep visits, if not all.
+    pub(crate) selection: Option<&'s Selection>,
 }
 
 impl<'w, 's> Rows<'w, 's> {
+    pub(crate) fn new(world: UnsafeWorldCell<'w>, matched: &'s Matched) -> Self {
+        Self { world, matched, selection: None }
+    }
+
     /// The tables or archetypes that match, in ascending order.
     pub(crate) fn storages(&self) -> impl Iterator<Item = Storage> + Clone + use<'s> {
         self.matched.storages.iter().copied()
@@ -26,6 +32,14 @@ impl<'w, 's> Rows<'w, 's> {
     /// Whether tables are visited, in which rows are contiguous.
     pub(crate) fn is_contiguous(&self) -> bool {
         self.matched.dense
+    }
+
+    /// The storage with this number, which matches, and its place in the order of storages.
+    pub(crate) fn storage_of(&self, number: usize) -> (u32, Storage) {
+        let storages = &self.matched.storages;
+        let place = storages.binary_search_by_key(&number, |storage| storage.index());
+        let place = place.expect("storages that match are in ascending order");
+        (place as u32, storages[place])
     }
 
     /// How many rows `storage` has.
@@ -37,8 +51,16 @@ impl<'w, 's> Rows<'w, 's> {
         }
     }
 
-    /// All rows of the storages that match, those that a filter on rows will skip included.
+    /// All rows that a sweep visits, those that a filter on rows will skip included.
     pub(crate) fn total(&self) -> u64 {
+        if let Some(selection) = self.selection {
+            return selection.rows();
+        }
+        self.all()
+    }
+
+    /// All rows of the storages that match.
+    pub(crate) fn all(&self) -> u64 {
         self.storages().map(|storage| u64::from(self.count(storage))).sum()
     }
 
@@ -58,6 +80,15 @@ impl<'w, 's> Rows<'w, 's> {
         // SAFETY: 'access' on `Sweep`: of a table only its entities, and the columns of the query,
         // are read or written.
         unsafe { self.world.storages() }.tables.get(table)
+    }
+
+    /// The table that the rows of `storage` are in.
+    #[inline]
+    pub(crate) fn table_of(&self, storage: Storage) -> Option<TableId> {
+        match storage {
+            Storage::Table(table) => Some(TableId::from_u32(table)),
+            Storage::Archetype(archetype) => self.archetype(archetype).map(Archetype::table_id),
+        }
     }
 
     #[inline]

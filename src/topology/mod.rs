@@ -7,14 +7,18 @@
 mod account;
 mod cpulist;
 mod latest;
+mod own_threads;
 mod pin;
 mod quota;
 mod sysfs;
+mod tasks;
 
 pub(crate) use account::{SchedulerAccount, Waited};
+pub(crate) use own_threads::OwnThreads;
 pub use pin::{
     PinError, current_core, move_current_thread_to, pin_current_thread, pin_current_thread_to, unpin_current_thread,
 };
+pub(crate) use tasks::{ThreadNumber, current_thread};
 
 use std::fmt;
 use std::path::Path;

@@ -3,6 +3,7 @@
 mod choices;
 #[path = "../common/mod.rs"]
 mod common;
+mod forecast;
 mod forgotten;
 #[path = "../common/mix.rs"]
 mod mix;
@@ -14,7 +15,7 @@ mod timeline;
 mod trace_file;
 
 use bevy::prelude::*;
-use bevy_affinity::{Span, SpanKind, prelude::*};
+use bevy_affinity::{Forecast, Span, SpanKind, prelude::*};
 
 use common::{Scheduling, swept_rows};
 use mix::mix_slowly;

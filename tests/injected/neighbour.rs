@@ -1,17 +1,20 @@
-//! Another process is busy on the core that a worker is pinned to.
+//! Another process, or another thread of this one, is busy on the core that a worker is pinned to.
 
 use std::{
-    hint::black_box,
+    hint::{self, black_box},
     process::{Child, Command, Stdio},
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, ThreadId},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use bevy_affinity::prelude::*;
+use bevy_affinity::{
+    prelude::*,
+    topology::{CoreId, pin_current_thread},
+};
 
 use crate::{
     alone::{PATIENCE, alone, skip},
@@ -58,28 +61,64 @@ fn rounds_until(pool: &AffinityPool, what: &str, done: impl Fn(ThreadId) -> bool
     }
 }
 
+/// A pool of two that avoids busy cores, whose worker has taken part, and the core it is pinned to;
+/// `None` on one core.
+fn pool_and_core() -> Option<(AffinityPool, CoreId)> {
+    if allowed().len() < 2 {
+        return None;
+    }
+    let settings = AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() };
+    let pool = AffinityPool::new(&settings);
+    let me = thread::current().id();
+    rounds_until(&pool, "the worker never took part", |runner| runner != me);
+    let core = Mutex::new(None);
+    while core.lock().expect("nobody panics").is_none() {
+        pool.run(|worker| _ = worker.core().map(|found| *core.lock().expect("nobody panics") = Some(found)));
+    }
+    let core = core.into_inner().expect("nobody panics").expect("it was found");
+    Some((pool, core))
+}
+
+fn left_out(pool: &AffinityPool) -> u64 {
+    pool.rounds_left_out().nth(1).expect("there are two workers")
+}
+
 #[test]
 fn a_busy_process_on_a_workers_core() {
     alone(|| {
-        let all = allowed();
-        if all.len() < 2 {
-            return skip("needs two cores");
-        }
-        let settings = AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() };
-        let pool = AffinityPool::new(&settings);
-        let core = Mutex::new(None);
+        let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
         let me = thread::current().id();
-        rounds_until(&pool, "the worker never took part", |runner| runner != me);
-        while core.lock().expect("nobody panics").is_none() {
-            pool.run(|worker| _ = worker.core().map(|found| *core.lock().expect("nobody panics") = Some(found)));
-        }
-        let core = core.into_inner().expect("nobody panics").expect("it was found").index();
-        let left_out = || pool.rounds_left_out().nth(1).expect("there are two workers");
-
-        let before = left_out();
-        let neighbour = Neighbour::on(core);
-        rounds_until(&pool, "the worker was never left out", |_| left_out() > before);
+        let before = left_out(&pool);
+        let neighbour = Neighbour::on(core.index());
+        rounds_until(&pool, "the worker was never left out", |_| left_out(&pool) > before);
         drop(neighbour);
         rounds_until(&pool, "the worker never came back", |runner| runner != me);
+    });
+}
+
+/// The worker has half of its core, and keeps it: what it costs is for those to judge who measure.
+/// (Other processes may come by, but not in each of the tries.)
+#[test]
+fn a_busy_thread_of_this_process_on_a_workers_core() {
+    const TRY: Duration = Duration::from_millis(200);
+    alone(|| {
+        let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                pin_current_thread(core).expect("a core of ours");
+                while !over.load(Ordering::Relaxed) {
+                    hint::spin_loop();
+                }
+            });
+            let mut tries = (0..20).map(|_| {
+                let (before, began) = (left_out(&pool), Instant::now());
+                rounds_until(&pool, "no time passes", |_| began.elapsed() > TRY);
+                left_out(&pool) - before
+            });
+            let stayed = tries.any(|left_out| left_out == 0);
+            over.store(true, Ordering::Relaxed);
+            assert!(stayed, "the worker was left out again and again");
+        });
     });
 }

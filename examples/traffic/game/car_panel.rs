@@ -66,7 +66,14 @@ fn show(
 fn trip(ui: &mut egui::Ui, due: Due, trips: &Trips, way: Option<&WayAhead>) {
     match way {
         Some(way) => {
-            style::row(ui, "ahead", format!("{} more roads", way.roads));
+            style::row(
+                ui,
+                "ahead",
+                match way.roads {
+                    1 => "one more road".to_owned(),
+                    roads => format!("{roads} more roads"),
+                },
+            );
             style::row(ui, "arrives", format!("at {} at best", style::clock(way.arrival)));
             style::row(ui, "delay", format!("{} s so far", way.arrival.saturating_sub(trips.expected)));
         }

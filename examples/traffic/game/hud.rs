@@ -102,7 +102,7 @@ fn numbers(ui: &mut egui::Ui, shown: &Shown, score: &Score) {
     ui.label(count(shown.census.trips_arrived, "arrived"));
     ui.label(count(shown.census.trips_stuck, "stuck"));
     ui.separator();
-    ui.label(egui::RichText::new(score.verdict()).color(style::PLAYED));
+    ui.label(egui::RichText::new(score.verdict().line()).color(style::PLAYED));
     ui.separator();
     let FrameParts { simulate, pack, draw, .. } = *shown.parts;
     let [simulate, pack, draw] = [simulate, pack, draw].map(|part| part.as_secs_f64() * 1e3);

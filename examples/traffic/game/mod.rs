@@ -20,6 +20,7 @@ mod signal_panel;
 mod style;
 mod tally;
 mod untouched;
+mod verdict;
 mod view;
 mod window;
 

@@ -5,7 +5,8 @@ use bevy_affinity::prelude::*;
 
 use super::score::Score;
 use super::shared::{Frame, GameState};
-use crate::simulation::{self, Order};
+use crate::model::Demand;
+use crate::simulation::{self, Now, Order};
 
 /// What panels and keys ask for; given at the next frame's beginning, before any step.
 #[derive(Resource, Default)]
@@ -22,14 +23,24 @@ pub(super) fn plugin(app: &mut App) {
 
 fn give_orders(world: &mut World) {
     for order in std::mem::take(&mut world.resource_mut::<Wishes>().0) {
+        if is_second_rush(world, order) {
+            info!("a rush hour is under way already");
+            continue;
+        }
         match simulation::give(world, order) {
             Ok(at) => {
                 info!("order for second {at}: {}", describe(order));
-                Score::begin(world);
+                Score::note_order(world, at, order);
             }
             Err(refusal) => warn!("refused: {refusal}"),
         }
     }
+}
+
+/// Whether a rush hour is ordered while one runs, or is about to begin: it would only be longer.
+fn is_second_rush(world: &World, order: Order) -> bool {
+    let (now, score) = (world.resource::<Now>().0, world.resource::<Score>());
+    matches!(order, Order::RushHour { .. }) && (world.resource::<Demand>().rush_end() > now || score.awaits_rush(now))
 }
 
 fn describe(order: Order) -> String {

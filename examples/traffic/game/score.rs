@@ -1,4 +1,5 @@
-//! The score: trips an hour and mean delay, against the same city without the player's orders.
+//! The score: trips an hour and the time that a trip takes, against the same city without the
+//! player's orders.
 
 use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
@@ -6,17 +7,24 @@ use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 
 use super::census::{Census, CountNow};
+use super::select::Places;
 use super::shared::GameState;
 use super::style::{self, PLAYED, UNTOUCHED};
-use super::tally::Tally;
+use super::tally::{self, Tally};
 use super::untouched::Untouched;
-use crate::simulation::{self, Now};
+use super::verdict::Verdict;
+use crate::model::Intersection;
+use crate::simulation::{self, Directory, Now, Order, Plan};
 
 /// Points that a rate is averaged over: ten minutes, several cycles of the signals and most trips.
 const AVERAGED: usize = 10;
 
 /// Points that are shown: four hours.
 const SHOWN: usize = 240;
+
+/// The district of an order reaches this far from it, in metres: its own roads and those that cars
+/// take instead.
+const DISTRICT: f32 = 1_000.0;
 
 /// Runs at the end of every minute of the city's time.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,12 +38,18 @@ pub struct Score {
     /// The same as `played` until the first order.
     untouched: Vec<Tally>,
     rival: Option<Rival>,
+    /// The last rush hour, which is for both cities, and the second of its begin.
+    rush: Option<(u32, Order)>,
+    /// The intersections around the last order.
+    district: Vec<u32>,
 }
 
 struct Rival {
     city: Untouched,
     /// How many points the curves had when they parted.
     parted: usize,
+    /// How many they had when the district was last another one.
+    moved: usize,
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -46,48 +60,89 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 impl Score {
-    /// With the first order the city that never gets one goes its own way.
-    pub fn begin(world: &mut World) {
-        if world.resource::<Self>().rival.is_some() {
-            return;
+    /// Notes an order that takes effect in second `at`. A rush hour comes to both cities; with the
+    /// first order of another kind the city that never gets one goes its own way.
+    pub fn note_order(world: &mut World, at: u32, order: Order) {
+        match order {
+            Order::RushHour { .. } => world.resource_mut::<Self>().share(at, order),
+            Order::Signals { node, .. } => Self::compete(world, node),
+            Order::Road { road, .. } => {
+                let (node, _) = world.resource::<Plan>().road_start(road);
+                Self::compete(world, node);
+            }
         }
-        let city = Untouched::start(simulation::fork(world));
-        let mut score = world.resource_mut::<Self>();
+    }
+
+    fn share(&mut self, at: u32, order: Order) {
+        self.rush = Some((at, order));
+        if let Some(rival) = &mut self.rival {
+            rival.city.obey(at, order);
+        }
+    }
+
+    /// The cities part if they have not, and are compared around this intersection too.
+    fn compete(world: &mut World, node: u32) {
+        if world.resource::<Self>().rival.is_none() {
+            Self::part(world);
+        }
+        let district = world.resource::<Places>().intersections_around(node, DISTRICT);
+        let score = world.resource_mut::<Self>().into_inner();
+        if let Some(rival) = &mut score.rival {
+            rival.city.watch(district.clone());
+            rival.moved = score.played.len();
+        }
+        score.district = district;
+    }
+
+    fn part(world: &mut World) {
+        let mut city = Untouched::start(simulation::fork(world));
+        let now = world.resource::<Now>().0;
+        let score = world.resource_mut::<Self>().into_inner();
+        if let Some((at, order)) = score.rush.filter(|&(at, _)| at >= now) {
+            // It was ordered and has not begun: the copy knows nothing of it.
+            city.obey(at, order);
+        }
         score.untouched = score.played.clone();
         let parted = score.played.len();
-        score.rival = Some(Rival { city, parted });
+        score.rival = Some(Rival { city, parted, moved: parted });
         info!("score: the untouched city goes on by itself");
     }
 
-    /// How the player does, in one line.
-    pub fn verdict(&self) -> String {
-        let Some(rival) = &self.rival else { return "even: nothing has been changed yet".to_owned() };
-        let minutes = self.untouched.len().min(self.played.len());
-        if minutes <= rival.parted {
-            return "wait a minute for the first comparison".to_owned();
-        }
-        let start = rival.parted.checked_sub(1).map_or(Tally::default(), |last| self.played[last]);
-        let (played, untouched) = (self.played[minutes - 1], self.untouched[minutes - 1]);
-        let trips = played.trips_per_hour(&start) / untouched.trips_per_hour(&start).max(1.0) - 1.0;
-        let delay = played.mean_delay(&start) - untouched.mean_delay(&start);
-        format!("{:+.1}% trips/h, {delay:+.1} s delay a trip", trips * 100.0)
+    /// Whether a rush hour was ordered that has not begun.
+    pub fn awaits_rush(&self, now: u32) -> bool {
+        self.rush.is_some_and(|(at, _)| at >= now)
+    }
+
+    /// How the player does.
+    pub fn verdict(&self) -> Verdict {
+        self.rival.as_ref().map_or(Verdict::Even, |rival| self.since(rival.parted))
+    }
+
+    /// The same, around the last order and since then.
+    fn nearby(&self) -> Verdict {
+        self.rival.as_ref().map_or(Verdict::Even, |rival| self.since(rival.moved))
+    }
+
+    fn since(&self, minute: usize) -> Verdict {
+        let from = |tallies: &'_ [Tally]| minute.saturating_sub(1).min(tallies.len());
+        Verdict::of(&self.played[from(&self.played)..], &self.untouched[from(&self.untouched)..])
     }
 }
 
 /// Points in time and value: each averaged over the minutes before it.
-fn curve(tallies: &[Tally], value: fn(&Tally, &Tally) -> f64) -> PlotPoints<'static> {
+fn curve(tallies: &[Tally], value: fn(&[Tally]) -> f64) -> PlotPoints<'static> {
     let first = tallies.len().saturating_sub(SHOWN).max(1);
-    let point = |index: usize| {
-        let tally = &tallies[index];
-        [style::hours(tally.second), value(tally, &tallies[index.saturating_sub(AVERAGED)])]
-    };
+    let point =
+        |index: usize| [style::hours(tallies[index].second), value(&tallies[index.saturating_sub(AVERAGED)..=index])];
     (first..tallies.len()).map(point).collect()
 }
 
 fn note(world: &mut World) {
     world.run_schedule(CountNow);
     let now = world.resource::<Now>().0;
-    let tally = Tally::new(now, world.resource::<Census>());
+    let (directory, district) = (world.resource::<Directory>(), &world.resource::<Score>().district);
+    let nearby = district.iter().filter_map(|&node| world.get::<Intersection>(directory.intersection(node)));
+    let tally = Tally::new(now, world.resource::<Census>(), nearby);
     let mut score = world.resource_mut::<Score>();
     score.played.push(tally);
     if let Some(rival) = &mut score.rival {
@@ -118,15 +173,30 @@ fn show(mut contexts: EguiContexts, mut score: ResMut<Score>) -> Result {
         .resizable(false)
         .show(contexts.ctx_mut()?, |ui| {
             ui.set_width(380.0);
-            ui.label(egui::RichText::new(score.verdict()).strong());
-            plot(ui, "trips an hour", score, Tally::trips_per_hour);
-            plot(ui, "seconds of delay a trip", score, Tally::mean_delay);
+            ui.label(egui::RichText::new(score.verdict().line()).strong());
+            spreads(ui, score);
+            plot(ui, "trips an hour", score, tally::trips_per_hour);
+            plot(ui, "seconds under way a trip", score, tally::seconds_a_trip);
         });
     score.is_open = is_open;
     Ok(())
 }
 
-fn plot(ui: &mut egui::Ui, name: &str, score: &Score, value: fn(&Tally, &Tally) -> f64) {
+/// The figures behind the verdict, against the untouched city.
+fn spreads(ui: &mut egui::Ui, score: &Score) {
+    let Verdict::Found { trips, seconds, .. } = score.verdict() else { return };
+    egui::Grid::new("spreads").num_columns(2).spacing([12.0, 2.0]).show(ui, |ui| {
+        style::row(ui, "trips that end", trips.to_string());
+        style::row(ui, "time a trip, those under way too", seconds.to_string());
+        if let Verdict::Found { nearby, .. } = score.nearby() {
+            style::row(ui, "cars within 1 km of the last order", nearby.to_string());
+        }
+    });
+    let meaning = "the median of five-minute slices of the last hour, the least and the most";
+    ui.label(egui::RichText::new(meaning).color(style::QUIET).small());
+}
+
+fn plot(ui: &mut egui::Ui, name: &str, score: &Score, value: fn(&[Tally]) -> f64) {
     ui.label(name);
     Plot::new(name)
         .height(110.0)
@@ -147,27 +217,11 @@ fn plot(ui: &mut egui::Ui, name: &str, score: &Score, value: fn(&Tally, &Tally) 
 mod tests {
     use super::*;
 
-    fn tallies(arrived: u64, delay: u64) -> Vec<Tally> {
-        (1..=20)
-            .map(|minute| Tally {
-                second: minute * 60,
-                arrived: u64::from(minute) * arrived,
-                delay: u64::from(minute) * delay,
-            })
-            .collect()
-    }
-
-    #[test]
-    fn rates_are_per_hour_and_per_trip() {
-        let tallies = tallies(30, 600);
-        assert_eq!(tallies[19].trips_per_hour(&tallies[3]), 1_800.0);
-        assert_eq!(tallies[19].mean_delay(&tallies[3]), 20.0);
-        assert_eq!(tallies[5].mean_delay(&tallies[5]), 0.0);
-    }
-
     #[test]
     fn the_score_is_even_until_something_changes() {
-        let score = Score { played: tallies(30, 600), ..Score::default() };
-        assert!(score.verdict().starts_with("even"));
+        let played = (1..=20).map(|minute| Tally { second: minute * 60, ..Tally::default() }).collect();
+        let score = Score { played, ..Score::default() };
+        assert_eq!(score.verdict(), Verdict::Even);
+        assert_eq!(curve(&score.played, tally::trips_per_hour).points().len(), 19);
     }
 }

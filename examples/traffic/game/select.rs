@@ -53,6 +53,13 @@ impl Places {
         (0..self.positions.len() as u32).min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
+    /// The intersections within `reach` metres of one of them, itself included.
+    pub fn intersections_around(&self, node: u32, reach: f32) -> Vec<u32> {
+        let centre = self.positions[node as usize];
+        let is_near = |&other: &u32| self.positions[other as usize].distance(centre) <= reach;
+        self.intersections.near(centre, reach).filter(is_near).collect()
+    }
+
     fn intersection(&self, point: Vec2, reach: f32) -> Option<u32> {
         let near = self.intersections.near(point, reach);
         nearest(near.map(|node| (node, self.positions[node as usize].distance(point))), reach)

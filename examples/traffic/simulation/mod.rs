@@ -37,10 +37,8 @@ pub use entities::{CurrentRoutes, Directory, Number};
 pub use experience::Experience;
 #[cfg(feature = "game")]
 pub use fork::fork;
-#[cfg(test)]
-pub use orders::start_rush;
 #[cfg(any(test, feature = "game"))]
-pub use orders::{Order, give};
+pub use orders::{Order, give, start_rush};
 #[cfg(feature = "game")]
 pub use orders::{Orders, is_ready};
 pub use ways::ROUTING_TIME;

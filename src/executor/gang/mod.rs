@@ -139,10 +139,10 @@ impl SystemsOnGang {
         let Prepared { pool, tasks, notes, costs, .. } = prepared;
         let run = Run::new(tasks, notes, systems_of(schedule), world, handler, true);
         for task in 0..tasks.list.len() {
-            let rounds = pool.last_round();
+            let rounds = pool.rounds_led();
             // SAFETY: 'tasks' on `Run`: in the order of the list, on this thread, one at a time.
             unsafe { run.task(task) };
-            costs.leads_rounds(task, pool.last_round() != rounds);
+            costs.leads_rounds(task, pool.rounds_led() != rounds);
         }
         let result = run.finish();
         costs.observe(notes.took());

@@ -1,5 +1,5 @@
-//! What the pointer does: click freezes, drag moves, ctrl and scroll zoom at the pointer,
-//! double-click shows the whole frame, Space pauses.
+//! What pointer and keys do: click freezes, drag moves, ctrl and scroll zoom at the pointer,
+//! double-click shows the whole frame, Space pauses, arrows step from frame to frame.
 
 use bevy_egui::egui::{Key, Modifiers, Pos2, Response, Ui};
 
@@ -33,7 +33,7 @@ impl Timeline {
         }
         if let Some(pointer) = response.hover_pos() {
             self.zoom(ui, layout, pointer);
-            self.pause(ui);
+            self.obey_keys(ui);
         }
         pointed
     }
@@ -46,11 +46,16 @@ impl Timeline {
         }
     }
 
-    fn pause(&mut self, ui: &Ui) {
-        if !ui.ctx().egui_wants_keyboard_input() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Space))
-        {
+    fn obey_keys(&mut self, ui: &Ui) {
+        if ui.ctx().egui_wants_keyboard_input() {
+            return;
+        }
+        let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+        if pressed(Key::Space) {
             self.freeze(!self.frozen);
         }
+        let step = i64::from(pressed(Key::ArrowRight)) - i64::from(pressed(Key::ArrowLeft));
+        self.steps = (step != 0).then_some(step);
     }
 
     fn pointed(&self, layout: &Layout, recorded: &Recorded, pointer: Pos2) -> Option<Place> {

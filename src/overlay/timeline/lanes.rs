@@ -53,7 +53,7 @@ fn paint_name(painter: &Painter, lane: Rect, left: f32, of: &Lane) {
     let middle = lane.center().y;
     let font = |size| FontId::proportional(size);
     painter.text(pos2(left, middle - 5.0), Align2::LEFT_CENTER, &of.name, font(TEXT_SIZE + 1.0), colours::LABEL);
-    painter.text(pos2(left, middle + 6.0), Align2::LEFT_CENTER, &of.place, font(TEXT_SIZE - 2.0), colours::WAIT);
+    painter.text(pos2(left, middle + 6.0), Align2::LEFT_CENTER, &of.place, font(TEXT_SIZE - 2.0), colours::LABEL);
 }
 
 /// Adds the visible bars of one kind.

@@ -33,6 +33,8 @@ pub(super) struct Timeline {
     /// Whether the bars stay as they are.
     frozen: bool,
     hovered: bool,
+    /// Frames to step by, as arrow keys said.
+    steps: Option<i64>,
     /// The bar under the pointer, or the one that was clicked.
     selected: Option<Place>,
 }
@@ -46,7 +48,7 @@ struct Place {
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self { axis: Axis::over(0.0..1e6), fitted: true, frozen: false, hovered: false, selected: None }
+        Self { axis: Axis::over(0.0..1e6), fitted: true, frozen: false, hovered: false, steps: None, selected: None }
     }
 }
 
@@ -94,8 +96,9 @@ impl Timeline {
         self.hovered = false;
     }
 
-    /// Draws the lanes and obeys the pointer. Says below what was clicked.
-    pub(super) fn show(&mut self, ui: &mut egui::Ui, recorded: &Recorded, systems: &[SystemRow]) {
+    /// Draws the lanes and obeys pointer and keys. Says below what was clicked. Returns by how many
+    /// frames to step.
+    pub(super) fn show(&mut self, ui: &mut egui::Ui, recorded: &Recorded, systems: &[SystemRow]) -> Option<i64> {
         let height = recorded.lanes.len() as f32 * (LANE_HEIGHT + LANE_GAP) + AXIS_HEIGHT;
         let size = vec2(ui.available_width().max(NAMES_WIDTH + 100.0), height);
         let response = ui.allocate_response(size, Sense::click_and_drag());
@@ -109,6 +112,7 @@ impl Timeline {
         if let Some((lane, bar)) = self.selected.and_then(|place| place.find(recorded)) {
             describe_in_line(ui, lane, bar, systems);
         }
+        self.steps.take()
     }
 }
 

@@ -71,5 +71,5 @@ fn pointing_at_a_bar_finds_it() {
     screen.click_at(screen.on_the_bars());
     let place = screen.timeline().selected.expect("the leader was at work here");
     assert_eq!(place.lane, 0);
-    assert!(screen.shows("work"), "the bar is described by its system's name");
+    assert!(screen.shows("tests::work"), "the bar is described by its system's name");
 }

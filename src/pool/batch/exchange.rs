@@ -22,6 +22,11 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, handshake
 /// wait.
 const PATIENCE: u64 = if cfg!(affinity_loom) { 0 } else { 1_000_000 };
 
+/// How many inboxes the keys of the caller's thread are spread over. The caller makes its calls
+/// before it runs any, and each of these inboxes goes as a whole to who is idle first: a worker, or
+/// the caller when it flushes. So the last to be done is late by an eighth of its part at most.
+const LOOSE: usize = if cfg!(affinity_loom) { 1 } else { 8 };
+
 /// The number of a call, and what it is called with.
 pub(crate) type Numbered<A> = (usize, A);
 
@@ -38,7 +43,7 @@ enum Holder {
     Nobody,
     /// The worker that sleeps on the bench of this inbox when it has no call.
     Worker(usize),
-    /// The caller, when it flushes: no worker takes part.
+    /// The caller, when it flushes.
     Caller,
 }
 
@@ -108,9 +113,14 @@ enum News<A> {
 }
 
 /// One call of [`AffinityPool::batched`](crate::AffinityPool::batched): an inbox for each worker
-/// but the leader, who makes the calls. Alone, the leader has one too.
+/// but the leader, who makes the calls, and behind them [`LOOSE`] ones for the leader's own keys.
+/// Alone, the leader has one.
 pub(crate) struct Exchange<A> {
     inboxes: Box<[CachePadded<Inbox<A>>]>,
+    /// Workers but the leader: the inboxes before the loose ones.
+    followers: usize,
+    /// No worker takes part. Written by the caller, before its first call.
+    unattended: AtomicBool,
     /// No more calls come.
     over: AtomicBool,
     /// How many inboxes have calls and no holder: written under the locks of these inboxes.
@@ -125,8 +135,12 @@ pub(crate) struct Exchange<A> {
 
 impl<A> Exchange<A> {
     pub(crate) fn new(workers: usize, spin: Duration) -> Self {
+        let followers = workers - 1;
+        let loose = if followers == 0 { 1 } else { LOOSE };
         Self {
-            inboxes: (0..(workers - 1).max(1)).map(|_| CachePadded::new(Inbox::new())).collect(),
+            inboxes: (0..followers + loose).map(|_| CachePadded::new(Inbox::new())).collect(),
+            followers,
+            unattended: AtomicBool::new(false),
             over: AtomicBool::new(false),
             strays: AtomicUsize::new(0),
             any_closed: AtomicBool::new(false),
@@ -139,23 +153,31 @@ impl<A> Exchange<A> {
         self.inboxes.len()
     }
 
+    /// The inbox of a key. Each thread has the same part of all keys.
+    #[inline]
+    pub(super) fn inbox_of(&self, key: u64) -> usize {
+        let loose = self.inboxes() - self.followers;
+        let part = part_of(key, (self.followers + 1) * loose);
+        if part < loose { self.followers + part } else { part / loose - 1 }
+    }
+
     /// The payload of the first call that panicked.
     pub(crate) fn into_payload(self) -> Option<Payload> {
         self.payload.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// To be called before the first call is sent: says whose workers take part. Returns false if
-    /// nobody's does: then everything is the caller's.
-    pub(super) fn begin(&self, takes_part: impl Fn(usize) -> bool) -> bool {
-        let is_attended = (0..self.inboxes()).any(&takes_part);
+    /// To be called before the first call is sent: says of each inbox that is a worker's whether it
+    /// takes part. If none does, everything is the caller's.
+    pub(super) fn begin(&self, takes_part: impl Fn(usize) -> bool) {
+        let is_attended = (0..self.followers).any(&takes_part);
+        self.unattended.store(!is_attended, Ordering::Relaxed);
         for inbox in 0..self.inboxes() {
             if !is_attended {
                 self.hold(inbox, Holder::Caller);
-            } else if !takes_part(inbox) {
+            } else if inbox >= self.followers || !takes_part(inbox) {
                 self.inboxes[inbox].overdue.store(0, Ordering::Relaxed);
             }
         }
-        is_attended
     }
 
     /// Tells the workers that no more calls come.
@@ -233,11 +255,31 @@ impl<A> Exchange<A> {
         is_free
     }
 
-    /// Runs all that lies in an inbox that the caller holds.
-    pub(super) fn run_held(&self, inbox: usize, run: Run<A>) {
+    /// Runs on the caller's thread what lies in the loose inboxes, but for those that a worker has
+    /// taken over, and in all if no worker takes part. To be called by the caller.
+    pub(super) fn run_callers(&self, run: Run<A>) {
+        let first = if self.unattended.load(Ordering::Relaxed) { 0 } else { self.followers };
+        (first..self.inboxes()).for_each(|inbox| self.run_if_callers(inbox, run));
+    }
+
+    /// As [`run_callers`](Self::run_callers), and what waits for workers that have not begun: there
+    /// is nothing else left for the caller to do.
+    pub(super) fn run_strays(&self, run: Run<A>) {
+        (0..self.inboxes()).for_each(|inbox| self.run_if_callers(inbox, run));
+    }
+
+    fn run_if_callers(&self, inbox: usize, run: Run<A>) {
+        let is_callers = || self.hold(inbox, Holder::Caller) || self.is_callers(inbox) || planted("callers_unclaimed");
+        if self.is_empty(inbox) || !is_callers() {
+            return;
+        }
         while let Some(batch) = self.inboxes[inbox].take() {
             self.run(inbox, batch, run);
         }
+    }
+
+    fn is_callers(&self, inbox: usize) -> bool {
+        lock(&self.inboxes[inbox].queue).holder == Holder::Caller
     }
 
     /// Runs a batch. A panic closes the inbox: what lies there is dropped at once, by this thread,
@@ -331,6 +373,15 @@ impl<A> Exchange<A> {
         let mut strays = (0..self.inboxes()).filter(|&inbox| !self.is_empty(inbox) && is_overdue(&self.inboxes[inbox]));
         strays.find(|&inbox| self.hold(inbox, Holder::Worker(index))).map(News::Inbox)
     }
+}
+
+/// Which of so many parts a key belongs to. Spreads keys that follow one another, or differ in their
+/// upper bits only, evenly: by Fibonacci hashing.
+fn part_of(key: u64, parts: usize) -> usize {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    // The upper half of the product is well mixed.
+    let mixed = key.wrapping_mul(GOLDEN) >> 32;
+    ((mixed * parts as u64) >> 32) as usize
 }
 
 /// Drops calls that will not be run, one by one: a drop that panics keeps none of the others from

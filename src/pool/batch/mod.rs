@@ -27,9 +27,10 @@ const FULL_BATCH: usize = 64;
 const EARLY_BATCH: usize = 8;
 
 impl<A> Exchange<A> {
-    /// Runs the caller on this thread, and ends the exchange. `takes_part` says of each inbox
-    /// whether its worker comes: where none does, this thread runs the calls, when the caller
-    /// flushes and at the end. Calls that the caller had not sent when it panicked are dropped.
+    /// Runs the caller on this thread, and ends the exchange. `takes_part` says of each worker but
+    /// the leader whether it comes. When the caller flushes, and at the end, this thread runs the
+    /// calls with keys of its own, and all where no worker comes. Calls that the caller had not sent
+    /// when it panicked are dropped.
     ///
     /// # Errors
     /// The payload of the caller's panic.
@@ -40,15 +41,16 @@ impl<A> Exchange<A> {
         caller: impl FnOnce(&mut BatchedCalls<A>) -> R,
     ) -> thread::Result<R> {
         let guard = AbortOnUnwind::because("a panic would leave workers that wait for calls");
-        let here = if self.begin(takes_part) { None } else { Some(run) };
+        self.begin(takes_part);
         let pending = (0..self.inboxes()).map(|_| Vec::new()).collect();
-        let mut calls = BatchedCalls { exchange: self, here, pending, made: 0 };
+        let mut calls = BatchedCalls { exchange: self, run, pending, made: 0 };
         let result = catch_unwind(AssertUnwindSafe(|| {
             let result = caller(&mut calls);
             calls.flush();
             result
         }));
-        calls.run_here();
+        // Also what was sent before the caller panicked.
+        self.run_strays(run);
         drop_each(calls.pending.into_iter().flatten(), drop_or_abort);
         self.end();
         guard.defuse();
@@ -88,8 +90,8 @@ impl<A> Exchange<A> {
 /// flushes; nor, hence, may the caller hold a lock that calls take, while it flushes.
 pub struct BatchedCalls<'e, A> {
     exchange: &'e Exchange<A>,
-    /// Runs the calls on this thread, if no worker does.
-    here: Option<Run<'e, A>>,
+    /// Runs the calls that are this thread's.
+    run: Run<'e, A>,
     /// For each inbox what has not been sent yet.
     pending: Box<[Vec<Numbered<A>>]>,
     made: usize,
@@ -101,13 +103,13 @@ impl<A> BatchedCalls<'_, A> {
     /// same worker, one after another, in the order in which they were made. Returns the number of
     /// the call, which is the place of its answer.
     ///
-    /// After a call has panicked, those of its worker that have not begun are dropped, and so is
-    /// `argument` if its key [is closed](Self::is_closed).
+    /// After a call has panicked, those whose keys share its queue and that have not begun are
+    /// dropped, and so is `argument` if its key [is closed](Self::is_closed).
     #[inline]
     pub fn call(&mut self, key: u64, argument: A) -> usize {
         let number = self.made;
         self.made += 1;
-        let inbox = inbox_of(key, self.pending.len());
+        let inbox = self.exchange.inbox_of(key);
         let pending = &mut self.pending[inbox];
         pending.push((number, argument));
         let calls = pending.len();
@@ -118,8 +120,8 @@ impl<A> BatchedCalls<'_, A> {
         number
     }
 
-    /// Whether calls with this key are dropped without being run, because a call of the same worker
-    /// has panicked. There will be no answers then: [`batched`](crate::AffinityPool::batched)
+    /// Whether calls with this key are dropped without being run, because a call whose key shares
+    /// their queue has panicked. There will be no answers then: [`batched`](crate::AffinityPool::batched)
     /// panics when the caller has returned, so it may as well return at once.
     ///
     /// ```
@@ -147,25 +149,20 @@ impl<A> BatchedCalls<'_, A> {
     /// ```
     #[inline]
     pub fn is_closed(&self, key: u64) -> bool {
-        self.exchange.is_closed(inbox_of(key, self.pending.len()))
+        self.exchange.is_closed(self.exchange.inbox_of(key))
     }
 
-    /// Sends what waits for a batch to fill: for a caller that waits for answers, or will not make
-    /// more calls for a while.
+    /// Sends what waits for a batch to fill, and runs on this thread the calls made so far whose
+    /// keys are this thread's and which no worker has taken over: for a caller that waits for
+    /// answers, or will not make more calls for a while.
     ///
-    /// Where no worker takes part it runs all calls made so far, on this thread: with one worker,
-    /// inside a round, while another thread leads one, and if every worker is left out because its
-    /// core is taken. So a call must not wait for the caller, and the caller must not hold a lock
-    /// now that a call takes.
+    /// One key in [`workers`](crate::AffinityPool::workers) is this thread's, and all where no
+    /// worker takes part: with one worker, inside a round, while another thread leads one, and if
+    /// every worker is left out because its core is taken. So a call must not wait for the caller,
+    /// and the caller must not hold a lock now that a call takes.
     pub fn flush(&mut self) {
         (0..self.pending.len()).for_each(|inbox| self.send(inbox));
-        self.run_here();
-    }
-
-    fn run_here(&self) {
-        if let Some(run) = self.here {
-            (0..self.pending.len()).for_each(|inbox| self.exchange.run_held(inbox, run));
-        }
+        self.exchange.run_callers(self.run);
     }
 
     fn send(&mut self, inbox: usize) {
@@ -201,15 +198,6 @@ impl<A> std::fmt::Debug for BatchedCalls<'_, A> {
     }
 }
 
-/// Spreads keys that follow one another, or differ in their upper bits only, evenly: by Fibonacci
-/// hashing.
-fn inbox_of(key: u64, inboxes: usize) -> usize {
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    // The upper half of the product is well mixed.
-    let mixed = key.wrapping_mul(GOLDEN) >> 32;
-    ((mixed * inboxes as u64) >> 32) as usize
-}
-
 /// What came of an exchange that is over: a call's panic goes before the caller's, which often
 /// comes of it.
 pub(crate) fn first_panic<A, R>(exchange: Exchange<A>, result: thread::Result<R>) -> thread::Result<R> {
@@ -218,12 +206,17 @@ pub(crate) fn first_panic<A, R>(exchange: Exchange<A>, result: thread::Result<R>
     Err(payload)
 }
 
-/// Merges what was answered, by inbox. Every call has one answer.
+/// Puts what was answered, by inbox, in its place. Every call has one answer.
 pub(crate) fn in_order_of_calls<B>(answers: Box<[Mutex<Vec<Numbered<B>>>]>) -> Vec<B> {
-    let answers = answers.into_vec().into_iter();
-    let mut numbered: Vec<_> =
-        answers.flat_map(|answers| answers.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())).collect();
-    // Each inbox's are in order already: the sort merges runs.
-    numbered.sort_by_key(|&(number, _)| number);
-    numbered.into_iter().map(|(_, answer)| answer).collect()
+    let answers: Vec<Vec<_>> = answers
+        .into_vec()
+        .into_iter()
+        .map(|answers| answers.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        .collect();
+    let mut places = Vec::new();
+    places.resize_with(answers.iter().map(Vec::len).sum(), || None);
+    for (number, answer) in answers.into_iter().flatten() {
+        places[number] = Some(answer);
+    }
+    places.into_iter().flatten().collect()
 }

@@ -8,26 +8,33 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{BatchedCalls, Exchange, Run, first_panic, inbox_of};
+use super::{BatchedCalls, Exchange, Run, first_panic};
 
 /// Far longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Keys whose calls go to the first and the second of two inboxes.
-const KEYS: [u64; 2] = [0, 1];
+/// Keys whose calls go to the first and the second of two workers, and one of the caller's own.
+const KEYS: [u64; 2] = [1, 3];
+const CALLERS_KEY: u64 = 0;
 
 #[test]
-fn keys_spread_evenly() {
-    for inboxes in [1, 2, 3, 7, 15] {
-        let mut hits = vec![0_usize; inboxes];
-        let fair = 8192 / inboxes;
+fn keys_spread_evenly_over_the_caller_and_the_workers() {
+    for workers in [1, 2, 3, 4, 8, 16] {
+        let exchange = Exchange::<()>::new(workers, Duration::ZERO);
+        let mut hits = vec![0_usize; exchange.inboxes()];
         // Numbers one after another, and numbers that differ in their upper halves only, as
         // generations of entities do.
-        (0..4096_u64).for_each(|key| hits[inbox_of(key, inboxes)] += 1);
-        (0..4096_u64).for_each(|key| hits[inbox_of(key << 32, inboxes)] += 1);
-        assert!(hits.iter().all(|&hits| hits.abs_diff(fair) < fair / 2), "{inboxes} inboxes: {hits:?}");
+        (0..8192_u64).for_each(|key| hits[exchange.inbox_of(key)] += 1);
+        (0..8192_u64).for_each(|key| hits[exchange.inbox_of(key << 32)] += 1);
+        let (followers, loose) = hits.split_at(workers - 1);
+        let fair = 16_384 / workers;
+        let is_fair = |hits: usize, fair: usize| hits.abs_diff(fair) < fair / 2;
+        assert!(followers.iter().all(|&hits| is_fair(hits, fair)), "{workers} workers: {hits:?}");
+        assert!(loose.iter().all(|&hits| is_fair(hits, fair / loose.len())), "{workers} workers: {hits:?}");
     }
-    assert_eq!(KEYS.map(|key| inbox_of(key, 2)), [0, 1]);
+    let exchange = Exchange::<()>::new(3, Duration::ZERO);
+    assert_eq!(KEYS.map(|key| exchange.inbox_of(key)), [0, 1]);
+    assert!(exchange.inbox_of(CALLERS_KEY) >= 2);
 }
 
 /// A key, and where to say which call has run.
@@ -115,6 +122,42 @@ fn whoever_comes_first_runs_all_calls_of_a_key() {
             }
             calls.flush();
             assert!((0..600).all(|_| done.recv_timeout(LONG).is_ok()), "flushed calls run without the caller");
+        });
+        assert_in_order(log, 300);
+    }
+}
+
+/// Workers that wait for calls take the caller's too: while it goes on, and without being asked.
+#[test]
+fn an_idle_worker_takes_over_calls_of_the_caller() {
+    play(true, |calls, _| {
+        let (sender, done) = mpsc::channel();
+        let began = Instant::now();
+        for number in 0.. {
+            calls.call(CALLERS_KEY, (CALLERS_KEY, number, sender.clone()));
+            if done.try_recv().is_ok() {
+                return;
+            }
+            assert!(began.elapsed() < LONG, "nobody takes them over");
+            thread::yield_now();
+        }
+    });
+}
+
+/// Either the caller or a worker runs all calls of a key, whoever comes first.
+#[test]
+fn calls_of_the_caller_run_in_order_on_one_thread() {
+    for _ in 0..100 {
+        let log = play(true, |calls, _| {
+            let (sender, done) = mpsc::channel();
+            for number in 0..300 {
+                (0..16).for_each(|key| _ = calls.call(key, (key, number, sender.clone())));
+                if number % 100 == 50 {
+                    calls.flush();
+                }
+            }
+            calls.flush();
+            assert!((0..300 * 16).all(|_| done.recv_timeout(LONG).is_ok()));
         });
         assert_in_order(log, 300);
     }

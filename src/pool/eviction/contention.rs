@@ -1,12 +1,14 @@
-//! Whether the core of a thread is taken by others: a thread that is pinned cannot leave a core
-//! that another process is busy on.
+//! Whether the core of a thread is taken by other processes: a thread that is pinned cannot leave
+//! it.
 //!
 //! How long a thread was ready to run and did not is counted by the system: no guess from times,
-//! which rows that became dearer would fool.
+//! which rows that became dearer would fool. Who had the core meanwhile the system does not say.
+//! So a thread that has waited for long looks at what the other threads of its process do
+//! ([`OwnThreads`]): what they did not take, strangers took, or the hypervisor.
 
 use std::cell::RefCell;
 
-use crate::topology::{SchedulerAccount, Waited};
+use crate::topology::{OwnThreads, SchedulerAccount, ThreadNumber, Waited};
 
 /// How often at most a thread asks, in nanoseconds: a system call of some 600 ns.
 const INTERVAL: u64 = 1_000_000;
@@ -23,26 +25,107 @@ const NEXT_WINDOW: u64 = 4_000_000;
 /// A core is taken if one part in this many of the time went to waiting for it.
 const LARGEST_PART: u64 = 3;
 
-/// What a thread knows of itself.
-#[derive(Default)]
-struct Watch {
-    account: Option<SchedulerAccount>,
-    asked: u64,
-    last: Waited,
-    window: Waited,
-    /// The last verdict.
-    taken: bool,
+/// Who had waited for so long, in nanoseconds, looks at the other threads of the process, and again
+/// after it has waited as long once more. A look takes about 5 us for each thread of the process.
+const SUSPICIOUS: u64 = 2_000_000;
+
+/// After the process's own threads were found to have the core, they are not looked at again for
+/// this many nanoseconds.
+const ACQUITTAL: u64 = 100_000_000;
+
+/// Says what other threads of the process did on the core of the calling one.
+trait Witness {
+    /// Looks for the first time; `None` where the system does not tell.
+    fn begin(&mut self) -> Option<()>;
+
+    /// For how many nanoseconds they ran here since then, at most.
+    fn ran_here(&mut self) -> Option<u64>;
+
+    /// The last look is the first one from now on.
+    fn renew(&mut self);
 }
 
-impl Watch {
-    fn ask(&mut self, now: u64) -> bool {
-        self.asked = now;
-        let waited = self.account.get_or_insert_with(SchedulerAccount::open).read();
-        waited.is_some_and(|waited| self.judge(waited))
+impl Witness for OwnThreads {
+    fn begin(&mut self) -> Option<()> {
+        OwnThreads::begin(self)
     }
 
-    /// Whether the core is taken by others, as far as the time since the last verdict tells.
-    fn judge(&mut self, total: Waited) -> bool {
+    fn ran_here(&mut self) -> Option<u64> {
+        OwnThreads::ran_here(self)
+    }
+
+    fn renew(&mut self) {
+        OwnThreads::renew(self);
+    }
+}
+
+/// What a thread that waits for its core knows of those who have it.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Suspicion {
+    /// It does not wait, or not for long.
+    #[default]
+    Nobody,
+    /// The witness looked first when the thread had waited for so long in all: a short time ago, or
+    /// at the last verdict.
+    Since { waited: u64, is_old: bool },
+    /// The system does not tell: whoever has the core is a stranger.
+    Untold,
+}
+
+/// How long a thread waited for its core, and what that means.
+#[derive(Default)]
+struct Judge {
+    last: Waited,
+    window: Waited,
+    suspicion: Suspicion,
+    /// The last verdict.
+    taken: bool,
+    /// Until when the process's own threads are known to have the core.
+    acquitted_until: u64,
+}
+
+impl Judge {
+    /// Whether the core is taken by strangers, as far as the time since the last verdict tells.
+    fn judge(&mut self, total: Waited, now: u64, witness: &mut impl Witness) -> bool {
+        self.add(total);
+        let Waited { ran, waited } = self.window;
+        if waited >= SUSPICIOUS && self.suspicion == Suspicion::Nobody && now >= self.acquitted_until {
+            self.suspicion = witness.begin().map_or(Suspicion::Untold, |()| self.since_now(false));
+        }
+        if ran + waited < if self.taken { NEXT_WINDOW } else { WINDOW } {
+            return false;
+        }
+        if waited < (ran + waited) / LARGEST_PART || self.suspicion == Suspicion::Nobody {
+            self.close(false, Suspicion::Nobody);
+            return false;
+        }
+        let Some(by_strangers) = self.by_strangers(witness) else { return false };
+        let is_taken = by_strangers >= (ran + waited) / LARGEST_PART;
+        self.conclude(is_taken, now, witness);
+        is_taken
+    }
+
+    /// Ends the window with a verdict, or goes on where one cannot be had yet.
+    fn conclude(&mut self, is_taken: bool, now: u64, witness: &mut impl Witness) {
+        match self.suspicion {
+            Suspicion::Untold => self.close(is_taken, Suspicion::Nobody),
+            _ if is_taken => {
+                witness.renew();
+                self.close(true, self.since_now(true));
+            }
+            // What the others did since the last verdict may have been before this thread came.
+            Suspicion::Since { is_old: true, .. } => {
+                witness.renew();
+                self.suspicion = self.since_now(false);
+            }
+            _ => {
+                self.acquitted_until = now + ACQUITTAL;
+                self.close(false, Suspicion::Nobody);
+            }
+        }
+    }
+
+    fn add(&mut self, total: Waited) {
         let first = self.last == Waited::default();
         self.window.ran += total.ran.saturating_sub(self.last.ran);
         self.window.waited += total.waited.saturating_sub(self.last.waited);
@@ -51,13 +134,43 @@ impl Watch {
             // What was before the first round belongs to no round.
             self.window = Waited::default();
         }
-        let Waited { ran, waited } = self.window;
-        if ran + waited < if self.taken { NEXT_WINDOW } else { WINDOW } {
-            return false;
+    }
+
+    fn close(&mut self, taken: bool, suspicion: Suspicion) {
+        (self.window, self.taken, self.suspicion) = (Waited::default(), taken, suspicion);
+    }
+
+    fn since_now(&self, is_old: bool) -> Suspicion {
+        Suspicion::Since { waited: self.last.waited, is_old }
+    }
+
+    /// How much of what the thread waited in this window it waited for strangers: the same part as
+    /// since the witness looked first. `None` if that was not long enough.
+    fn by_strangers(&self, witness: &mut impl Witness) -> Option<u64> {
+        let Suspicion::Since { waited: then, .. } = self.suspicion else { return Some(self.window.waited) };
+        let since = self.last.waited - then;
+        if since < SUSPICIOUS {
+            return None;
         }
-        self.window = Waited::default();
-        self.taken = waited >= (ran + waited) / LARGEST_PART;
-        self.taken
+        let strangers = witness.ran_here().map_or(since, |own| since.saturating_sub(own));
+        Some((u128::from(self.window.waited) * u128::from(strangers) / u128::from(since)) as u64)
+    }
+}
+
+/// What a thread knows of itself.
+#[derive(Default)]
+struct Watch {
+    account: Option<SchedulerAccount>,
+    asked: u64,
+    judge: Judge,
+    own_threads: OwnThreads,
+}
+
+impl Watch {
+    fn ask(&mut self, now: u64) -> bool {
+        self.asked = now;
+        let waited = self.account.get_or_insert_with(SchedulerAccount::open).read();
+        waited.is_some_and(|waited| self.judge.judge(waited, now, &mut self.own_threads))
     }
 }
 
@@ -65,8 +178,8 @@ thread_local! {
     static WATCH: RefCell<Watch> = RefCell::default();
 }
 
-/// Whether the core of this thread was found to be taken, at `now`; asks the system once in a
-/// millisecond at most.
+/// Whether the core of this thread was found to be taken by other processes, at `now`; asks the
+/// system once in a millisecond at most.
 #[inline]
 pub(in crate::pool) fn finds_core_taken(now: u64) -> bool {
     let look = |watch: &RefCell<Watch>| {
@@ -78,36 +191,13 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> bool {
     WATCH.try_with(look).unwrap_or(false)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    fn judge(watch: &mut Watch, ran: u64, waited: u64) -> bool {
-        let last = watch.last;
-        watch.judge(Waited { ran: last.ran + ran, waited: last.waited + waited })
-    }
-
-    #[test]
-    fn a_core_that_others_use_is_noticed_and_a_late_wake_up_is_not() {
-        let mut watch = Watch::default();
-        assert!(!judge(&mut watch, 50 * MS, 50 * MS), "what was before counts for nothing");
-        for _ in 0..40 {
-            assert!(!judge(&mut watch, MS, 50_000));
-        }
-        let mut watch = Watch { last: Waited { ran: MS, waited: 0 }, ..Watch::default() };
-        assert!(!judge(&mut watch, 6 * MS, 4 * MS) && !judge(&mut watch, 6 * MS, 0), "one turn of another thread");
-        let verdicts: Vec<_> =
-            (0..16).map(|turn| judge(&mut watch, 4 * MS * (turn % 2), 4 * MS * (1 - turn % 2))).collect();
-        assert!(verdicts.iter().filter(|&&taken| taken).count() >= 3, "{verdicts:?}");
-    }
-
-    #[test]
-    fn a_core_that_was_taken_needs_one_turn_to_be_found_taken_again_and_a_quiet_one_to_be_free() {
-        let taken = || Watch { last: Waited { ran: MS, waited: 0 }, taken: true, ..Watch::default() };
-        assert!(judge(&mut taken(), 0, 4 * MS));
-        let mut watch = taken();
-        assert!(!judge(&mut watch, 4 * MS, 0) && !judge(&mut watch, 0, 4 * MS), "one turn is none again");
-    }
+/// Whether `thread` waits for a core that other threads of this process have: no evidence of other
+/// processes. Asks the system for each thread of the process.
+#[cold]
+pub(in crate::pool) fn waits_for_own_threads(thread: ThreadNumber) -> bool {
+    let look = |watch: &RefCell<Watch>| watch.borrow_mut().own_threads.are_before(thread);
+    WATCH.try_with(look).ok().flatten().unwrap_or(false)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use super::policy::Record;
+use super::policy::{Evidence, Record};
 use crate::{
     pool::{AffinityPool, gang::SharedSeat, now},
     settings::Pinning,
@@ -46,9 +46,14 @@ impl AffinityPool {
     }
 
     /// To be called before a round: whose time is over takes part again, and the leader is on none
-    /// of the cores of those who do.
+    /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker has to
+    /// be woken, which is when the leader may have come to be on its core: to ask for the core is a
+    /// system call.
     #[inline]
-    pub(in crate::pool) fn prepare_round(&self) {
+    pub(in crate::pool) fn prepare_round(&self, due: bool) {
+        if !due && !self.seats.iter().any(|seat| seat.is_asleep() && !self.has_left_out(seat)) {
+            return;
+        }
         if self.watchful {
             self.gang.eviction.prepare(self.records());
         }
@@ -71,7 +76,7 @@ impl AffinityPool {
         }
         let went_home = !eviction.is_home_taken(now) && self.move_leader(0);
         if !went_home && self.watchful {
-            eviction.leave_out(&seat.record, now);
+            eviction.leave_out(&seat.record, now, Evidence::Account);
         }
     }
 
@@ -91,7 +96,7 @@ impl AffinityPool {
         let Some((last, seat)) = better_off.next_back() else {
             return self.records().for_each(|record| record.end_backoff(now));
         };
-        eviction.leave_out(&seat.record, now);
+        eviction.leave_out(&seat.record, now, Evidence::Account);
         self.move_leader(last + 1);
     }
 

@@ -7,5 +7,5 @@ mod contention;
 mod leader;
 mod policy;
 
-pub(super) use contention::finds_core_taken;
-pub(super) use policy::{Eviction, Record};
+pub(super) use contention::{finds_core_taken, waits_for_own_threads};
+pub(super) use policy::{Eviction, Evidence, Record};

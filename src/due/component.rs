@@ -1,0 +1,140 @@
+//! [`Due`]: when a row wants to be visited again.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use bevy_ecs::{lifecycle::HookContext, prelude::Component, reflect::ReflectComponent, world::DeferredWorld};
+use bevy_reflect::{Reflect, TypePath, prelude::ReflectDefault};
+
+use super::store::Store;
+
+/// When a row wants to be visited again, by the parallel calls that visit
+/// [due](crate::AffineParIter::due) rows only.
+///
+/// A time is a number of what the program counts: steps, ticks, milliseconds. The smallest is 0, and
+/// [`Due::NEVER`], the largest `u64`, is none: such a row sleeps until it is
+/// [woken](crate::Agenda::wake). Times do not wrap around: a billion steps a second would take 584
+/// years to get there.
+///
+/// `A` tells agendas apart: an entity may have a `Due<Meals>` and a `Due<Taxes>`, each with an
+/// [`Agenda`](crate::Agenda) of its own. Give every kind of row that has a call of its own such a
+/// type: a call looks at all rows of its agenda that are due, those of other queries too.
+///
+/// The component always holds the present time, so that a copy of it ([`Reflect`], a save) is exact.
+/// It is immutable for Bevy: what changes it is the call that visits the row,
+/// [`Agenda::wake`](crate::Agenda::wake), which can only bring the time forward, and inserting the
+/// component anew, which sets it. Change ticks tell of insertions alone.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Geyser { eruptions: u32, period: u64 }
+///
+/// #[derive(Resource, Default)]
+/// struct Minute(u64);
+///
+/// fn erupt(mut geysers: AffineQuery<&mut Geyser>, mut agenda: Agenda, mut now: ResMut<Minute>) {
+///     geysers.par_iter_mut().due(&mut agenda, now.0).for_each(|mut geyser| {
+///         geyser.eruptions += 1;
+///         Some(now.0 + geyser.period)
+///     });
+///     now.0 += 1;
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins(AffinityParallelPlugin).init_resource::<Minute>().add_systems(Update, erupt.affine());
+/// let geyser = app.world_mut().spawn((Geyser { eruptions: 0, period: 90 }, Due::<()>::at(5))).id();
+/// (0..200).for_each(|_| app.update());
+/// assert_eq!(app.world().get::<Geyser>(geyser).unwrap().eruptions, 3);
+/// assert_eq!(app.world().get::<Due>(geyser).unwrap().time(), 5 + 3 * 90);
+/// ```
+#[derive(Component, Reflect)]
+#[component(immutable, on_insert = note::<A>)]
+#[reflect(Component, Default, Debug, PartialEq, Clone, where A: TypePath)]
+pub struct Due<A: Send + Sync + 'static = ()> {
+    /// Relaxed everywhere: one thread at a time writes it but for wakes, which are `fetch_min`, and
+    /// the end of the parallel call orders it before what reads it then.
+    time: AtomicU64,
+    #[reflect(ignore)]
+    agenda: PhantomData<fn() -> A>,
+}
+
+/// Tells the agenda, if there is one yet, that a row may be due earlier than it knows.
+fn note<A: Send + Sync + 'static>(mut world: DeferredWorld<'_>, context: HookContext) {
+    let Some(time) = world.get::<Due<A>>(context.entity).map(Due::time) else { return };
+    if let Some(mut store) = world.get_resource_mut::<Store<A>>() {
+        store.note(context.entity, time);
+    }
+}
+
+impl<A: Send + Sync + 'static> Due<A> {
+    /// The time of a row that sleeps until it is woken.
+    pub const NEVER: u64 = u64::MAX;
+
+    /// A row that is due at `time`, or at the next call if that has passed.
+    pub const fn at(time: u64) -> Self {
+        Self { time: AtomicU64::new(time), agenda: PhantomData }
+    }
+
+    /// A row that sleeps until it is woken.
+    pub const fn never() -> Self {
+        Self::at(Self::NEVER)
+    }
+
+    /// When the row is due; [`NEVER`](Self::NEVER) if it sleeps until it is woken.
+    #[inline]
+    pub fn time(&self) -> u64 {
+        self.time.load(Ordering::Relaxed)
+    }
+
+    /// Whether the row is due at `now`, which is not [`NEVER`](Self::NEVER).
+    #[inline]
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        self.time() <= now
+    }
+
+    #[inline]
+    pub(super) fn set(&self, time: u64) {
+        self.time.store(time, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn bring_forward(&self, time: u64) {
+        self.time.fetch_min(time, Ordering::Relaxed);
+    }
+}
+
+/// A row that is due at once.
+impl<A: Send + Sync + 'static> Default for Due<A> {
+    fn default() -> Self {
+        Self::at(0)
+    }
+}
+
+impl<A: Send + Sync + 'static> Clone for Due<A> {
+    fn clone(&self) -> Self {
+        Self::at(self.time())
+    }
+}
+
+impl<A: Send + Sync + 'static> PartialEq for Due<A> {
+    fn eq(&self, other: &Self) -> bool {
+        self.time() == other.time()
+    }
+}
+
+impl<A: Send + Sync + 'static> Eq for Due<A> {}
+
+impl<A: Send + Sync + 'static> fmt::Debug for Due<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.time() {
+            Self::NEVER => f.write_str("Due(never)"),
+            time => f.debug_tuple("Due").field(&time).finish(),
+        }
+    }
+}

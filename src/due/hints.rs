@@ -1,0 +1,261 @@
+//! When each entity may be due at the earliest, by index, and the minima of that: where to look for
+//! due rows.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// No time.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// Hints that share a minimum.
+const BLOCK: usize = 64;
+
+/// Blocks whose minima share one.
+const BLOCKS: usize = 64;
+
+/// Entities of a page.
+const PAGE: usize = BLOCK * BLOCKS;
+
+/// A time for each entity index, and two floors of minima above: a world that sleeps is one look at
+/// each 4,096 entities.
+///
+/// By index and not by row, because rows move without a word: the insertion of any component takes
+/// an entity to another table, and the last row of a table to its place. Indices stay.
+///
+/// # Invariant (hints)
+/// A minimum is at most each time below it. [`lower`](Self::lower) keeps that with shared access:
+/// who writes a time lowers its minima too, before the parallel call that it is in ends, and
+/// everything else has the hints to itself. All is relaxed: the end of the call orders it.
+#[derive(Default)]
+pub(super) struct Hints {
+    /// `None` where no entity ever had a time.
+    pages: Vec<Option<Box<Page>>>,
+    /// By page.
+    earliest: Vec<AtomicU64>,
+}
+
+struct Page {
+    times: [AtomicU64; PAGE],
+    /// By block.
+    earliest: [AtomicU64; BLOCKS],
+}
+
+impl Page {
+    fn new() -> Box<Self> {
+        let never = |_| AtomicU64::new(NEVER);
+        Box::new(Self { times: std::array::from_fn(never), earliest: std::array::from_fn(never) })
+    }
+}
+
+#[inline]
+fn lower(time: &AtomicU64, to: u64) {
+    if time.load(Ordering::Relaxed) > to {
+        time.fetch_min(to, Ordering::Relaxed);
+    }
+}
+
+impl Hints {
+    /// How many entities there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.pages.iter().flatten().count() * PAGE
+    }
+
+    /// Says that the entity, for which there is room, may be due at `time`.
+    #[inline]
+    pub(super) fn lower(&self, index: u32, time: u64) {
+        let (page, slot) = (index as usize / PAGE, index as usize % PAGE);
+        let Some(Some(hints)) = self.pages.get(page) else { return };
+        lower(&hints.times[slot], time);
+        lower(&hints.earliest[slot / BLOCK], time);
+        lower(&self.earliest[page], time);
+    }
+
+    /// As [`lower`](Self::lower), and makes room.
+    pub(super) fn note(&mut self, index: u32, time: u64) {
+        self.page(index);
+        self.lower(index, time);
+    }
+
+    fn page(&mut self, index: u32) -> &mut Page {
+        let page = index as usize / PAGE;
+        if self.pages.len() <= page {
+            self.pages.resize_with(page + 1, || None);
+            self.earliest.resize_with(page + 1, || AtomicU64::new(NEVER));
+        }
+        self.pages[page].get_or_insert_with(Page::new)
+    }
+
+    /// Forgets all times and takes over those that `each` calls its argument with.
+    pub(super) fn rebuild(&mut self, each: impl FnOnce(&mut dyn FnMut(u32, u64))) {
+        for page in self.pages.iter_mut().flatten() {
+            page.times.iter_mut().for_each(|time| *time.get_mut() = NEVER);
+        }
+        each(&mut |index, time| *self.page(index).times[index as usize % PAGE].get_mut() = time);
+        for (page, earliest) in self.pages.iter_mut().zip(&mut self.earliest) {
+            *earliest.get_mut() = page.as_mut().map_or(NEVER, |page| page.sum_up());
+        }
+    }
+
+    /// Calls `look` with each entity that may be due at `now` or before, in the order of indices;
+    /// it says which time is to stand there from now on, or `None` to stop: then the hints no
+    /// longer hold.
+    pub(super) fn take(&mut self, now: u64, mut look: impl FnMut(u32) -> Option<u64>) -> Option<()> {
+        for (number, earliest) in self.earliest.iter_mut().enumerate() {
+            if *earliest.get_mut() <= now
+                && let Some(page) = &mut self.pages[number]
+            {
+                *earliest.get_mut() = page.take((number * PAGE) as u32, now, &mut look)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The earliest time. `look` says what is true of an entity whose hint is the earliest.
+    pub(super) fn first(&mut self, mut look: impl FnMut(u32) -> u64) -> u64 {
+        loop {
+            let earliest = self.earliest.iter_mut().map(|earliest| *earliest.get_mut()).enumerate();
+            let Some((number, time)) = earliest.min_by_key(|&(_, time)| time) else { return NEVER };
+            let Some(page) = self.pages[number].as_mut().filter(|_| time < NEVER) else { return NEVER };
+            let mut first = NEVER;
+            // What is found too early is put right.
+            let right = page.take((number * PAGE) as u32, time, &mut |index| {
+                let time = look(index);
+                first = first.min(time);
+                Some(time)
+            });
+            *self.earliest[number].get_mut() = right.unwrap_or(NEVER);
+            if first <= time {
+                return first;
+            }
+        }
+    }
+}
+
+impl Page {
+    /// See [`Hints::take`]; returns the earliest time that is left.
+    fn take(&mut self, first: u32, now: u64, look: &mut impl FnMut(u32) -> Option<u64>) -> Option<u64> {
+        let mut left = NEVER;
+        for (number, earliest) in self.earliest.iter_mut().enumerate() {
+            let earliest = earliest.get_mut();
+            if *earliest <= now {
+                *earliest = NEVER;
+                let slots = number * BLOCK..(number + 1) * BLOCK;
+                for (index, time) in (first + slots.start as u32..).zip(&mut self.times[slots]) {
+                    let time = time.get_mut();
+                    if *time <= now {
+                        *time = look(index)?;
+                    }
+                    *earliest = (*earliest).min(*time);
+                }
+            }
+            left = left.min(*earliest);
+        }
+        Some(left)
+    }
+
+    /// Takes the minima anew; returns the earliest time.
+    fn sum_up(&mut self) -> u64 {
+        for (earliest, times) in self.earliest.iter_mut().zip(self.times.chunks_mut(BLOCK)) {
+            *earliest.get_mut() = times.iter_mut().map(|time| *time.get_mut()).min().unwrap_or(NEVER);
+        }
+        self.earliest.iter_mut().map(|earliest| *earliest.get_mut()).min().unwrap_or(NEVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::{collection::vec, prelude::*};
+
+    use super::{Hints, NEVER};
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Note(u32, u64),
+        Take(u64),
+        First,
+        Rebuild,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let index = prop_oneof![0..200_u32, 4_090..4_100_u32, 20_000..20_010_u32];
+        let time = prop_oneof![0..50_u64, Just(NEVER), Just(NEVER - 1)];
+        vec(
+            prop_oneof![
+                4 => (index, time).prop_map(|(index, time)| Step::Note(index, time)),
+                2 => (0..60_u64).prop_map(Step::Take),
+                1 => Just(Step::First),
+                1 => Just(Step::Rebuild),
+            ],
+            0..200,
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn as_a_map_of_times(steps in steps()) {
+            let mut hints = Hints::default();
+            let mut model = BTreeMap::<u32, u64>::new();
+            for step in steps {
+                match step {
+                    Step::Note(index, time) => {
+                        hints.note(index, time);
+                        let known = model.entry(index).or_insert(NEVER);
+                        *known = time.min(*known);
+                    }
+                    Step::Take(now) => {
+                        let mut taken = Vec::new();
+                        // Every third one stays as it is.
+                        let stays = |index: u32, time| if index.is_multiple_of(3) { time } else { NEVER };
+                        hints.take(now, |index| {
+                            taken.push(index);
+                            Some(stays(index, model[&index]))
+                        });
+                        let expected: Vec<_> = model.iter().filter(|(_, time)| **time <= now).map(|(index, _)| *index).collect();
+                        prop_assert_eq!(&taken, &expected);
+                        for index in taken {
+                            let time = model[&index];
+                            model.insert(index, stays(index, time));
+                        }
+                    }
+                    Step::First => {
+                        let earliest = model.values().copied().min().unwrap_or(NEVER);
+                        prop_assert_eq!(hints.first(|index| model[&index]), earliest);
+                    }
+                    Step::Rebuild => {
+                        hints.rebuild(|note| model.iter().for_each(|(&index, &time)| note(index, time)));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_found_too_early_is_put_right() {
+        let mut hints = Hints::default();
+        for (index, time) in [(7, 3), (5_000, 4), (9, 10)] {
+            hints.note(index, time);
+        }
+        let truth = |index| if index == 5_000 { 8 } else { 12 };
+        assert_eq!(hints.first(truth), 8);
+        let mut looked = 0;
+        assert_eq!(
+            hints.first(|index| {
+                looked += 1;
+                truth(index)
+            }),
+            8
+        );
+        assert_eq!(looked, 1);
+    }
+
+    #[test]
+    fn there_is_no_room_without_a_note() {
+        let mut hints = Hints::default();
+        hints.lower(5_000, 1);
+        assert_eq!((hints.room(), hints.first(|_| 1)), (0, NEVER));
+        hints.note(5_000, 9);
+        hints.lower(0, 1);
+        assert_eq!((hints.room(), hints.first(|_| 9)), (4_096, 9));
+    }
+}

@@ -1,0 +1,177 @@
+//! Parallel calls that visit due rows only.
+
+use std::{panic::Location, sync::atomic::AtomicU64};
+
+use bevy_ecs::{
+    change_detection::Mut,
+    query::{IterQueryData, QueryFilter},
+};
+
+use super::{agenda::Agenda, store::Store, times::Times, visit::DueSweep};
+use crate::{
+    query::AffineParIter,
+    sweep::{Plan, Rows, Scratch, SiteRef, Sweep},
+};
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
+    /// Visits only the rows that are due at `now`: whose [`Due<A>`](crate::Due) holds a time that is
+    /// `now` or before. Rows without a `Due<A>` are never due.
+    ///
+    /// Which rows those are is settled when the verb that follows is called: each is visited once,
+    /// in the order of rows, by the worker that owns it, whatever the mode and the number of
+    /// workers. The visit says when the row is due next; a time that is not after `now` means the
+    /// next call.
+    ///
+    /// A row that does not match the query (it is disabled, or lacks a component), or that a filter
+    /// on rows rejects, stays due, and is visited by the first call that it does match.
+    /// [`Changed`](bevy_ecs::prelude::Changed) of the components tells what visits wrote, as in any
+    /// sweep.
+    ///
+    /// Where few rows are due only these are looked at. Where many are, all are, as in a sweep with
+    /// a condition; which it is to be is found out, and cannot be told from the results.
+    ///
+    /// # Panics
+    /// The verbs panic with the payload of the first closure that panicked. A row whose visit
+    /// panicked, and rows that were not visited because of that, stay due.
+    ///
+    /// Also if the agenda is of another world than the query.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Oven { loaves: u32 }
+    /// #[derive(Resource, Default)]
+    /// struct Minute(u64);
+    ///
+    /// fn bake(mut ovens: AffineQuery<&mut Oven>, mut agenda: Agenda, now: Res<Minute>) {
+    ///     ovens.par_iter_mut().due(&mut agenda, now.0).for_each(|mut oven| {
+    ///         oven.loaves += 20;
+    ///         Some(now.0 + 45)
+    ///     });
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Minute>().add_systems(Update, bake.affine());
+    /// # let oven = app.world_mut().spawn((Oven { loaves: 0 }, Due::<()>::at(0))).id();
+    /// # (0..3).for_each(|_| app.update());
+    /// # assert_eq!(app.world().get::<Oven>(oven).unwrap().loaves, 20);
+    /// ```
+    #[track_caller]
+    pub fn due<'a, A: Send + Sync + 'static>(
+        self,
+        agenda: &'a mut Agenda<'_, A>,
+        now: u64,
+    ) -> DueParIter<'a, 'w, 's, D, F, A> {
+        assert!(
+            agenda.times.world.id() == self.sweep.rows.world.id(),
+            "due: the agenda is of another world than the query"
+        );
+        DueParIter {
+            sweep: self.sweep,
+            all: self.site,
+            // Few rows cost more each than all do: two places, of each of which is known what its
+            // rows cost.
+            few: SiteRef::at(Location::caller(), self.site.calls),
+            times: agenda.times,
+            store: Mut::into_inner(Mut::from(agenda.store.reborrow())),
+            // Who is never due is not due at the end of time.
+            now: now.min(u64::MAX - 1),
+        }
+    }
+}
+
+/// The due rows of an [`AffineQuery`](crate::AffineQuery): see [`AffineParIter::due`].
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Candle { height: u64 }
+/// #[derive(Resource, Default)]
+/// struct Minute(u64);
+///
+/// fn burn(mut candles: AffineQuery<&mut Candle>, mut agenda: Agenda, now: Res<Minute>) {
+///     candles.par_iter_mut().due(&mut agenda, now.0).for_each(|mut candle| {
+///         candle.height -= 1;
+///         (candle.height > 0).then_some(now.0 + 10)
+///     });
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).init_resource::<Minute>().add_systems(Update, burn.affine()).update();
+/// ```
+#[must_use = "a parallel iterator does nothing until one of its methods is called"]
+pub struct DueParIter<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static> {
+    pub(super) sweep: Sweep<'w, 's, D, F>,
+    all: SiteRef<'s>,
+    few: SiteRef<'s>,
+    times: Times<'a, A>,
+    store: &'a mut Store<A>,
+    now: u64,
+}
+
+impl<'w, 's, D, F, A> DueParIter<'_, 'w, 's, D, F, A>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    A: Send + Sync + 'static,
+{
+    /// Calls `visit` with the item of each due row, on all workers. It returns when the row is due
+    /// next; `None`, as [`Due::NEVER`](crate::Due::NEVER), if it is to sleep until it is woken.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Oven { loaves: u32 }
+    /// fn bake(mut ovens: AffineQuery<&mut Oven>, mut agenda: Agenda, mut minute: Local<u64>) {
+    ///     *minute += 1;
+    ///     let next = *minute + 45;
+    ///     ovens.par_iter_mut().due(&mut agenda, *minute).for_each(|mut oven| {
+    ///         oven.loaves += 20;
+    ///         (oven.loaves < 100).then_some(next)
+    ///     });
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, bake.affine()).update();
+    /// ```
+    pub fn for_each(self, visit: impl Fn(D::Item<'w, 's>) -> Option<u64> + Send + Sync) {
+        self.call(|plan, due| {
+            plan.run(|part| {
+                part.for_each_range(|_, storage, rows| {
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
+                    // iterator, so each row is visited once while its items can live.
+                    unsafe { due.visit(storage, rows, &visit) };
+                });
+            });
+        });
+    }
+
+    /// Where this query's calls keep memory.
+    pub(super) fn scratch(&self) -> &'s Scratch {
+        &self.few.calls.scratch
+    }
+
+    /// Whether `rows` are of the world of this query.
+    pub(super) fn is_of_world(&self, rows: Rows<'_, '_>) -> bool {
+        rows.world.id() == self.sweep.rows.world.id()
+    }
+
+    /// Finds the due rows, has `call` visit them by the plan that suits, and learns how many there
+    /// were.
+    pub(super) fn call<R: Default>(self, call: impl FnOnce(&Plan<'_>, &DueSweep<'_, 'w, 's, D, F, A>) -> R) -> R {
+        let Self { sweep, all, few, times, store, now } = self;
+        let found = store.select(now, sweep.rows, times);
+        let mut due = DueSweep { sweep, times, hints: None, now, visited: AtomicU64::new(0) };
+        if !found {
+            let result = call(&Plan::new(sweep.rows, all), &due);
+            store.swept(sweep.rows.all(), due.visited.into_inner(), times);
+            return result;
+        }
+        // Until all are visited the hints of those that are not are missing.
+        store.holds = false;
+        let rows = Rows { selection: Some(&store.selection), ..sweep.rows };
+        due.hints = Some(&store.hints);
+        let result = call(&Plan::new(rows, few), &due);
+        store.holds = true;
+        result
+    }
+}

@@ -1,0 +1,206 @@
+//! Messages from due rows, which can wake those who receive them.
+
+use bevy_ecs::query::{IterQueryData, QueryFilter};
+
+use super::{hints::Hints, par_iter::DueParIter, times::Times, visit::DueSweep};
+use crate::{
+    query::AffineQuery,
+    scatter::{Calendar, Destination, Exchange, Outbox, ScatterReport, SendsByStorage, TimedOutbox},
+    sweep::{Part, Sweep},
+};
+
+impl<'w, 's, D, F, A> DueParIter<'_, 'w, 's, D, F, A>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    A: Send + Sync + 'static,
+{
+    /// As [`AffineParIter::scatter`](crate::AffineParIter::scatter), from the due rows.
+    ///
+    /// `send` returns when its row is due next, as the closure of [`for_each`](Self::for_each).
+    /// `receive` returns when the receiver wants to be visited because of the message, in the agenda
+    /// of this call: the earliest of that, of what other messages ask for and of its present time
+    /// counts, and a time that has passed means the next call. `None` changes nothing; nor does a
+    /// time for a receiver without a [`Due<A>`](crate::Due). A receiver of another agenda is woken
+    /// by [`Agenda::wake`](crate::Agenda::wake).
+    ///
+    /// If `receive` panics, the rows that sent have their new times; messages that were not applied
+    /// are dropped.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// /// Passes the bucket on, once it has one.
+    /// #[derive(Component)]
+    /// struct Fireman { next: Entity, buckets: u32 }
+    /// #[derive(Component, Default)]
+    /// struct Fire { water: u32 }
+    ///
+    /// fn pass_on(mut chain: AffineQuery<&mut Fireman>, mut agenda: Agenda, mut now: Local<u64>) {
+    ///     *now += 1;
+    ///     let next = *now + 1;
+    ///     chain.par_iter_mut().due(&mut agenda, *now).scatter_within(
+    ///         |outbox, mut fireman| {
+    ///             fireman.buckets -= 1;
+    ///             outbox.send(fireman.next, ());
+    ///             (fireman.buckets > 0).then_some(next)
+    ///         },
+    ///         |mut fireman, ()| {
+    ///             fireman.buckets += 1;
+    ///             Some(next)
+    ///         },
+    ///     );
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).add_systems(Update, pass_on.affine());
+    /// let mut next = app.world_mut().spawn(Fire::default()).id();
+    /// let chain = [(); 4].map(|()| {
+    ///     next = app.world_mut().spawn((Fireman { next, buckets: 0 }, Due::<()>::never())).id();
+    ///     next
+    /// });
+    /// app.world_mut().entity_mut(next).insert((Fireman { next: chain[2], buckets: 2 }, Due::<()>::at(0)));
+    /// let buckets = |app: &App| chain.map(|man| app.world().get::<Fireman>(man).unwrap().buckets);
+    /// app.update();
+    /// assert_eq!(buckets(&app), [0, 0, 1, 1]);
+    /// app.update();
+    /// assert_eq!(buckets(&app), [0, 1, 1, 0]);
+    /// ```
+    pub fn scatter<'r, M, D2, F2>(
+        self,
+        receivers: &mut AffineQuery<'_, 'r, D2, F2>,
+        send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) -> Option<u64> + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
+        let scratch = &receivers.calls().scratch;
+        let receivers = receivers.sweep::<D2>();
+        assert!(self.is_of_world(receivers.rows), "scatter: the receivers are of another world than the senders");
+        self.call(|plan, due| {
+            Exchange { plan, receivers: receivers.rows, scratch }.run(
+                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
+                |outbox, part| unsafe { post(due, outbox, part, &send) },
+                // SAFETY: as above, of the receivers.
+                || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
+            )
+        })
+    }
+
+    /// As [`scatter`](Self::scatter), to entities of this same query.
+    pub fn scatter_within<M: Send + 'static>(
+        self,
+        send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
+        receive: impl for<'i> Fn(D::Item<'i, 's>, M) -> Option<u64> + Send + Sync,
+    ) -> ScatterReport {
+        let (sweep, scratch) = (self.sweep, self.scratch());
+        self.call(|plan, due| {
+            Exchange { plan, receivers: sweep.rows, scratch }.run(
+                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+                |outbox, part| unsafe { post(due, outbox, part, &send) },
+                // SAFETY: as above.
+                || unsafe { receiver(due.times, due.hints, &sweep, &receive) },
+            )
+        })
+    }
+
+    /// As [`scatter`](Self::scatter), with messages for later: see
+    /// [`AffineParIter::scatter_timed`](crate::AffineParIter::scatter_timed). What the calendar has
+    /// for the time of this call is delivered, whether or not rows are due.
+    pub fn scatter_timed<'r, M, D2, F2>(
+        self,
+        calendar: &mut Calendar<M>,
+        receivers: &mut AffineQuery<'_, 'r, D2, F2>,
+        send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) -> Option<u64> + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + Sync + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
+        let scratch = &receivers.calls().scratch;
+        let receivers = receivers.sweep::<D2>();
+        assert!(self.is_of_world(receivers.rows), "scatter_timed: the receivers are of another world than the senders");
+        self.call(|plan, due| {
+            Exchange { plan, receivers: receivers.rows, scratch }.run_timed(
+                (calendar, due.now),
+                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
+                |outbox, part| unsafe { post(due, outbox, part, &send) },
+                // SAFETY: as above, of the receivers.
+                || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
+            )
+        })
+    }
+
+    /// As [`scatter_timed`](Self::scatter_timed), to entities of this same query.
+    pub fn scatter_timed_within<M: Send + Sync + 'static>(
+        self,
+        calendar: &mut Calendar<M>,
+        send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
+        receive: impl for<'i> Fn(D::Item<'i, 's>, M) -> Option<u64> + Send + Sync,
+    ) -> ScatterReport {
+        let (sweep, scratch) = (self.sweep, self.scratch());
+        self.call(|plan, due| {
+            Exchange { plan, receivers: sweep.rows, scratch }.run_timed(
+                (calendar, due.now),
+                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+                |outbox, part| unsafe { post(due, outbox, part, &send) },
+                // SAFETY: as above.
+                || unsafe { receiver(due.times, due.hints, &sweep, &receive) },
+            )
+        })
+    }
+}
+
+/// Has the due rows of a part send.
+///
+/// # Safety
+/// The part is one of the call of `due`, and this is called once for it. No item of its rows is
+/// alive.
+unsafe fn post<'s, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static, O: SendsByStorage>(
+    due: &DueSweep<'_, '_, 's, D, F, A>,
+    outbox: &mut O,
+    part: Part<'_, '_>,
+    send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>) -> Option<u64>,
+) {
+    part.for_each_range(|ordinal, storage, rows| {
+        outbox.begin_storage(ordinal);
+        // SAFETY: the caller's promise; 'parts' on `Part`.
+        unsafe { due.visit(storage, rows, |item| send(outbox, D::shrink(item))) };
+    });
+}
+
+/// Applies messages to rows of `receivers`, and wakes those that say so.
+///
+/// # Safety
+/// While what is returned is used, no other thread visits the rows that it is told, and no item of
+/// them is alive.
+unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static>(
+    times: Times<'_, A>,
+    hints: Option<&Hints>,
+    receivers: &Sweep<'_, 'r, D, F>,
+    receive: &impl for<'i> Fn(D::Item<'i, 'r>, M) -> Option<u64>,
+) -> impl FnMut(Destination, M) -> bool {
+    let mut lookup = receivers.lookup();
+    let rows = receivers.rows;
+    move |(storage, row), message| {
+        // SAFETY: the caller's promise: the division gives each row one owner, which alone
+        // visits it.
+        let Some(item) = (unsafe { lookup.item(storage, row) }) else { return false };
+        if let Some(time) = receive(D::shrink(item), message)
+            && let Some((entity, row)) = lookup.entity(storage, row)
+            && let Some(times) = rows.table_of(storage).and_then(|table| times.of_table(table))
+        {
+            times[row].bring_forward(time);
+            if let Some(hints) = hints {
+                hints.lower(entity.index_u32(), time);
+            }
+        }
+        true
+    }
+}

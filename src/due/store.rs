@@ -1,0 +1,49 @@
+//! What an agenda keeps from call to call.
+
+use std::marker::PhantomData;
+
+use bevy_ecs::prelude::{Entity, Resource};
+
+use super::hints::Hints;
+use crate::sweep::Selection;
+
+/// What the agenda `A` of a world keeps.
+///
+/// # Invariant (store)
+/// While `holds`, the hint of each entity that has a `Due<A>` is at most its time, and there is
+/// room for it: what writes a time notes it here, and the component's hook notes what is inserted.
+/// Otherwise nothing is known, and all rows have to be looked at.
+#[derive(Resource)]
+pub struct Store<A: Send + Sync + 'static> {
+    pub(super) hints: Hints,
+    pub(super) holds: bool,
+    /// Rows that sweeps looked at since there were enough due rows for one.
+    pub(super) wasted: u64,
+    /// Storage and row of those found.
+    pub(super) found: Vec<u64>,
+    pub(super) selection: Selection,
+    agenda: PhantomData<fn() -> A>,
+}
+
+/// At first nothing is known: there may be rows already.
+impl<A: Send + Sync + 'static> Default for Store<A> {
+    fn default() -> Self {
+        Self {
+            hints: Hints::default(),
+            holds: false,
+            wasted: 0,
+            found: Vec::new(),
+            selection: Selection::default(),
+            agenda: PhantomData,
+        }
+    }
+}
+
+impl<A: Send + Sync + 'static> Store<A> {
+    /// Notes a time that was inserted.
+    pub(super) fn note(&mut self, entity: Entity, time: u64) {
+        if self.holds {
+            self.hints.note(entity.index_u32(), time);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Visiting the due rows among some rows, on one thread of a call.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use bevy_ecs::query::{IterQueryData, QueryFilter};
+
+use super::{
+    hints::{Hints, NEVER},
+    times::Times,
+};
+use crate::{placement::Storage, sweep::Sweep};
+
+/// The due rows of one call.
+pub(super) struct DueSweep<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A> {
+    pub(super) sweep: Sweep<'w, 's, D, F>,
+    pub(super) times: Times<'a, A>,
+    /// Where new times are noted; `None` in a sweep that looks at all rows.
+    pub(super) hints: Option<&'a Hints>,
+    pub(super) now: u64,
+    /// How many were visited in such a sweep.
+    pub(super) visited: AtomicU64,
+}
+
+impl<'w, 's, D, F, A> DueSweep<'_, 'w, 's, D, F, A>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    A: Send + Sync + 'static,
+{
+    /// Calls `visit` with the item of each of `rows` that is due and passes the filters, in order;
+    /// it says when the row is due next. The time of a row changes when its visit is over: if that
+    /// panics, or the row does not pass, it stays due.
+    ///
+    /// # Safety
+    /// As for [`Sweep::visit`].
+    #[inline]
+    pub(super) unsafe fn visit(
+        &self,
+        storage: Storage,
+        rows: Range<u32>,
+        mut visit: impl FnMut(D::Item<'w, 's>) -> Option<u64>,
+    ) {
+        let Self { sweep, times, hints, now, visited } = self;
+        // Rows without times are never due.
+        let Some(times) = sweep.rows.table_of(storage).and_then(|table| times.of_table(table)) else { return };
+        let mut count = 0;
+        let each = |entity: bevy_ecs::prelude::Entity, row: usize, item| {
+            let due = &times[row];
+            if let Some(item) = item {
+                due.set(visit(item).unwrap_or(NEVER));
+            }
+            match hints {
+                Some(hints) => hints.lower(entity.index_u32(), due.time()),
+                None => count += 1,
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { sweep.visit_selected(storage, rows, |row| times[row].is_due(*now), each) };
+        if count > 0 {
+            // Relaxed: read after the call, whose end orders it.
+            visited.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+}

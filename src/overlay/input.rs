@@ -1,0 +1,191 @@
+//! Which input is the panel's, and how it is kept from the game.
+//!
+//! egui says after each pass whether it wants the pointer, for the place where it was in that pass.
+//! A click that comes with the move onto the panel would go to the game by that. So the place is
+//! looked up in the frame in which the click arrives.
+
+use bevy_app::{App, PreUpdate};
+use bevy_ecs::{
+    message::Messages,
+    prelude::{IntoScheduleConfigs, Local, Query, Res, ResMut},
+    system::SystemParam,
+};
+use bevy_egui::{
+    EguiContext, EguiInputSet,
+    egui::{Context, Order, Pos2},
+    input::{EguiContextPointerPosition, EguiWantsInput},
+};
+use bevy_input::{
+    ButtonInput, InputSystems,
+    keyboard::{KeyCode, KeyboardInput},
+    mouse::{AccumulatedMouseMotion, AccumulatedMouseScroll, MouseButton, MouseButtonInput, MouseMotion, MouseWheel},
+};
+
+use super::{OverlaySettings, OverlayState};
+use crate::schedule::AffinitySystems;
+
+pub(super) fn plugin(app: &mut App) {
+    let toggle = toggle.after(InputSystems).before(EguiInputSet::InitReading);
+    let absorb = (absorb_pointer, absorb_keys, absorb_timeline_keys).chain();
+    let absorb = absorb.after(EguiInputSet::WriteEguiEvents).run_if(absorbs_input);
+    app.add_systems(PreUpdate, (toggle, absorb).in_set(AffinitySystems::OverlayInput));
+}
+
+fn absorbs_input(settings: Res<OverlaySettings>) -> bool {
+    settings.visible && settings.absorb_input
+}
+
+/// Shows or hides the panel when its key is pressed, and keeps the key from the game.
+fn toggle(mut settings: ResMut<OverlaySettings>, mut keys: ResMut<ButtonInput<KeyCode>>) {
+    if keys.just_pressed(settings.key) {
+        settings.visible = !settings.visible;
+        keys.reset(settings.key);
+    }
+}
+
+/// All that a game reads of the mouse.
+#[derive(SystemParam)]
+struct Mouse<'w> {
+    buttons: ResMut<'w, ButtonInput<MouseButton>>,
+    clicks: ResMut<'w, Messages<MouseButtonInput>>,
+    wheel: ResMut<'w, Messages<MouseWheel>>,
+    scrolling: ResMut<'w, AccumulatedMouseScroll>,
+    motion: ResMut<'w, Messages<MouseMotion>>,
+    moved: ResMut<'w, AccumulatedMouseMotion>,
+}
+
+/// Whether a button was pressed over the game and is still held: then the mouse is the game's
+/// wherever it is moved, up to and with the release.
+#[derive(Default)]
+struct HeldByGame(bool);
+
+impl HeldByGame {
+    /// Notes the buttons of this frame. Presses over the panel are not the game's.
+    fn update(&mut self, buttons: &ButtonInput<MouseButton>, is_panels: bool) -> bool {
+        let is_new = buttons.get_just_pressed().len() > 0 && !is_panels;
+        let is_held = buttons.get_pressed().len() > 0 || buttons.get_just_released().len() > 0;
+        self.0 = (self.0 && is_held) || is_new;
+        self.0
+    }
+}
+
+fn absorb_pointer(
+    mut mouse: Mouse,
+    mut held: Local<HeldByGame>,
+    mut contexts: Query<(&mut EguiContext, &EguiContextPointerPosition)>,
+    wants: Res<EguiWantsInput>,
+) {
+    let is_over =
+        contexts.iter_mut().any(|(mut context, pointer)| is_over_egui(context.get_mut(), pointer.position, &wants));
+    let is_dragging = wants.is_using_pointer();
+    let is_panels = is_over || is_dragging || wants.is_popup_open();
+    if held.update(&mouse.buttons, is_panels) || !is_panels {
+        return;
+    }
+    mouse.buttons.reset_all();
+    mouse.clicks.clear();
+    mouse.wheel.clear();
+    mouse.scrolling.delta = Default::default();
+    if is_dragging {
+        // A camera that turns with the mouse would turn while a slider is dragged.
+        mouse.motion.clear();
+        mouse.moved.delta = Default::default();
+    }
+}
+
+/// Whether something of egui is at `pointer`, which may have come there in this frame.
+fn is_over_egui(context: &Context, pointer: Pos2, wants: &EguiWantsInput) -> bool {
+    context.layer_id_at(pointer).is_some_and(|layer| match layer.order {
+        // The game may show through it: only egui knows where, as of its last pass.
+        Order::Background => wants.is_pointer_over_area(),
+        _ => true,
+    })
+}
+
+/// Keys that change what others do: they are held, not typed.
+const MODIFIERS: [KeyCode; 8] = [
+    KeyCode::SuperLeft,
+    KeyCode::SuperRight,
+    KeyCode::ControlLeft,
+    KeyCode::ControlRight,
+    KeyCode::AltLeft,
+    KeyCode::AltRight,
+    KeyCode::ShiftLeft,
+    KeyCode::ShiftRight,
+];
+
+/// Keys that are typed into a text field.
+fn absorb_keys(
+    wants: Res<EguiWantsInput>,
+    mut keys: ResMut<ButtonInput<KeyCode>>,
+    mut messages: ResMut<Messages<KeyboardInput>>,
+) {
+    if !wants.wants_any_keyboard_input() {
+        return;
+    }
+    let held = MODIFIERS.map(|key| keys.pressed(key).then_some(key));
+    keys.reset_all();
+    messages.clear();
+    held.into_iter().flatten().for_each(|key| keys.press(key));
+}
+
+/// Space pauses the timeline that the pointer is over and arrows step through its frames, and then
+/// not the game.
+fn absorb_timeline_keys(state: Res<OverlayState>, wants: Res<EguiWantsInput>, mut keys: ResMut<ButtonInput<KeyCode>>) {
+    if state.timeline.takes_keys() && wants.is_pointer_over_area() {
+        [KeyCode::Space, KeyCode::ArrowLeft, KeyCode::ArrowRight].into_iter().for_each(|key| keys.reset(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The buttons of one frame after another; whether the mouse is the game's in each.
+    fn games(frames: &[(&str, bool)]) -> Vec<bool> {
+        let (mut buttons, mut held) = (ButtonInput::default(), HeldByGame::default());
+        let frame = |&(what, is_panels): &(&str, bool)| {
+            buttons.clear();
+            match what {
+                "press" => buttons.press(MouseButton::Left),
+                "release" => buttons.release(MouseButton::Left),
+                _ => {}
+            }
+            let games = held.update(&buttons, is_panels);
+            if is_panels && !games {
+                buttons.reset_all();
+            }
+            games
+        };
+        frames.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn a_drag_that_began_in_the_game_ends_in_the_game() {
+        let drag = [("press", false), ("", false), ("", true), ("release", true), ("", true)];
+        assert_eq!(games(&drag), [true, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_drag_that_began_on_the_panel_is_never_the_games() {
+        let drag = [("press", true), ("", true), ("", false), ("release", false), ("", false)];
+        assert_eq!(games(&drag), [false; 5]);
+    }
+
+    #[test]
+    fn what_comes_to_the_panel_in_this_frame_is_over_it() {
+        let context = Context::default();
+        let window = |context: &Context| {
+            let mut output = context.run_ui(Default::default(), |ui| {
+                bevy_egui::egui::Window::new("panel").fixed_pos([10.0, 10.0]).show(ui.ctx(), |ui| ui.label("text"));
+            });
+            // There is no renderer to send fonts to.
+            output.textures_delta.clear();
+        };
+        // egui knows the size of a window after its first pass, and its layers after the second.
+        (0..3).for_each(|_| window(&context));
+        let wants = EguiWantsInput::default();
+        assert!(is_over_egui(&context, Pos2::new(20.0, 20.0), &wants));
+        assert!(!is_over_egui(&context, Pos2::new(900.0, 900.0), &wants));
+    }
+}

@@ -1,0 +1,151 @@
+//! Threads that wait for their cores, for strangers and for their own kind.
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+/// A machine on which a thread runs, waits for strangers, and waits for other threads of its
+/// process.
+struct Machine {
+    judge: Judge,
+    total: Waited,
+    now: u64,
+    own: Own,
+}
+
+/// How long other threads of the process ran on the core, when it was looked at first, and how
+/// often that was.
+#[derive(Default)]
+struct Own {
+    ran: u64,
+    then: u64,
+    last: u64,
+    looks: u32,
+    untold: bool,
+}
+
+impl Witness for Own {
+    fn begin(&mut self) -> Option<()> {
+        self.looks += 1;
+        self.then = self.ran;
+        (!self.untold).then_some(())
+    }
+
+    fn ran_here(&mut self) -> Option<u64> {
+        self.looks += 1;
+        self.last = self.ran;
+        (!self.untold).then_some(self.ran - self.then)
+    }
+
+    fn renew(&mut self) {
+        self.then = self.last;
+    }
+}
+
+impl Machine {
+    fn new() -> Self {
+        let last = Waited { ran: MS, waited: 0 };
+        let judge = Judge { last, ..Judge::default() };
+        Self { judge, total: last, now: 1_000 * MS, own: Own::default() }
+    }
+
+    fn pass(&mut self, ran: u64, waited: u64) -> bool {
+        self.total.ran += ran * MS;
+        self.total.waited += waited * MS;
+        self.now += (ran + waited) * MS;
+        self.judge.judge(self.total, self.now, &mut self.own)
+    }
+
+    fn runs(&mut self, milliseconds: u64) -> bool {
+        self.pass(milliseconds, 0)
+    }
+
+    fn waits_for_strangers(&mut self, milliseconds: u64) -> bool {
+        self.pass(0, milliseconds)
+    }
+
+    fn waits_for_own(&mut self, milliseconds: u64) -> bool {
+        self.own.ran += milliseconds * MS;
+        self.pass(0, milliseconds)
+    }
+
+    fn sleeps(&mut self, milliseconds: u64) {
+        self.now += milliseconds * MS;
+    }
+
+    /// Takes turns of 4 ms with strangers until it is found out; after how many turns of theirs.
+    fn turns_of_strangers(&mut self) -> Option<u32> {
+        (1..100).find(|_| self.waits_for_strangers(4) || self.runs(4))
+    }
+}
+
+#[test]
+fn a_core_that_strangers_use_is_noticed_within_three_of_their_turns() {
+    let mut machine = Machine::new();
+    assert!(machine.turns_of_strangers().is_some_and(|turns| (2..=3).contains(&turns)));
+}
+
+#[test]
+fn neither_a_late_wake_up_nor_one_turn_of_another_process_is_noticed() {
+    let mut machine = Machine::new();
+    machine.judge = Judge::default();
+    assert!(!machine.pass(50, 50), "what was before counts for nothing");
+    for _ in 0..10 {
+        assert!((0..40).all(|_| !machine.runs(1)));
+        assert!(!machine.waits_for_strangers(4));
+    }
+    assert_eq!(machine.own.looks, 10, "each was looked into, none led to a verdict");
+}
+
+#[test]
+fn a_core_that_was_taken_needs_one_turn_to_be_found_taken_again_and_a_quiet_one_to_be_free() {
+    let mut machine = Machine::new();
+    machine.turns_of_strangers();
+    machine.sleeps(20);
+    assert!(machine.waits_for_strangers(4));
+    machine.sleeps(40);
+    assert!(!machine.runs(4) && !machine.waits_for_strangers(4), "one turn is none again");
+}
+
+#[test]
+fn a_core_that_the_process_itself_uses_is_not_taken() {
+    let mut machine = Machine::new();
+    for _ in 0..1_000 {
+        assert!(!machine.waits_for_own(4) && !machine.runs(1));
+    }
+    let seconds = 5;
+    assert!(machine.own.looks < 2 * 10 * seconds, "{} looks", machine.own.looks);
+}
+
+#[test]
+fn strangers_beside_busy_threads_of_the_process_are_noticed_by_what_they_take() {
+    let mut machine = Machine::new();
+    assert!((0..100).any(|_| machine.waits_for_own(1) || machine.waits_for_strangers(6) || machine.runs(4)));
+    let mut machine = Machine::new();
+    assert!(!(0..100).any(|_| machine.waits_for_own(6) || machine.waits_for_strangers(1) || machine.runs(4)));
+}
+
+#[test]
+fn strangers_that_come_after_the_process_used_the_core_are_noticed() {
+    let mut machine = Machine::new();
+    assert!(!(0..10).any(|_| machine.waits_for_own(4) || machine.runs(1)));
+    assert!(machine.turns_of_strangers().is_some());
+}
+
+/// While the worker is left out the process may use its core: that says nothing of the trial.
+#[test]
+fn what_the_process_did_during_the_backoff_does_not_hide_strangers() {
+    let mut machine = Machine::new();
+    machine.turns_of_strangers();
+    machine.own.ran += 500 * MS;
+    machine.sleeps(500);
+    assert!(!machine.waits_for_strangers(4), "it may have been the process itself");
+    assert!(machine.waits_for_strangers(4));
+}
+
+#[test]
+fn where_the_system_does_not_tell_of_threads_whoever_has_the_core_is_a_stranger() {
+    let mut machine = Machine::new();
+    machine.own.untold = true;
+    assert!((0..4).any(|_| machine.waits_for_own(4) || machine.runs(4)));
+}

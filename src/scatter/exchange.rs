@@ -1,0 +1,223 @@
+//! One call in which rows send and others receive: its two phases, whoever the senders are.
+
+use std::sync::{Mutex, PoisonError};
+
+use bevy_ecs::{
+    prelude::Entity,
+    query::{IterQueryData, QueryFilter},
+};
+
+use super::{
+    Address, Counts, ScatterReport,
+    calendar::Calendar,
+    mail::{Destination, Mail, Outbox},
+    timed_outbox::{Later, TimedOutbox},
+    warn_undelivered,
+};
+use crate::sweep::{Part, Parts, Plan, Rows, Scratch, Sweep};
+
+/// A call in which the rows of a plan send to `receivers`.
+///
+/// # Invariant (items)
+/// Senders' and receivers' closures take items of any lifetime, so no item outlives the call it was
+/// passed to: rows may be visited again. All senders have sent before the first receiver receives.
+pub(crate) struct Exchange<'a> {
+    pub(crate) plan: &'a Plan<'a>,
+    pub(crate) receivers: Rows<'a, 'a>,
+    /// Where memory is kept from call to call.
+    pub(crate) scratch: &'a Scratch,
+}
+
+/// All mail of a call with a [`Calendar`].
+struct TimedMail<M> {
+    /// What is sent for now.
+    now: Mail<(Destination, M)>,
+    /// What the calendar has for now.
+    arrived: Mail<(Destination, M)>,
+    /// What is sent for later.
+    later: Mail<Later<M>>,
+}
+
+impl<M> TimedMail<M> {
+    fn new(parts: Parts) -> Self {
+        Self {
+            now: Mail::new(parts),
+            arrived: Mail::new(Parts { senders: 1, stolen: 0, ..parts }),
+            later: Mail::new(Parts { owners: 1, ..parts }),
+        }
+    }
+}
+
+impl Exchange<'_> {
+    /// Calls `post` for each part of the senders, then a function that `receiver` makes, for each
+    /// owner one, with each message: it says whether that was applied.
+    pub(crate) fn run<M, R>(
+        &self,
+        post: impl Fn(&mut Outbox<'_, M>, Part<'_, '_>) + Sync,
+        receiver: impl Fn() -> R + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + 'static,
+        R: FnMut(Destination, M) -> bool,
+    {
+        let counts = Counts::default();
+        let parts = self.plan.parts();
+        let mut mail = self.scratch.take::<Mail<(Destination, M)>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
+        mail.begin();
+        let send = |part: Part<'_, '_>| {
+            let mut outbox = Outbox::new(mail.lanes_of(part.index, part.stolen), self.address(&part));
+            post(&mut outbox, part);
+            counts.add(outbox.report());
+        };
+        let deliver = |part: Part<'_, '_>| {
+            let mut tally = Tally::of(receiver());
+            mail.drain_for(part.index, |letter| tally.receive(letter));
+            counts.add(tally.report);
+        };
+        self.plan.run_both(parts, send, (self.receivers, deliver));
+        self.scratch.keep(parts, mail);
+        let report = counts.into_report();
+        warn_undelivered(&report);
+        report
+    }
+
+    /// As [`run`](Self::run), with what `calendar` has for `now`, which is delivered first.
+    pub(crate) fn run_timed<M, R>(
+        &self,
+        (calendar, now): (&mut Calendar<M>, u64),
+        post: impl Fn(&mut TimedOutbox<'_, '_, M>, Part<'_, '_>) + Sync,
+        receiver: impl Fn() -> R + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + Sync + 'static,
+        R: FnMut(Destination, M) -> bool,
+    {
+        let counts = Counts::default();
+        let parts = self.plan.parts();
+        let mut mail = self.scratch.take::<TimedMail<M>>(parts).unwrap_or_else(|| Box::new(TimedMail::new(parts)));
+        mail.now.begin();
+        mail.later.begin();
+        let arrivals = Mutex::new((calendar.arrivals(now), true));
+        let send = |part: Part<'_, '_>| {
+            self.post_arrivals(&arrivals, &mail.arrived, &counts, &part);
+            let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.stolen), self.address(&part));
+            let mut later = mail.later.lanes_of(part.index, part.stolen);
+            post(&mut TimedOutbox::new(&mut outbox, &mut later[0], now), part);
+            counts.add(outbox.report());
+        };
+        let deliver = |part: Part<'_, '_>| {
+            let mut tally = Tally::of(receiver());
+            mail.arrived.drain_for(part.index, |letter| tally.receive(letter));
+            mail.now.drain_for(part.index, |letter| tally.receive(letter));
+            counts.add(tally.report);
+        };
+        self.plan.run_both(parts, send, (self.receivers, deliver));
+        mail.later.drain_for(0, |Later { entity, time, message }| calendar.send_at(entity, time, message));
+        calendar.keep(arrivals.into_inner().unwrap_or_else(PoisonError::into_inner).0);
+        self.scratch.keep(parts, mail);
+        let report = counts.into_report();
+        warn_undelivered(&report);
+        report
+    }
+
+    /// Addresses what has arrived, in the part that comes first: only there it is known who owns
+    /// which rows.
+    fn post_arrivals<M>(
+        &self,
+        arrivals: &Mutex<(Vec<(Entity, M)>, bool)>,
+        mail: &Mail<(Destination, M)>,
+        counts: &Counts,
+        part: &Part<'_, '_>,
+    ) {
+        let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        let (messages, waiting) = &mut *arrivals;
+        if std::mem::replace(waiting, false) && !messages.is_empty() {
+            let mut outbox = Outbox::new(mail.lanes_of(0, None), self.address(part));
+            messages.drain(..).for_each(|(entity, message)| outbox.send(entity, message));
+            counts.add(outbox.report());
+        }
+    }
+
+    fn address<'a>(&'a self, part: &Part<'a, '_>) -> Address<'a> {
+        Address { rows: self.receivers, division: part.division }
+    }
+}
+
+/// A receiver's function, with a count of what came of its messages.
+struct Tally<R> {
+    receiver: R,
+    report: ScatterReport,
+}
+
+impl<R> Tally<R> {
+    fn of(receiver: R) -> Self {
+        Self { receiver, report: ScatterReport::default() }
+    }
+
+    #[inline]
+    fn receive<M>(&mut self, (destination, message): (Destination, M))
+    where
+        R: FnMut(Destination, M) -> bool,
+    {
+        match (self.receiver)(destination, message) {
+            true => self.report.delivered += 1,
+            false => self.report.unmatched += 1,
+        }
+    }
+}
+
+/// What rows send through, told when those of another storage begin: its place in the order of
+/// storages.
+pub(crate) trait SendsByStorage {
+    fn begin_storage(&mut self, ordinal: u32);
+}
+
+impl<M> SendsByStorage for Outbox<'_, M> {
+    #[inline]
+    fn begin_storage(&mut self, ordinal: u32) {
+        self.begin_storage(ordinal);
+    }
+}
+
+impl<M> SendsByStorage for TimedOutbox<'_, '_, M> {
+    #[inline]
+    fn begin_storage(&mut self, ordinal: u32) {
+        self.begin_storage(ordinal);
+    }
+}
+
+/// Has all rows of a part send.
+///
+/// # Safety
+/// The part is one of a sweep over the rows of `senders`, and this is called once for it. No item
+/// of them is alive.
+pub(super) unsafe fn post<'s, D: IterQueryData, F: QueryFilter, O: SendsByStorage>(
+    senders: &Sweep<'_, 's, D, F>,
+    outbox: &mut O,
+    part: Part<'_, '_>,
+    send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>),
+) {
+    part.for_each_range(|ordinal, storage, rows| {
+        outbox.begin_storage(ordinal);
+        // SAFETY: the caller's promise; 'parts' on `Part`.
+        unsafe { senders.visit(storage, rows, |item| send(outbox, D::shrink(item))) };
+    });
+}
+
+/// Applies messages to rows of `receivers`.
+///
+/// # Safety
+/// While what is returned is used, no other thread visits the rows that it is told, and no item of
+/// them is alive.
+pub(super) unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter>(
+    receivers: &Sweep<'_, 'r, D, F>,
+    receive: &impl for<'i> Fn(D::Item<'i, 'r>, M),
+) -> impl FnMut(Destination, M) -> bool {
+    let mut lookup = receivers.lookup();
+    move |(storage, row), message| {
+        // SAFETY: the caller's promise: the division gives each row one owner, which alone
+        // visits it.
+        let item = unsafe { lookup.item(storage, row) };
+        item.map(|item| receive(D::shrink(item), message)).is_some()
+    }
+}

@@ -1,0 +1,98 @@
+//! Calls in which messages are sent for later, and delivered.
+
+use bevy_ecs::query::{IterQueryData, QueryFilter};
+
+use super::{
+    ScatterReport,
+    calendar::Calendar,
+    exchange::{Exchange, post, receiver},
+    timed_outbox::TimedOutbox,
+};
+use crate::{
+    query::{AffineParIter, AffineQuery},
+    sweep::{Plan, Rows, Selection},
+};
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
+    /// As [`scatter`](Self::scatter), with messages for later, which wait in `calendar`.
+    ///
+    /// First `send` is called with each item and a [`TimedOutbox`]. Then `receive` is called with
+    /// each message that the calendar has for `now` or before, in the order of time, and after
+    /// those with what was sent for now in this call. Messages that were sent for later are in the
+    /// calendar afterwards. See [`Calendar`] for the order of those of one time.
+    ///
+    /// If `send` or `receive` panics, messages of this call, and those of the calendar that were to
+    /// be delivered in it, are dropped. Those for later that were sent in earlier calls stay.
+    ///
+    /// # Panics
+    /// Also if `receivers` are of another world than this query, whose rows have other owners.
+    pub fn scatter_timed<'r, M, D2, F2>(
+        self,
+        calendar: &mut Calendar<M>,
+        now: u64,
+        receivers: &mut AffineQuery<'_, 'r, D2, F2>,
+        send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + Sync + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
+        let scratch = &receivers.calls().scratch;
+        let receivers = receivers.sweep::<D2>();
+        assert!(
+            receivers.rows.world.id() == self.sweep.rows.world.id(),
+            "scatter_timed: the receivers are of another world than the senders"
+        );
+        let Self { sweep: senders, site, .. } = self;
+        let plan = Plan::new(senders.rows, site);
+        Exchange { plan: &plan, receivers: receivers.rows, scratch }.run_timed(
+            (calendar, now),
+            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
+            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
+            // SAFETY: as above, of the receivers.
+            || unsafe { receiver(&receivers, &receive) },
+        )
+    }
+
+    /// As [`scatter_timed`](Self::scatter_timed), to entities of this same query.
+    pub fn scatter_timed_within<M: Send + Sync + 'static>(
+        self,
+        calendar: &mut Calendar<M>,
+        now: u64,
+        send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) + Send + Sync,
+        receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
+    ) -> ScatterReport {
+        let Self { sweep, site, .. } = self;
+        let plan = Plan::new(sweep.rows, site);
+        Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run_timed(
+            (calendar, now),
+            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+            |outbox, part| unsafe { post(&sweep, outbox, part, &send) },
+            // SAFETY: as above.
+            || unsafe { receiver(&sweep, &receive) },
+        )
+    }
+
+    /// Calls `receive` with each message that `calendar` has for `now` or before and the item that
+    /// it was sent to: [`scatter_timed`](Self::scatter_timed) without senders.
+    ///
+    /// On the calling thread: a program with many messages delivers them in the call that sends.
+    pub fn deliver<M: Send + Sync + 'static>(
+        self,
+        calendar: &mut Calendar<M>,
+        now: u64,
+        receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
+    ) -> ScatterReport {
+        let Self { sweep, site, .. } = self;
+        let nobody = Selection::default();
+        let plan = Plan::new(Rows { selection: Some(&nobody), ..sweep.rows }, site);
+        Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run_timed(
+            (calendar, now),
+            |_, _| (),
+            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+            || unsafe { receiver(&sweep, &receive) },
+        )
+    }
+}

@@ -1,0 +1,84 @@
+//! Some of a query's rows, by their places: what a sweep visits that does not visit all.
+
+use std::ops::Range;
+
+use crate::placement::Storage;
+
+/// Rows of one storage that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// The place of its first row among the rows before it.
+    pub(super) first: u64,
+    pub(super) storage: Storage,
+    /// The storage's place in the order of storages.
+    pub(super) ordinal: u32,
+    pub(super) rows: Range<u32>,
+}
+
+impl Segment {
+    /// The place after its last row.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.first + u64::from(self.rows.end - self.rows.start)
+    }
+}
+
+/// Some of a query's rows, in the order of storages and rows. Kept from call to call for its
+/// memory.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    segments: Vec<Segment>,
+}
+
+impl Selection {
+    pub(crate) fn clear(&mut self) {
+        self.segments.clear();
+    }
+
+    /// Adds a row that comes behind all that were added before. A storage's `ordinal` is its place
+    /// in the order of storages.
+    #[inline]
+    pub(crate) fn push(&mut self, ordinal: u32, storage: Storage, row: u32) {
+        match self.segments.last_mut() {
+            Some(last) if last.storage == storage && last.rows.end == row => last.rows.end += 1,
+            _ => {
+                let first = self.rows();
+                self.segments.push(Segment { first, storage, ordinal, rows: row..row + 1 });
+            }
+        }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> u64 {
+        self.segments.last().map_or(0, Segment::end)
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The number of the segment that holds the row at `position`; that of segments if there is
+    /// none.
+    pub(super) fn segment_at(&self, position: u64) -> usize {
+        self.segments.partition_point(|segment| segment.end() <= position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_follow_each_other_are_one_segment() {
+        let mut selection = Selection::default();
+        for (ordinal, table, row) in [(0, 3, 5), (0, 3, 6), (0, 3, 8), (2, 9, 9)] {
+            selection.push(ordinal, Storage::Table(table), row);
+        }
+        let segment = |first, ordinal, table, rows| Segment { first, storage: Storage::Table(table), ordinal, rows };
+        let expected = [segment(0, 0, 3, 5..7), segment(2, 0, 3, 8..9), segment(3, 2, 9, 9..10)];
+        assert_eq!((selection.rows(), selection.segments()), (4, &expected[..]));
+        assert_eq!([0, 1, 2, 3, 4].map(|position| selection.segment_at(position)), [0, 0, 1, 2, 3]);
+        selection.clear();
+        assert_eq!(selection.rows(), 0);
+    }
+}

@@ -1,0 +1,171 @@
+//! What the other threads of this process did on a core: a thread that waits for its core asks
+//! whether they were it.
+
+use super::{
+    CoreId, ThreadNumber, current_core, current_thread,
+    tasks::{Task, for_each_of_ours, process_ran},
+};
+
+/// All threads of this process at one time.
+#[derive(Debug, Default)]
+struct Snapshot {
+    /// In the order of their numbers.
+    tasks: Vec<Task>,
+    /// For how long all together ran so far, also those that have ended; in nanoseconds.
+    process: u64,
+}
+
+impl Snapshot {
+    /// Takes one anew; `None` where the system does not tell.
+    fn take(&mut self) -> Option<()> {
+        self.tasks.clear();
+        for_each_of_ours(|task| self.tasks.push(task))?;
+        // Some systems list the threads and tell no more of them.
+        (!self.tasks.is_empty()).then_some(())?;
+        self.process = process_ran();
+        self.tasks.sort_unstable_by_key(|task| task.thread);
+        Some(())
+    }
+
+    fn find(&self, thread: ThreadNumber) -> Option<&Task> {
+        self.tasks.binary_search_by_key(&thread, |task| task.thread).ok().map(|place| &self.tasks[place])
+    }
+}
+
+/// What the threads of this process do between two looks. One for each thread that asks; it keeps
+/// its memory.
+#[derive(Debug, Default)]
+pub(crate) struct OwnThreads {
+    before: Snapshot,
+    after: Snapshot,
+}
+
+impl OwnThreads {
+    /// Looks for the first time; `None` where the system does not tell.
+    pub(crate) fn begin(&mut self) -> Option<()> {
+        self.before.take()
+    }
+
+    /// For how many nanoseconds, at most, other threads of this process ran on the core of the
+    /// calling thread since [`begin`](Self::begin); `None` where the system does not tell.
+    pub(crate) fn ran_here(&mut self) -> Option<u64> {
+        let (me, here) = (current_thread()?, current_core()?);
+        self.after.take()?;
+        Some(ran_beside(&self.before, &self.after, me, here))
+    }
+
+    /// The last look of [`ran_here`](Self::ran_here) is the first one from now on.
+    pub(crate) fn renew(&mut self) {
+        std::mem::swap(&mut self.before, &mut self.after);
+    }
+
+    /// Whether `thread`, of this process, waits for a core that another thread of this process has
+    /// or waits for too; `None` where the system does not tell.
+    pub(crate) fn are_before(&mut self, thread: ThreadNumber) -> Option<bool> {
+        self.after.take()?;
+        Some(is_behind(&self.after, thread))
+    }
+}
+
+/// For how long threads other than `me` ran between two looks on the core that is `here` after
+/// them, in nanoseconds. At most: where a thread was between the looks is not known, so all that it
+/// ran counts if it was here at one of them; and all that ended threads ran, which may have been
+/// anywhere.
+fn ran_beside(before: &Snapshot, after: &Snapshot, me: ThreadNumber, here: CoreId) -> u64 {
+    let mine = |snapshot: &Snapshot| snapshot.find(me).map(|task| task.core);
+    let is_here = |core| core == here || Some(core) == mine(before);
+    let (mut all, mut beside) = (0_u64, 0_u64);
+    for task in &after.tasks {
+        let earlier = before.find(task.thread);
+        let ran = task.ran.saturating_sub(earlier.map_or(0, |earlier| earlier.ran));
+        all += ran;
+        let was_here = is_here(task.core) || earlier.is_some_and(|earlier| is_here(earlier.core));
+        if task.thread != me && was_here {
+            beside += ran;
+        }
+    }
+    beside + after.process.saturating_sub(before.process).saturating_sub(all)
+}
+
+fn is_behind(now: &Snapshot, thread: ThreadNumber) -> bool {
+    let Some(waiting) = now.find(thread).filter(|task| task.is_runnable) else { return false };
+    let in_its_way = |task: &&Task| task.is_runnable && task.core == waiting.core && task.thread != thread;
+    now.tasks.iter().any(|task| in_its_way(&task))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn task(thread: u32, ran: u64, core: usize) -> Task {
+        Task { thread: ThreadNumber(thread), ran: ran * MS, core: CoreId(core), is_runnable: false }
+    }
+
+    /// Threads that ended are in `process`, in milliseconds.
+    fn snapshot(process: u64, tasks: impl IntoIterator<Item = Task>) -> Snapshot {
+        Snapshot { tasks: tasks.into_iter().collect(), process: process * MS }
+    }
+
+    fn beside(before: &Snapshot, after: &Snapshot) -> u64 {
+        ran_beside(before, after, ThreadNumber(2), CoreId(1)) / MS
+    }
+
+    #[test]
+    fn threads_that_were_here_at_one_of_the_looks_count() {
+        let before = snapshot(100, [task(1, 10, 0), task(2, 20, 1), task(3, 30, 1), task(4, 40, 0)]);
+        let after = snapshot(130, [task(1, 15, 0), task(2, 26, 1), task(3, 37, 0), task(4, 52, 1)]);
+        assert_eq!(beside(&before, &after), 7 + 12, "neither this thread nor what stayed elsewhere");
+    }
+
+    #[test]
+    fn threads_that_came_and_went_count() {
+        let before = snapshot(100, [task(2, 20, 1)]);
+        let after = snapshot(150, [task(2, 26, 1), task(9, 4, 1), task(10, 30, 0)]);
+        assert_eq!(beside(&before, &after), 4 + (50 - 6 - 4 - 30), "the new one, and those that have ended");
+    }
+
+    #[test]
+    fn a_thread_that_moved_meets_others_on_both_cores() {
+        let before = snapshot(0, [task(1, 0, 0), task(2, 0, 0)]);
+        let after = snapshot(13, [task(1, 6, 0), task(2, 7, 1)]);
+        assert_eq!(beside(&before, &after), 6);
+    }
+
+    #[test]
+    fn strangers_leave_no_trace_here() {
+        let before = snapshot(100, [task(1, 10, 0), task(2, 20, 1), task(3, 30, 1)]);
+        let after = snapshot(109, [task(1, 15, 0), task(2, 24, 1), task(3, 30, 1)]);
+        assert_eq!(beside(&before, &after), 0);
+    }
+
+    #[test]
+    fn a_thread_is_behind_those_that_run_or_wait_on_its_core() {
+        let runnable = |task: Task| Task { is_runnable: true, ..task };
+        let behind = |tasks: [Task; 3]| is_behind(&snapshot(0, tasks), ThreadNumber(2));
+        assert!(behind([task(1, 1, 0), runnable(task(2, 1, 1)), runnable(task(3, 1, 1))]));
+        assert!(!behind([runnable(task(1, 1, 0)), runnable(task(2, 1, 1)), task(3, 1, 1)]), "elsewhere, or asleep");
+        assert!(!behind([task(1, 1, 0), task(2, 1, 1), runnable(task(3, 1, 1))]), "asleep itself");
+    }
+
+    /// Where the system tells anything, it tells of threads that work here.
+    #[test]
+    fn work_of_another_thread_on_this_core_is_found() {
+        let mut own = OwnThreads::default();
+        let Some(here) = current_core().filter(|_| own.begin().is_some()) else { return };
+        let worked = std::thread::scope(|scope| {
+            let work = || {
+                super::super::pin_current_thread(here).ok()?;
+                let began = process_ran();
+                while process_ran() < began + 20 * MS {}
+                Some(())
+            };
+            scope.spawn(work).join().ok().flatten()
+        });
+        // What has ended counts wherever this thread is by now.
+        if worked.is_some() {
+            assert!(own.ran_here().is_some_and(|ran| ran >= MS));
+        }
+    }
+}

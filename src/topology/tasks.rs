@@ -1,0 +1,125 @@
+//! The threads of this process as the scheduler keeps account of them: the files that it shows in
+//! `/proc/self/task`. Elsewhere than on Linux and Android nothing is told.
+//!
+//! Nothing here allocates but the list of threads while it grows: workers ask in rounds.
+
+use super::CoreId;
+
+/// The system's number of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ThreadNumber(pub(super) u32);
+
+/// One thread at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) thread: ThreadNumber,
+    /// For how long it ran so far, in nanoseconds.
+    pub(super) ran: u64,
+    /// The core that it is on, or was on last.
+    pub(super) core: CoreId,
+    /// It runs, or would if it had a core.
+    pub(super) is_runnable: bool,
+}
+
+/// The number of the calling thread; `None` where the system keeps no account by it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn current_thread() -> Option<ThreadNumber> {
+    u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).ok().map(ThreadNumber)
+}
+
+/// The number of the calling thread; `None` where the system keeps no account by it.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn current_thread() -> Option<ThreadNumber> {
+    None
+}
+
+/// How long all threads of this process ran so far, also those that have ended; in nanoseconds.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn process_ran() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let [seconds, nanoseconds] = [time.tv_sec, time.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));
+    seconds * 1_000_000_000 + nanoseconds
+}
+
+/// How long all threads of this process ran so far: not told here.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn process_ran() -> u64 {
+    0
+}
+
+/// Calls `found` with each thread of this process; `None` where the system does not tell.
+pub(super) fn for_each_of_ours(found: impl FnMut(Task)) -> Option<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return files::for_each_in(rustix::cstr!("/proc/self/task"), found);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    return Some(found).and(None);
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod files {
+    use std::{ffi::CStr, mem::MaybeUninit};
+
+    use rustix::{
+        fd::{AsFd, BorrowedFd},
+        fs::{CWD, Mode, OFlags, RawDir, openat},
+    };
+
+    use super::{CoreId, Task, ThreadNumber};
+
+    /// Where the core stands in `stat`, counted from the state, which follows the name.
+    const STATE_TO_CORE: usize = 36;
+
+    /// Calls `found` with each thread that has a folder in `folder`. Those that end meanwhile are
+    /// left out.
+    pub(super) fn for_each_in(folder: &CStr, mut found: impl FnMut(Task)) -> Option<()> {
+        let folder = openat(CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut entries = RawDir::new(&folder, &mut buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry.ok()?;
+            if let Some(task) = task(folder.as_fd(), entry.file_name()) {
+                found(task);
+            }
+        }
+        Some(())
+    }
+
+    fn task(folder: BorrowedFd, name: &CStr) -> Option<Task> {
+        let thread = name.to_str().ok()?.parse().map(ThreadNumber).ok()?;
+        let mut buffer = [0; 1024];
+        let ran = ran(read(folder, name, "/schedstat", &mut buffer)?)?;
+        let (is_runnable, core) = state(read(folder, name, "/stat", &mut buffer)?)?;
+        Some(Task { thread, ran, core, is_runnable })
+    }
+
+    /// What the file in the thread's folder says, as far as it fits.
+    fn read<'b>(folder: BorrowedFd, thread: &CStr, file: &str, buffer: &'b mut [u8]) -> Option<&'b str> {
+        let mut path = [0; 32];
+        let (thread, file) = (thread.to_bytes(), file.as_bytes());
+        let length = thread.len() + file.len();
+        path.get_mut(..thread.len())?.copy_from_slice(thread);
+        path.get_mut(thread.len()..length)?.copy_from_slice(file);
+        let path = CStr::from_bytes_until_nul(&path).ok()?;
+        let file = openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let length = rustix::io::read(&file, &mut *buffer).ok()?;
+        str::from_utf8(&buffer[..length]).ok()
+    }
+
+    /// The first number of `schedstat`: nanoseconds.
+    fn ran(schedstat: &str) -> Option<u64> {
+        schedstat.split_ascii_whitespace().next()?.parse().ok()
+    }
+
+    /// Whether the thread would run, and the core that it is on, by `stat`. The name, in brackets,
+    /// may hold spaces and brackets.
+    fn state(stat: &str) -> Option<(bool, CoreId)> {
+        let (_, after_name) = stat.rsplit_once(')')?;
+        let mut fields = after_name.split_ascii_whitespace();
+        let is_runnable = fields.next()? == "R";
+        let core = fields.nth(STATE_TO_CORE - 1)?.parse().map(CoreId).ok()?;
+        Some((is_runnable, core))
+    }
+
+    #[cfg(test)]
+    mod tests;
+}
