@@ -137,8 +137,8 @@ unsafe impl SystemParam for ReadWorld<'_> {
         }
     }
 
-    unsafe fn get_param<'w, 's>(
-        _: &'s mut Reads,
+    unsafe fn get_param<'w>(
+        _: &mut Reads,
         _: &SystemMeta,
         world: UnsafeWorldCell<'w>,
         _: Tick,

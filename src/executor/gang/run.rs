@@ -171,11 +171,16 @@ impl<'r> Run<'r> {
         })
     }
 
+    /// A system; of those that there are, or the pointer leads nowhere.
+    fn pointer_to(&self, place: usize) -> *mut SystemWithAccess {
+        self.systems.wrapping_add(place)
+    }
+
     /// # Safety
     /// No other thread touches the system.
     unsafe fn name_of(&self, system: usize) -> bevy_utils::prelude::DebugName {
         // SAFETY: as the caller promises; there are as many systems as `new` has counted.
-        let system = unsafe { &*self.systems.add(system) };
+        let system = unsafe { &*self.pointer_to(system) };
         system.name()
     }
 
@@ -185,7 +190,7 @@ impl<'r> Run<'r> {
     /// As for [`task`](Self::task), of the task of this system.
     unsafe fn system(&self, place: usize) {
         // SAFETY: 'tasks' on the type; there are as many systems as `new` has counted.
-        let system = unsafe { &mut *self.systems.add(place) };
+        let system = unsafe { &mut *self.pointer_to(place) };
         self.notes.unapplied[place].store(true, Ordering::Relaxed);
         // SAFETY: 'tasks' on the type.
         let run = || unsafe { system.run_unsafe((), self.world) };
@@ -212,7 +217,7 @@ impl<'r> Run<'r> {
             }
             unapplied.store(false, Ordering::Relaxed);
             // SAFETY: as the caller promises; there are as many systems as `new` has counted.
-            let system = unsafe { &mut *self.systems.add(place) };
+            let system = unsafe { &mut *self.pointer_to(place) };
             // SAFETY: as the caller promises.
             let world = unsafe { self.world.world_mut() };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| system.apply_deferred(world))) {
