@@ -93,7 +93,7 @@ impl<A: Send + Sync + 'static> Agenda<'_, A> {
     ///
     /// Takes as long as a call in which nothing is due. If the calls before visited a large part of
     /// the rows, the times of all rows are looked at once.
-    pub fn next(&mut self) -> Option<u64> {
+    pub fn next_time(&mut self) -> Option<u64> {
         Some(self.store.first(self.times)).filter(|&time| time < Due::<A>::NEVER)
     }
 

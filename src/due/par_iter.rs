@@ -74,7 +74,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             // rows cost.
             few: SiteRef::at(Location::caller(), self.site.calls),
             times: agenda.times,
-            store: Mut::into_inner(Mut::from(agenda.store.reborrow())),
+            store: Mut::into_inner(agenda.store.reborrow()),
             // Who is never due is not due at the end of time.
             now: now.min(u64::MAX - 1),
         }

@@ -5,9 +5,13 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use bevy_ecs::query::{IterQueryData, QueryFilter};
+use bevy_ecs::{
+    prelude::Entity,
+    query::{IterQueryData, QueryFilter},
+};
 
 use super::{
+    component::Due,
     hints::{Hints, NEVER},
     times::Times,
 };
@@ -46,19 +50,27 @@ where
         let Self { sweep, times, hints, now, visited } = self;
         // Rows without times are never due.
         let Some(times) = sweep.rows.table_of(storage).and_then(|table| times.of_table(table)) else { return };
+        let is_due = |due: &Due<A>| due.is_due(*now);
+        if let Some(hints) = hints {
+            let each = |entity: Entity, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
+                if let Some(item) = item {
+                    due.set(visit(item).unwrap_or(NEVER));
+                }
+                hints.lower(entity.index_u32(), due.time());
+            };
+            // SAFETY: the caller's promise.
+            return unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
+        }
         let mut count = 0;
-        let each = |entity: bevy_ecs::prelude::Entity, row: usize, item| {
-            let due = &times[row];
+        // A loop of its own: all rows go through it.
+        let each = |_, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
             if let Some(item) = item {
                 due.set(visit(item).unwrap_or(NEVER));
             }
-            match hints {
-                Some(hints) => hints.lower(entity.index_u32(), due.time()),
-                None => count += 1,
-            }
+            count += 1;
         };
         // SAFETY: the caller's promise.
-        unsafe { sweep.visit_selected(storage, rows, |row| times[row].is_due(*now), each) };
+        unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
         if count > 0 {
             // Relaxed: read after the call, whose end orders it.
             visited.fetch_add(count, Ordering::Relaxed);

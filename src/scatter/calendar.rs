@@ -100,7 +100,7 @@ impl<M: Send + Sync + 'static> Calendar<M> {
     }
 
     /// When the next message arrives; `None` if none is on its way.
-    pub fn next(&self) -> Option<u64> {
+    pub fn next_time(&self) -> Option<u64> {
         self.times.peek().map(|&Reverse(time)| time).filter(|&time| time < u64::MAX)
     }
 
@@ -161,7 +161,7 @@ impl<M: Send + Sync + 'static> Calendar<M> {
 
 impl<M: Send + Sync + 'static> fmt::Debug for Calendar<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Calendar").field("len", &self.len()).field("next", &self.next()).finish_non_exhaustive()
+        f.debug_struct("Calendar").field("len", &self.len()).field("next", &self.next_time()).finish_non_exhaustive()
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
         for (time, message) in [(5, 'c'), (3, 'a'), (5, 'd'), (u64::MAX, 'z'), (9, 'e'), (3, 'b')] {
             calendar.send_at(to, time, message);
         }
-        assert_eq!((calendar.len(), calendar.next()), (6, Some(3)));
+        assert_eq!((calendar.len(), calendar.next_time()), (6, Some(3)));
         assert_eq!(calendar.iter().map(|(_, _, &message)| message).collect::<String>(), "abcdez");
         let arrived = |calendar: &mut Calendar<char>, now| {
             let arrivals = calendar.arrivals(now);
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(arrived(&mut calendar, 5), "abcd");
         calendar.send_at(to, 1, 'f');
         assert_eq!(arrived(&mut calendar, u64::MAX), "fe");
-        assert_eq!((calendar.len(), calendar.next(), calendar.is_empty()), (1, None, false));
+        assert_eq!((calendar.len(), calendar.next_time(), calendar.is_empty()), (1, None, false));
         calendar.clear();
         assert_eq!((calendar.len(), calendar.is_empty()), (0, true));
     }

@@ -69,26 +69,27 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         }
     }
 
-    /// Calls `visit` for each of `rows` that `select` takes, in order: with its entity, its row in
-    /// the table, and its item if it passes the filters. `select` is told rows of the table.
+    /// Calls `visit` for each of `rows` that `select` takes, in order: with its entity, what stands
+    /// `beside` it (a column of its table), and its item if it passes the filters.
     ///
     /// # Safety
     /// As for [`visit`](Self::visit).
     #[inline]
-    pub(crate) unsafe fn visit_selected(
+    pub(crate) unsafe fn visit_selected<T>(
         &self,
         storage: Storage,
         rows: Range<u32>,
-        select: impl Fn(usize) -> bool,
-        mut visit: impl FnMut(Entity, usize, Option<D::Item<'w, 's>>),
+        beside: &[T],
+        select: impl Fn(&T) -> bool,
+        mut visit: impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
     ) {
         let Some(StorageFetch { mut data, mut filter, at }) = self.fetch_storage(storage) else { return };
         for (entities, first) in at.runs(rows) {
-            for (&entity, row) in entities.iter().zip(first..) {
-                if !select(row as usize) {
+            let beside = &beside[first as usize..][..entities.len()];
+            for ((&entity, beside), row) in entities.iter().zip(beside).zip(first..) {
+                if !select(beside) {
                     continue;
                 }
-                let number = row as usize;
                 let row = table_row(row);
                 // SAFETY: the storage was entered and the row is in it: the caller's promise.
                 let passes = unsafe { F::filter_fetch(self.filter, &mut filter, entity, row) };
@@ -97,7 +98,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
                     true => unsafe { D::fetch(self.data, &mut data, entity, row) },
                     false => None,
                 };
-                visit(entity, number, item);
+                visit(entity, beside, item);
             }
         }
     }

@@ -49,10 +49,10 @@ fn times_at_the_ends_of_the_scale() {
     let [first, last, never] = [0, u64::MAX - 1, u64::MAX].map(|time| spawn(&mut app, time));
     step(&mut app, 0);
     assert_eq!([first, last, never].map(|row| visits(&app, row)), [1, 0, 0]);
-    assert_eq!(ask(&mut app, |agenda| agenda.next()), Some(u64::MAX - 1));
+    assert_eq!(ask(&mut app, |agenda| agenda.next_time()), Some(u64::MAX - 1));
     step(&mut app, u64::MAX);
     assert_eq!([first, last, never].map(|row| visits(&app, row)), [1, 1, 0]);
-    assert_eq!(ask(&mut app, |agenda| agenda.next()), None);
+    assert_eq!(ask(&mut app, |agenda| agenda.next_time()), None);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_wake_brings_forward_and_an_insertion_sets() {
     assert_eq!(ask(&mut app, move |agenda| agenda.time(row)), Some(10));
     app.world_mut().entity_mut(row).insert(Due::<()>::at(30));
     step(&mut app, 29);
-    assert_eq!((visits(&app, row), ask(&mut app, |agenda| agenda.next())), (0, Some(30)));
+    assert_eq!((visits(&app, row), ask(&mut app, |agenda| agenda.next_time())), (0, Some(30)));
     // Several wakes are one visit; of a time that has passed it is the next call.
     assert!(ask(&mut app, move |agenda| agenda.wake(row, 3) && agenda.wake(row, 2) && agenda.wake(row, 3)));
     step(&mut app, 29);
@@ -98,7 +98,7 @@ fn who_is_gone_is_not_woken_nor_who_comes_after() {
     let heir = heir.unwrap_or_else(|| spawn(&mut app, 100));
     assert!(!ask(&mut app, move |agenda| agenda.wake(gone, 0)));
     step(&mut app, 50);
-    assert_eq!((visits(&app, heir), ask(&mut app, |agenda| agenda.next())), (0, Some(100)));
+    assert_eq!((visits(&app, heir), ask(&mut app, |agenda| agenda.next_time())), (0, Some(100)));
     let len = app.world_mut().query::<&Due>().iter(app.world()).len();
     let without = app.world_mut().spawn(Visits(0)).id();
     assert!(!ask(&mut app, move |agenda| agenda.wake(without, 0)));
@@ -114,7 +114,7 @@ fn a_row_that_does_not_match_is_visited_once_it_does() {
     let disabled = app.world_mut().spawn((Visits(0), Due::<()>::at(1), Disabled)).id();
     let bare = app.world_mut().spawn(Due::<()>::at(1)).id();
     (2..6).for_each(|now| step(&mut app, now));
-    assert_eq!((visits(&app, disabled), ask(&mut app, |agenda| agenda.next())), (0, Some(1)));
+    assert_eq!((visits(&app, disabled), ask(&mut app, |agenda| agenda.next_time())), (0, Some(1)));
     app.world_mut().entity_mut(disabled).remove::<Disabled>();
     app.world_mut().entity_mut(bare).insert(Visits(0));
     (6..9).for_each(|now| step(&mut app, now));

@@ -61,7 +61,7 @@ fn after_a_panic(scheduling: Scheduling, count: u64, is_due: fn(u64) -> bool) {
 
 #[test]
 fn few_rows_are_due() {
-    Scheduling::all().for_each(|scheduling| after_a_panic(scheduling, 20_000, |row| row.is_multiple_of(100)));
+    Scheduling::all().for_each(|scheduling| after_a_panic(scheduling, 20_000, |row| row.is_multiple_of(400)));
 }
 
 #[test]

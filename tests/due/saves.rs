@@ -77,7 +77,8 @@ fn a_loaded_world_goes_on_as_the_saved_one() {
         }
         for step in 0..60 {
             assert_eq!(states(&mut loaded), states(&mut played), "{step} steps after the save, {scheduling:?}");
-            (loaded.update(), played.update());
+            loaded.update();
+            played.update();
         }
     }
 }
