@@ -3,7 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy_egui::egui::{self, RichText, TextWrapMode, Ui};
 
 use super::{
     colours,
@@ -32,7 +32,7 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
         ui.weak(NONE);
         return;
     }
-    egui::Grid::new("choices").num_columns(6 + WAYS.len()).striped(true).spacing([10.0, 3.0]).show(ui, |ui| {
+    egui::Grid::new("choices").num_columns(5 + WAYS.len()).striped(true).spacing([10.0, 3.0]).show(ui, |ui| {
         show_heads(ui);
         for site in &snapshot.call_sites {
             show_site(ui, site, &snapshot.systems);
@@ -46,7 +46,6 @@ fn show_heads(ui: &mut Ui) {
     let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out";
     ui.weak("runs as").on_hover_text(meaning);
     ui.label(number("rows").weak()).on_hover_text("of one of the last calls");
-    ui.weak("because");
     for way in WAYS {
         let meaning = "what a call is expected to take in this mode: measured before, for as many rows as now. ~ marks what was measured more than 10 s ago, or before the scene changed";
         ui.label(number(&format!("{way:?}")).weak()).on_hover_text(meaning);
@@ -65,9 +64,12 @@ fn show_site(ui: &mut Ui, site: &CallSiteDiagnostics, systems: &[SystemRow]) {
     show_system(ui, site.system.and_then(|index| systems.get(index)));
     let location = site.location;
     ui.label(format!("{}:{}", short_path(location.file()), location.line())).on_hover_text(location.to_string());
-    ui.label(RichText::new(format!("{:?}", site.choice)).color(colours::mode(site.choice)));
+    ui.vertical(|ui| {
+        ui.style_mut().wrap_mode = Some(TextWrapMode::Extend);
+        ui.label(RichText::new(format!("{:?}", site.choice)).color(colours::mode(site.choice)));
+        ui.label(RichText::new(site.reason.to_string()).weak().small());
+    });
     ui.label(number(&site.rows.to_string()));
-    ui.weak(site.reason.to_string());
     for way in WAYS {
         show_expected(ui, site, way);
     }

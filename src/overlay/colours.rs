@@ -27,7 +27,9 @@ pub(super) const IDLE: Color32 = Color32::from_rgb(0x36, 0x38, 0x40);
 pub(super) const HELP: Color32 = Color32::WHITE;
 /// Over the budget, and the budget's line itself.
 pub(super) const BUDGET: Color32 = Color32::from_rgb(0xFF, 0x6B, 0x5E);
-/// Names of lanes, numbers of the axis.
+/// What one reads first.
+pub(super) const TEXT: Color32 = Color32::from_rgb(0xDC, 0xDE, 0xE4);
+/// Names of lanes, numbers of the axis, what is old or explains.
 pub(super) const LABEL: Color32 = Color32::from_rgb(0xA8, 0xAC, 0xB6);
 /// Behind lanes and bars.
 pub(super) const GROUND: Color32 = Color32::from_rgb(0x18, 0x1A, 0x20);
@@ -77,6 +79,14 @@ mod tests {
         for colour in (0..3 * SYSTEMS.len()).map(system) {
             let contrast = contrast(colour, on(colour));
             assert!(contrast >= 4.5, "{colour:?} has contrast {contrast}");
+        }
+    }
+
+    #[test]
+    fn text_is_readable_on_the_panel() {
+        // The ground of egui's windows and that of lanes, in its dark style.
+        for ground in [Color32::from_gray(27), GROUND] {
+            assert!([TEXT, LABEL, BUDGET].into_iter().all(|text| contrast(text, ground) >= 4.5));
         }
     }
 

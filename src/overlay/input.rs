@@ -95,11 +95,15 @@ fn absorb_pointer(
 
 /// Whether something of egui is at `pointer`, which may have come there in this frame.
 fn is_over_egui(context: &Context, pointer: Pos2, wants: &EguiWantsInput) -> bool {
-    context.layer_id_at(pointer).is_some_and(|layer| match layer.order {
-        // The game may show through it: only egui knows where, as of its last pass.
-        Order::Background => wants.is_pointer_over_area(),
-        _ => true,
-    })
+    let is_background = |place| context.layer_id_at(place).is_none_or(|layer| layer.order == Order::Background);
+    if !is_background(pointer) {
+        return true;
+    }
+    // Panels at the window's sides are in the background, and so is all that the game shows through.
+    // Only egui knows which is where, and has said so of the place where the pointer was: of no use
+    // if that was on a window.
+    let before = context.input(|input| input.pointer.interact_pos());
+    wants.is_pointer_over_area() && before.is_none_or(is_background)
 }
 
 /// Keys that change what others do: they are held, not typed.

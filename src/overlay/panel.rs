@@ -208,8 +208,9 @@ impl OverlayState {
     }
 
     fn show(&mut self, ui: &mut Ui, world: &mut World) {
-        // egui's own is below the contrast that small text needs.
+        // egui's own are below the contrast that small text needs.
         ui.visuals_mut().weak_text_color = Some(colours::LABEL);
+        ui.visuals_mut().widgets.noninteractive.fg_stroke.color = colours::TEXT;
         let mode = *world.resource::<SchedulerMode>();
         ui.with_layout(Layout::right_to_left(Align::TOP), |ui| {
             self.cost.show(ui);
