@@ -178,7 +178,7 @@ mod tests {
         }
         assert_eq!((calendar.len(), calendar.next_time()), (6, Some(3)));
         assert_eq!(calendar.iter().map(|(_, _, &message)| message).collect::<String>(), "abcdez");
-        let mut arrived = |calendar: &mut Calendar<char>, now| {
+        let arrived = |calendar: &mut Calendar<char>, now| {
             let arrivals = calendar.arrivals(now);
             let messages: String = arrivals.iter().map(|&(_, message)| message).collect();
             calendar.keep(arrivals);
