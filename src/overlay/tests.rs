@@ -267,10 +267,15 @@ fn choices_of_auto_are_explained() {
     let screen = Screen::new();
     let site = screen.resource::<AffinityDiagnostics>().call_sites[0];
     let row = screen.place(&format!("overlay/tests.rs:{}", site.location.line())).center().y;
-    let on_the_row =
-        |name: &str| screen.places.iter().any(|place| place.0.trim() == name && (place.1.center().y - row).abs() < 4.0);
+    // How a call runs stands above the reason: both are within half of a row's height.
+    let on_the_row = |name: &str| {
+        screen.places.iter().any(|place| place.0.trim() == name && (place.1.center().y - row).abs() < 14.0)
+    };
     assert!(
-        on_the_row("tests::work") && on_the_row("20000") && on_the_row(&format!("{:?}", site.choice)),
+        on_the_row("tests::work")
+            && on_the_row("20000")
+            && on_the_row(&format!("{:?}", site.choice))
+            && on_the_row(&site.reason.to_string()),
         "{:?}",
         screen.places
     );
