@@ -11,8 +11,9 @@ use super::Strategy;
 /// use bevy_affinity::{ChoiceReason, prelude::*};
 ///
 /// fn report(diagnostics: Res<AffinityDiagnostics>) {
-///     let short = diagnostics.call_sites.iter().filter(|site| site.reason == ChoiceReason::TooShort);
-///     short.for_each(|site| println!("{}: {}", site.location, site.reason));
+///     for site in &diagnostics.call_sites {
+///         println!("{}: {}, {}", site.location, site.reason, site.reason == ChoiceReason::TooShort);
+///     }
 /// }
 /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, report).update();
 /// ```

@@ -20,9 +20,11 @@ use crate::record::{Span, SpanKind};
 ///
 /// fn report(timeline: Res<AffinityTimeline>) {
 ///     let Some(forecast) = timeline.forecast() else { return };
-///     println!("{:?} a frame now, {:?} with 8 workers", forecast.tagged(), forecast.with_workers(8));
+///     let (now, then) = (forecast.tagged(), forecast.with_workers(8));
+///     println!("{now:?} a frame now, {then:?} with 8 workers");
 ///     for system in forecast.systems() {
-///         println!("system {system}: {:?} if it were twice as fast", forecast.with_faster(system, 2.0));
+///         let halved = forecast.with_faster(system, 2.0);
+///         println!("system {system}: {halved:?} if it were twice as fast");
 ///     }
 /// }
 /// # let mut app = App::new();
@@ -138,7 +140,7 @@ impl Forecast {
         self.per_frame(self.frame_time as f64)
     }
 
-    /// What all tagged systems of a frame would take with so many workers, the leader among them;
+    /// What all tagged systems of a frame would take with `workers` workers, the leader among them;
     /// 0 counts as 1.
     pub fn with_workers(&self, workers: usize) -> Duration {
         let of_system = |system: &Recorded| {

@@ -193,8 +193,8 @@ impl AffinityDiagnostics {
 
     /// How many times faster tagged systems were in `mode` than in [`SchedulerMode::Serial`], in
     /// frames in which they ran equally often, when both modes last were on; `None` until both have
-    /// had some such frames. What a call does may have changed in between: a comparison in turns, as
-    /// the overlay's, is more to be trusted.
+    /// had some such frames. What a call does may have changed in between: a comparison in turns,
+    /// as the overlay's, is more to be trusted.
     pub fn speed_up(&self, mode: SchedulerMode) -> Option<f64> {
         self.mode(SchedulerMode::Serial)?.ratio_to(self.mode(mode)?)
     }

@@ -30,8 +30,8 @@ pub struct ModeDiagnostics {
     /// All tagged systems of a frame together.
     pub tagged_time: Duration,
     /// One call of a tagged system, whichever it is: not to be compared between modes where frames
-    /// call different systems. [`speed_up`](super::AffinityDiagnostics::speed_up) compares like with
-    /// like.
+    /// call different systems. [`speed_up`](super::AffinityDiagnostics::speed_up) compares like
+    /// with like.
     pub call_time: Duration,
     /// The last frame that ended in this mode: one that does not follow it may have begun in
     /// another.

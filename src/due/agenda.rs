@@ -66,8 +66,8 @@ impl<A: Send + Sync + 'static> Agenda<'_, A> {
     /// present time counts. Returns false if there is no such row: the entity does not exist, or
     /// has no [`Due<A>`](Due).
     ///
-    /// May be called from all workers of a parallel call: the result does not depend on their order.
-    /// A `time` that has passed is due in the next call.
+    /// May be called from all workers of a parallel call: the result does not depend on their
+    /// order. A `time` that has passed is due in the next call.
     ///
     /// In the closures of a call that visits the due rows of this same agenda it cannot be called,
     /// since that has the agenda to itself. There, messages wake rows: see

@@ -14,8 +14,8 @@ use super::store::Store;
 /// When a row wants to be visited again, by the parallel calls that visit
 /// [due](crate::AffineParIter::due) rows only.
 ///
-/// A time is a number of what the program counts: steps, ticks, milliseconds. The smallest is 0, and
-/// [`Due::NEVER`], the largest `u64`, is none: such a row sleeps until it is
+/// A time is a number of what the program counts: steps, ticks, milliseconds. The smallest is 0,
+/// and [`Due::NEVER`], the largest `u64`, is none: such a row sleeps until it is
 /// [woken](crate::Agenda::wake). Times do not wrap around: a billion steps a second would take 584
 /// years to get there.
 ///
@@ -23,8 +23,8 @@ use super::store::Store;
 /// [`Agenda`](crate::Agenda) of its own. Give every kind of row that has a call of its own such a
 /// type: a call looks at all rows of its agenda that are due, those of other queries too.
 ///
-/// The component always holds the present time, so that a copy of it ([`Reflect`], a save) is exact.
-/// It is immutable for Bevy: what changes it is the call that visits the row,
+/// The component always holds the present time, so that a copy of it ([`Reflect`], a save) is
+/// exact. It is immutable for Bevy: what changes it is the call that visits the row,
 /// [`Agenda::wake`](crate::Agenda::wake), which can only bring the time forward, and inserting the
 /// component anew, which sets it. Change ticks tell of insertions alone.
 ///

@@ -107,8 +107,8 @@ impl<A: Send + Sync + 'static> Store<A> {
     }
 }
 
-/// Storage and row of an entity that is due and that `rows` have. Otherwise the time to note for it:
-/// that of a row that is not due yet, or that this query does not visit (it is disabled, or of
+/// Storage and row of an entity that is due and that `rows` have. Otherwise the time to note for
+/// it: that of a row that is not due yet, or that this query does not visit (it is disabled, or of
 /// others); none if there is no such row.
 #[inline]
 fn look<A: Send + Sync + 'static>(

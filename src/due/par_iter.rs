@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
-    /// Visits only the rows that are due at `now`: whose [`Due<A>`](crate::Due) holds a time that is
-    /// `now` or before. Rows without a `Due<A>` are never due.
+    /// Visits only the rows that are due at `now`: whose [`Due<A>`](crate::Due) holds a time that
+    /// is `now` or before. Rows without a `Due<A>` are never due.
     ///
     /// Which rows those are is settled when the verb that follows is called: each is visited once,
     /// in the order of rows, by the worker that owns it, whatever the mode and the number of
@@ -75,7 +75,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             few: SiteRef::at(Location::caller(), self.site.calls),
             times: agenda.times,
             store: Mut::into_inner(agenda.store.reborrow()),
-            // Who is never due is not due at the end of time.
+            // Rows that are never due are not due at the end of time.
             now: now.min(u64::MAX - 1),
         }
     }
@@ -148,11 +148,6 @@ where
     /// Where this query's calls keep memory.
     pub(super) fn scratch(&self) -> &'s Scratch {
         &self.few.calls.scratch
-    }
-
-    /// Whether `rows` are of the world of this query.
-    pub(super) fn is_of_world(&self, rows: Rows<'_, '_>) -> bool {
-        rows.world.id() == self.sweep.rows.world.id()
     }
 
     /// Finds the due rows, has `call` visit them by the plan that suits, and learns how many there

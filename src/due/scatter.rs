@@ -5,7 +5,7 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 use super::{hints::Hints, par_iter::DueParIter, times::Times, visit::DueSweep};
 use crate::{
     query::AffineQuery,
-    scatter::{Calendar, Destination, Exchange, Outbox, ScatterReport, SendsByStorage, TimedOutbox},
+    scatter::{Calendar, Destination, Exchange, Outbox, ScatterReport, SendsByStorage, TimedOutbox, assert_one_world},
     sweep::{Part, Sweep},
 };
 
@@ -18,11 +18,11 @@ where
     /// As [`AffineParIter::scatter`](crate::AffineParIter::scatter), from the due rows.
     ///
     /// `send` returns when its row is due next, as the closure of [`for_each`](Self::for_each).
-    /// `receive` returns when the receiver wants to be visited because of the message, in the agenda
-    /// of this call: the earliest of that, of what other messages ask for and of its present time
-    /// counts, and a time that has passed means the next call. `None` changes nothing; nor does a
-    /// time for a receiver without a [`Due<A>`](crate::Due). A receiver of another agenda is woken
-    /// by [`Agenda::wake`](crate::Agenda::wake).
+    /// `receive` returns when the receiver wants to be visited because of the message, in the
+    /// agenda of this call: the earliest of that, of what other messages ask for and of its present
+    /// time counts, and a time that has passed means the next call. `None` changes nothing; nor
+    /// does a time for a receiver without a [`Due<A>`](crate::Due). A receiver of another agenda is
+    /// woken by [`Agenda::wake`](crate::Agenda::wake).
     ///
     /// If `receive` panics, the rows that sent have their new times; messages that were not applied
     /// are dropped.
@@ -80,7 +80,7 @@ where
     {
         let scratch = &receivers.calls().scratch;
         let receivers = receivers.sweep::<D2>();
-        assert!(self.is_of_world(receivers.rows), "scatter: the receivers are of another world than the senders");
+        assert_one_world("scatter", self.sweep.rows, receivers.rows);
         self.call(|plan, due| {
             Exchange { plan, receivers: receivers.rows, scratch }.run(
                 // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
@@ -125,7 +125,7 @@ where
     {
         let scratch = &receivers.calls().scratch;
         let receivers = receivers.sweep::<D2>();
-        assert!(self.is_of_world(receivers.rows), "scatter_timed: the receivers are of another world than the senders");
+        assert_one_world("scatter_timed", self.sweep.rows, receivers.rows);
         self.call(|plan, due| {
             Exchange { plan, receivers: receivers.rows, scratch }.run_timed(
                 (calendar, due.now),

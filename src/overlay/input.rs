@@ -99,9 +99,9 @@ fn is_over_egui(context: &Context, pointer: Pos2, wants: &EguiWantsInput) -> boo
     if !is_background(pointer) {
         return true;
     }
-    // Panels at the window's sides are in the background, and so is all that the game shows through.
-    // Only egui knows which is where, and has said so of the place where the pointer was: of no use
-    // if that was on a window.
+    // Panels at the window's sides are in the background, and so is all that the game shows
+    // through. Only egui knows which is where, and has said so of the place where the pointer was:
+    // of no use if that was on a window.
     let before = context.input(|input| input.pointer.interact_pos());
     wants.is_pointer_over_area() && before.is_none_or(is_background)
 }

@@ -44,7 +44,7 @@ impl Saved {
     }
 }
 
-/// From the root on: where a program was started is often not known to who looks for its files. A
+/// From the root on: the folder that a program was started in is often not known to its user. A
 /// folder that does not exist keeps its name for the error.
 fn whole_path(folder: &Path) -> PathBuf {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -14,7 +14,8 @@ use super::{
     eviction::{CoreTaken, Evidence, finds_core_taken, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
     participants::Participants,
-    round::{Lead, RoundStats},
+    round::Lead,
+    round_stats::RoundStats,
     unwind::{Payload, drop_or_abort},
 };
 use crate::record::SpanKind;
@@ -33,7 +34,7 @@ pub(super) enum Turn<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measured {
     Always,
-    /// One round in some: nobody asks what this one took.
+    /// One round in some: what this one took is not asked for.
     Sampled,
 }
 

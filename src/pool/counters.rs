@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{clock::nanoseconds, round::RoundStats, sampling::Sampling};
+use super::{clock::nanoseconds, round_stats::RoundStats, sampling::Sampling};
 
 /// Counters of one worker.
 ///

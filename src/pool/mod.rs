@@ -14,6 +14,7 @@ mod participants;
 mod per_worker;
 mod recording;
 mod round;
+mod round_stats;
 mod sampling;
 mod spin;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::{
     counters::{Done, WorkerCounters},
     gang::Identity,
     participants::Participants,
-    round::RoundStats,
+    round_stats::RoundStats,
 };
 use crate::{
     record::{Span, SpanKind, running_index},

@@ -10,11 +10,11 @@ use std::{
 /// is half a percent.
 const INTERVAL: u64 = 32_000;
 
-/// At most so many rounds go by unmeasured.
+/// Rounds that go by unmeasured, at most.
 const LONGEST_GAP: u64 = 32;
 
-/// A long round that happens to be measured after short ones stands for no more than this much time,
-/// in nanoseconds.
+/// A long round that happens to be measured after short ones stands for no more than this much
+/// time, in nanoseconds.
 const MOST_OWED: u64 = 50_000_000;
 
 /// When the next round is measured, and for how many the measured one stands. Written by the thread

@@ -1,4 +1,4 @@
-//! One call in which rows send and others receive: its two phases, whoever the senders are.
+//! One call in which rows send and others receive: its two phases, for all kinds of senders.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,6 +15,15 @@ use super::{
     warn_undelivered,
 };
 use crate::sweep::{Part, Parts, Plan, Rows, Scratch, Sweep};
+
+/// The rows of another world have other owners.
+///
+/// # Panics
+/// If `receivers` are of another world than `senders`; names the `verb`.
+pub(crate) fn assert_one_world(verb: &str, senders: Rows<'_, '_>, receivers: Rows<'_, '_>) {
+    let is_one = receivers.world.id() == senders.world.id();
+    assert!(is_one, "{verb}: the receivers are of another world than the senders");
+}
 
 /// A call in which the rows of a plan send to `receivers`.
 ///

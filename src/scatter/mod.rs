@@ -12,7 +12,7 @@ mod timed;
 mod timed_outbox;
 
 pub use calendar::Calendar;
-pub(crate) use exchange::{Exchange, SendsByStorage};
+pub(crate) use exchange::{Exchange, SendsByStorage, assert_one_world};
 pub(crate) use mail::Destination;
 pub use mail::Outbox;
 pub use timed_outbox::TimedOutbox;
@@ -135,10 +135,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     {
         let scratch = &receivers.calls().scratch;
         let receivers = receivers.sweep::<D2>();
-        assert!(
-            receivers.rows.world.id() == self.sweep.rows.world.id(),
-            "scatter: the receivers are of another world than the senders"
-        );
+        assert_one_world("scatter", self.sweep.rows, receivers.rows);
         let Self { sweep: senders, site, .. } = self;
         let plan = Plan::new(senders.rows, site);
         Exchange { plan: &plan, receivers: receivers.rows, scratch }.run(

@@ -5,7 +5,7 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 use super::{
     ScatterReport,
     calendar::Calendar,
-    exchange::{Exchange, post, receiver},
+    exchange::{Exchange, assert_one_world, post, receiver},
     timed_outbox::TimedOutbox,
 };
 use crate::{
@@ -41,10 +41,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     {
         let scratch = &receivers.calls().scratch;
         let receivers = receivers.sweep::<D2>();
-        assert!(
-            receivers.rows.world.id() == self.sweep.rows.world.id(),
-            "scatter_timed: the receivers are of another world than the senders"
-        );
+        assert_one_world("scatter_timed", self.sweep.rows, receivers.rows);
         let Self { sweep: senders, site, .. } = self;
         let plan = Plan::new(senders.rows, site);
         Exchange { plan: &plan, receivers: receivers.rows, scratch }.run_timed(
@@ -86,8 +83,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
         let Self { sweep, site, .. } = self;
-        let nobody = Selection::default();
-        let plan = Plan::new(Rows { selection: Some(&nobody), ..sweep.rows }, site);
+        let none = Selection::default();
+        let plan = Plan::new(Rows { selection: Some(&none), ..sweep.rows }, site);
         Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run_timed(
             (calendar, now),
             |_, _| (),

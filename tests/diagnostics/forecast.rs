@@ -7,7 +7,7 @@ use super::*;
 /// Frames that are recorded, after as many that settle.
 const FRAMES: usize = 60;
 
-/// Runs frames with so many workers; returns the forecast from them.
+/// Runs frames with `workers` workers; returns the forecast from them.
 fn forecast_with(workers: usize) -> Forecast {
     let mut app = app(Scheduling::lock_step(workers));
     (0..FRAMES).for_each(|_| app.update());

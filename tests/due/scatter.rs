@@ -35,7 +35,8 @@ struct Reports(Vec<ScatterReport>);
 #[derive(Resource, Default)]
 struct Waiting(BTreeMap<u64, Vec<(Entity, u64)>>);
 
-/// What a due row does: it sends to each of its targets, now or later, and says when it is due next.
+/// What a due row does: it sends to each of its targets, now or later, and says when it is due
+/// next.
 fn send(state: &mut State, targets: &[Entity], now: u64, mut send_at: impl FnMut(Entity, u64, u64)) -> Option<u64> {
     state.0 = chain(mix_slowly(state.0), now);
     for (number, &target) in (0..).zip(targets) {

@@ -1,5 +1,5 @@
-//! Worlds in which first all rows are due, then few, then all again: what is found and what is swept
-//! are the same rows, and workers share them.
+//! Worlds in which first all rows are due, then few, then all again: what is found and what is
+//! swept are the same rows, and workers share them.
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;

@@ -21,6 +21,8 @@ mod parker;
 mod participants;
 #[path = "../../src/pool/round.rs"]
 mod round;
+#[path = "../../src/pool/round_stats.rs"]
+mod round_stats;
 #[path = "../../src/pool/spin.rs"]
 mod spin;
 #[path = "../../src/sync.rs"]

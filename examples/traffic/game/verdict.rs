@@ -14,9 +14,9 @@ const SLICES: usize = 12;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nobody has given an order.
+    /// No order was given yet.
     Even,
-    /// The first one comes in so many minutes.
+    /// The first one comes in this number of minutes.
     In(usize),
     /// What is different, as parts of the untouched city's figures.
     Found { trips: Spread, seconds: Spread, nearby: Spread },

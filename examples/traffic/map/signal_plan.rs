@@ -12,7 +12,7 @@ pub struct Green {
     /// Seconds from the beginning of the cycle.
     pub start: u32,
     pub length: u32,
-    /// Nobody is in the way; else cars give way to those they cross.
+    /// The way is free; else cars give way to those they cross.
     pub is_protected: bool,
 }
 

@@ -19,8 +19,8 @@ impl Intersection {
         self.programme.timing()
     }
 
-    /// Lets the signals follow another timing from second `now` on. Cars might move at once. Where a
-    /// programme came with the map, it stays.
+    /// Lets the signals follow another timing from second `now` on. Cars might move at once. Where
+    /// a programme came with the map, it stays.
     pub fn set_timing(&mut self, timing: Timing, now: u32) {
         if self.has_plan() {
             return;

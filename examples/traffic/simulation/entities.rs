@@ -9,7 +9,7 @@ use bevy::prelude::{Component, Deref, Entity, Resource, World};
 use bevy_affinity::Due as Wake;
 
 use crate::city::City;
-use crate::model::{Due, NEVER, SAMPLE_INTERVAL};
+use crate::model::{Due, NEVER, first_sampled};
 use crate::routes::Routes;
 
 /// What stays the same while the city lives.
@@ -73,7 +73,8 @@ impl Directory {
 /// Brings a city to life, all roads empty and all cars at rest.
 pub fn spawn(world: &mut World, city: &City) -> Directory {
     let asleep = |(number, intersection)| {
-        let sampled = (SAMPLE_INTERVAL - number % SAMPLE_INTERVAL) % SAMPLE_INTERVAL;
+        // Second and number add up to a multiple of the interval: either tells the other.
+        let sampled = first_sampled(number);
         (wake::<Crossings>(NEVER), wake::<Arrivals>(NEVER), wake::<Samples>(sampled), intersection)
     };
     let cars = city.first_departures().into_iter().zip(city.first_trips());

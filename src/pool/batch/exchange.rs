@@ -375,8 +375,8 @@ impl<A> Exchange<A> {
     }
 }
 
-/// Which of so many parts a key belongs to. Spreads keys that follow one another, or differ in their
-/// upper bits only, evenly: by Fibonacci hashing.
+/// Which of so many parts a key belongs to. Spreads keys that follow one another, or differ in
+/// their upper bits only, evenly: by Fibonacci hashing.
 fn part_of(key: u64, parts: usize) -> usize {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     // The upper half of the product is well mixed.

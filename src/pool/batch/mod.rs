@@ -29,8 +29,8 @@ const EARLY_BATCH: usize = 8;
 impl<A> Exchange<A> {
     /// Runs the caller on this thread, and ends the exchange. `takes_part` says of each worker but
     /// the leader whether it comes. When the caller flushes, and at the end, this thread runs the
-    /// calls with keys of its own, and all where no worker comes. Calls that the caller had not sent
-    /// when it panicked are dropped.
+    /// calls with keys of its own, and all where no worker comes. Calls that the caller had not
+    /// sent when it panicked are dropped.
     ///
     /// # Errors
     /// The payload of the caller's panic.
@@ -121,8 +121,9 @@ impl<A> BatchedCalls<'_, A> {
     }
 
     /// Whether calls with this key are dropped without being run, because a call whose key shares
-    /// their queue has panicked. There will be no answers then: [`batched`](crate::AffinityPool::batched)
-    /// panics when the caller has returned, so it may as well return at once.
+    /// their queue has panicked. There will be no answers then:
+    /// [`batched`](crate::AffinityPool::batched) panics when the caller has returned, so it may as
+    /// well return at once.
     ///
     /// ```
     /// use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -144,7 +144,7 @@ fn an_idle_worker_takes_over_calls_of_the_caller() {
     });
 }
 
-/// Either the caller or a worker runs all calls of a key, whoever comes first.
+/// Either the caller or a worker runs all calls of a key: the first to come.
 #[test]
 fn calls_of_the_caller_run_in_order_on_one_thread() {
     for _ in 0..100 {

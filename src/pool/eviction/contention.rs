@@ -25,7 +25,7 @@ const NEXT_WINDOW: u64 = 4_000_000;
 /// A core is taken if one part in this many of the time went to waiting for it.
 const LARGEST_PART: u64 = 3;
 
-/// Who had waited for so long, in nanoseconds, looks at the other threads of the process, and again
+/// A thread that has waited for this many nanoseconds looks at the other threads of the process, and again
 /// after it has waited as long once more. A look takes about 5 us for each thread of the process.
 const SUSPICIOUS: u64 = 2_000_000;
 
@@ -68,7 +68,7 @@ enum Suspicion {
     /// The witness looked first when the thread had waited for so long in all: a short time ago, or
     /// at the last verdict.
     Since { waited: u64, is_old: bool },
-    /// The system does not tell: whoever has the core is a stranger.
+    /// The system does not tell: any thread that has the core counts as a stranger.
     Untold,
 }
 

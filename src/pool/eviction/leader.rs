@@ -46,9 +46,9 @@ impl AffinityPool {
     }
 
     /// To be called before a round: whose time is over takes part again, and the leader is on none
-    /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker has to
-    /// be woken, which is when the leader may have come to be on its core: to ask for the core is a
-    /// system call.
+    /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker has
+    /// to be woken, which is when the leader may have come to be on its core: to ask for the core
+    /// is a system call.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, due: bool) {
         if !due && !self.seats.iter().any(|seat| seat.is_asleep() && !self.has_left_out(seat)) {

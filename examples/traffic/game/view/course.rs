@@ -58,7 +58,7 @@ impl Course {
         self.beside(self.stop + HALF_CAR, middle)
     }
 
-    /// A point so many metres from the road's middle, to the side on which cars drive.
+    /// A point at this distance in metres from the road's middle, to the side on which cars drive.
     pub fn beside(&self, along: f32, outward: f32) -> Vec2 {
         let to_the_right = Vec2::new(self.direction.y, -self.direction.x);
         self.start + self.direction * along + to_the_right * (outward * self.side)
