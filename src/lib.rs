@@ -64,6 +64,7 @@
 //! and every `unsafe`: `src/pool/README.md`.
 #![deny(unsafe_code)]
 
+mod ablation;
 mod auto;
 mod claims;
 #[cfg(doctest)]

@@ -16,6 +16,7 @@ use super::{
     estimate::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
 };
+use crate::ablation::Mechanism;
 
 /// What a round costs at least, and a session of fork/join, in nanoseconds: a call that takes less
 /// on one thread is never sent to several.
@@ -318,6 +319,9 @@ impl Model {
 
     fn is_worth_a_trial(&self, other: Strategy, rows: u64, workers: usize) -> bool {
         if other == self.current || !self.is_possible(other) || !self.estimate(self.current).is_known() {
+            return false;
+        }
+        if Mechanism::Trials.is_out() || (Mechanism::Retrials.is_out() && self.estimate(other).was_tried()) {
             return false;
         }
         let now = self.expected(self.current, rows);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Storage;
-use crate::topology::CoreId;
+use crate::{ablation::Mechanism, topology::CoreId};
 
 /// This many rows share a footprint: few enough that halves cut between them, many enough that
 /// notes are rare.
@@ -44,7 +44,8 @@ impl Footprints {
             Storage::Table(_) => &self.tables,
             Storage::Archetype(_) => &self.archetypes,
         };
-        let Some(blocks) = storages.get(storage.index()) else { return 0 };
+        let known = storages.get(storage.index()).filter(|_| !Mechanism::Footprints.is_out());
+        let Some(blocks) = known else { return 0 };
         let core = core.index() as u32 + 1;
         let mut same = 0;
         for (block, last) in (0..).zip(blocks).take(rows.end.div_ceil(ROWS) as usize).skip((rows.start / ROWS) as usize)

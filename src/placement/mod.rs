@@ -11,6 +11,8 @@ mod tests;
 pub(crate) use footprints::Footprints;
 pub(crate) use runs::Runs;
 
+use crate::ablation::Mechanism;
+
 /// What has rows: a table, or an archetype where a query visits only some rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
@@ -83,7 +85,8 @@ impl Placement {
 
     /// Learns that the run of `worker` in `storage` took `nanoseconds`.
     pub(crate) fn observe(&mut self, storage: Storage, worker: usize, nanoseconds: u64) {
-        if let Some(runs) = self.slot(storage)
+        if !Mechanism::Balancing.is_out()
+            && let Some(runs) = self.slot(storage)
             && runs.observe(worker, nanoseconds)
         {
             self.observed.push(storage);
@@ -103,7 +106,7 @@ impl Placement {
     #[inline]
     pub(crate) fn place(&mut self, storage: Storage, rows: u32, grain: u32) -> &Runs {
         let wanted = (rows / grain.max(1)).clamp(1, self.workers as u32) as usize;
-        if self.get(storage).is_some_and(Runs::is_young) {
+        if !Mechanism::Settling.is_out() && self.get(storage).is_some_and(Runs::is_young) {
             self.settle(storage, rows, wanted);
         }
         match self.get(storage) {

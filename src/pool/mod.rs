@@ -44,6 +44,7 @@ use crossbeam_utils::CachePadded;
 use log::warn;
 
 use crate::{
+    ablation::Mechanism,
     record::{Recorder, SpanKind},
     settings::{AffinitySettings, WorkerCount},
     sync::{Mutex, lock},
@@ -156,7 +157,7 @@ impl AffinityPool {
             queues: (0..workers).map(|_| CachePadded::new(JobQueue::new())).collect(),
             swept: (0..workers).map(|_| CachePadded::default()).collect(),
             // Workers that share cores wait for each other: that is what was asked for.
-            watchful: settings.avoid_busy_cores && workers <= cores,
+            watchful: settings.avoid_busy_cores && workers <= cores && !Mechanism::Eviction.is_out(),
             recorder,
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::{cursor::RowCursor, division::Division, layout::Layout};
 use crate::{
+    ablation::Mechanism,
     claims::{ClaimBoard, Tag},
     context::{Context, Ownership},
     placement::{Runs, Storage},
@@ -97,7 +98,7 @@ impl<'a> CallShares<'a> {
     /// A chunk of the worker that has most left, as long as that is more than it should be.
     #[cold]
     pub(super) fn steal(self, thief: usize) -> Option<Claim<'a>> {
-        let chunks = self.chunks?;
+        let chunks = self.chunks.filter(|_| !Mechanism::Stealing.is_out())?;
         loop {
             let (owner, count) = self.most_left(thief, chunks)?;
             let claims = self.ownership.board.claims_of(owner);

@@ -4,6 +4,7 @@ use std::ptr;
 
 use super::policy::{Evidence, Record};
 use crate::{
+    ablation::Mechanism,
     pool::{AffinityPool, gang::SharedSeat, now},
     settings::Pinning,
     topology::{current_core, move_current_thread_to},
@@ -57,7 +58,9 @@ impl AffinityPool {
         if self.watchful {
             self.gang.eviction.prepare(self.records());
         }
-        if self.pin_state.pinning == Pinning::Core && current_core() != self.topology.cores.first().map(|core| core.id)
+        if !Mechanism::LeaderMoves.is_out()
+            && self.pin_state.pinning == Pinning::Core
+            && current_core() != self.topology.cores.first().map(|core| core.id)
         {
             self.leave_workers_core();
         }
@@ -116,7 +119,8 @@ impl AffinityPool {
     /// Moves the leader to the core of `worker`; false where cores are not told apart, and where
     /// the application keeps this thread to other cores.
     fn move_leader(&self, worker: usize) -> bool {
-        let core = self.topology.cores.get(worker).filter(|_| self.pin_state.pinning == Pinning::Core);
+        let is_told_apart = self.pin_state.pinning == Pinning::Core && !Mechanism::LeaderMoves.is_out();
+        let core = self.topology.cores.get(worker).filter(|_| is_told_apart);
         let moved = core.is_some_and(|core| move_current_thread_to(core.id).is_ok());
         if moved {
             self.gang.eviction.forget_leader();
