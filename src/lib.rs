@@ -111,7 +111,9 @@ pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 #[cfg(feature = "overlay")]
 pub use overlay::{AffinityOverlayPlugin, OverlaySettings, affinity_overlay_ui};
 pub use plugin::AffinityParallelPlugin;
-pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerTimes};
+#[expect(deprecated, reason = "the former name")]
+pub use pool::WorkerTimes;
+pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerStats};
 pub use query::{AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, ReborrowQuery};
 pub use record::{FrameSpan, Span, SpanKind};
 pub use scatter::{Calendar, Outbox, ScatterReport, TimedOutbox};

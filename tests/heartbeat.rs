@@ -391,7 +391,7 @@ fn a_worker_without_a_job_is_not_busy() {
     let _turn = turn();
     let pool = pool(2);
     let session = Duration::from_millis(10);
-    let busy = || pool.worker_times().map(|times| times.busy).collect::<Vec<_>>();
+    let busy = || pool.worker_stats().map(|worker| worker.busy).collect::<Vec<_>>();
     // One session suffices: in another the worker may have waited for its core, which nobody can
     // tell from being busy.
     let was_idle = (0..100).any(|_| {

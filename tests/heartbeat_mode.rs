@@ -183,7 +183,7 @@ fn few_rows_stay_on_the_leader_at_first() {
     app.add_systems(Update, (|rows: AffineQuery<&Number>| rows.par_iter().for_each(|_| ())).affine());
     // Once: after that it depends on how long they took.
     app.update();
-    let rounds: u64 = app.world().resource::<AffinityPool>().worker_times().map(|times| times.rounds).sum();
+    let rounds: u64 = app.world().resource::<AffinityPool>().worker_stats().map(|worker| worker.rounds).sum();
     assert_eq!(rounds, 0);
 }
 

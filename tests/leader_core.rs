@@ -83,7 +83,7 @@ fn nobody_is_left_out_after_rounds_beside_another(workers_core: &Core) -> bool {
         over.store(true, Ordering::SeqCst);
     });
     pool.run(|_| ());
-    pool.rounds_left_out().all(|rounds| rounds == 0)
+    pool.worker_stats().all(|worker| worker.rounds_left_out == 0)
 }
 
 fn does_without_a_worker_whose_core_it_is_kept_to(workers_core: &Core) {
@@ -92,6 +92,6 @@ fn does_without_a_worker_whose_core_it_is_kept_to(workers_core: &Core) {
     thread::sleep(Duration::from_millis(2));
     (0..ROUNDS).for_each(|_| pool.run(|_| ()));
     unpin_current_thread().expect("what was allowed before");
-    let left_out: Vec<_> = pool.rounds_left_out().collect();
+    let left_out: Vec<_> = pool.worker_stats().map(|worker| worker.rounds_left_out).collect();
     assert_eq!(left_out, [0, ROUNDS as u64]);
 }

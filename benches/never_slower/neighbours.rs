@@ -122,11 +122,11 @@ fn line(neighbour: Neighbour, setup: &Setup, rayon: &ThreadPool) -> Vec<String> 
 }
 
 fn left_out(pool: &AffinityPool) -> u64 {
-    pool.rounds_left_out().max().unwrap_or_default()
+    pool.worker_stats().map(|worker| worker.rounds_left_out).max().unwrap_or_default()
 }
 
 fn taken_over(pool: &AffinityPool) -> u64 {
-    pool.worker_times().map(|times| times.taken_over).sum()
+    pool.worker_stats().map(|worker| worker.taken_over).sum()
 }
 
 fn mean(times: &[Duration]) -> Duration {

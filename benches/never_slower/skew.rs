@@ -125,7 +125,7 @@ fn imbalance_of_frame(app: &mut App) -> Option<f64> {
 }
 
 fn busy(app: &App) -> Vec<Duration> {
-    app.world().resource::<AffinityPool>().worker_times().map(|times| times.busy).collect()
+    app.world().resource::<AffinityPool>().worker_stats().map(|worker| worker.busy).collect()
 }
 
 /// What the diagnostics have counted so far.

@@ -29,7 +29,7 @@ use bevy_ecs::prelude::{IntoScheduleConfigs, Res, ResMut, Resource};
 
 use crate::{
     context::{Context, WorldContext},
-    pool::{SweptRows, WorkerTimes, now},
+    pool::{SweptRows, WorkerStats, now},
     record::{FrameSpan, Ring, Totals},
     schedule::{AffinitySystems, LookedInto},
     settings::SchedulerMode,
@@ -204,16 +204,9 @@ impl AffinityDiagnostics {
         (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
         drop(ownership);
         self.workers.resize_with(context.pool.workers(), WorkerDiagnostics::default);
-        let counted = context.pool.worker_times().zip(&*context.pool.swept);
-        for ((index, worker), (times, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
-            worker.pull(index, times, rows, context.pool.topology());
-        }
-        for (worker, rounds) in self.workers.iter_mut().zip(context.pool.rounds_left_out()) {
-            worker.rounds_left_out = rounds;
-        }
-        let jobs = context.pool.jobs_taken().zip(context.pool.joins_published());
-        for (worker, (taken, published)) in self.workers.iter_mut().zip(jobs) {
-            (worker.jobs_taken, worker.joins_published) = (taken, published);
+        let counted = context.pool.worker_stats().zip(&*context.pool.swept);
+        for ((index, worker), (stats, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
+            worker.pull(index, stats, rows, context.pool.topology());
         }
         self.pull_systems(&context.systems);
         let tagged = Duration::from_nanos(context.systems.totals().total);
@@ -226,10 +219,18 @@ impl AffinityDiagnostics {
 }
 
 impl WorkerDiagnostics {
-    fn pull(&mut self, index: usize, times: WorkerTimes, rows: &SweptRows, topology: &Topology) {
+    fn pull(&mut self, index: usize, stats: WorkerStats, rows: &SweptRows, topology: &Topology) {
         self.index = index;
         self.core = topology.cores.get(index).map(|core| core.id).filter(|_| index > 0);
-        WorkerTimes { busy: self.busy, wait: self.wait, rounds: self.rounds, taken_over: self.taken_over } = times;
+        WorkerStats {
+            busy: self.busy,
+            wait: self.wait,
+            rounds: self.rounds,
+            taken_over: self.taken_over,
+            rounds_left_out: self.rounds_left_out,
+            jobs_taken: self.jobs_taken,
+            joins_published: self.joins_published,
+        } = stats;
         (self.swept_rows, self.same_core_rows) = rows.read();
         self.stolen_rows = rows.stolen();
     }

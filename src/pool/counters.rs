@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{clock::nanoseconds, round_stats::RoundStats, sampling::Sampling};
+use super::{clock::nanoseconds, round_stats::RoundStats, sampling::Sampling, stats::WorkerStats};
 
 /// Counters of one worker.
 ///
@@ -81,33 +81,6 @@ impl SweptRows {
     pub(crate) fn read(&self) -> (u64, u64) {
         (self.all.load(Ordering::Relaxed), self.same_core.load(Ordering::Relaxed))
     }
-}
-
-/// What one worker did since its pool was made.
-///
-/// ```
-/// use bevy_affinity::prelude::*;
-///
-/// let pool = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
-/// pool.run(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
-/// for times in pool.worker_times() {
-///     println!("{} closures, {:?} inside them", times.rounds, times.busy);
-/// }
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WorkerTimes {
-    /// Time inside the closures of rounds. Of rounds of [`run`](crate::AffinityPool::run) that take
-    /// less than some 30 us only a sample is measured, one in 32 at least, and stands for the
-    /// others. Without the time that a worker in
-    /// [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
-    pub busy: Duration,
-    /// The rest of the time in rounds that called it: starting late, without a job, or waiting for
-    /// the others at the barrier.
-    pub wait: Duration,
-    /// Indices run, its own and others'.
-    pub rounds: u64,
-    /// Indices run for workers that did not start in time.
-    pub taken_over: u64,
 }
 
 /// What a worker has done so far, in counters that go on from one recording to the next.
@@ -211,10 +184,6 @@ impl WorkerCounters {
         add(&self.left_out, 1);
     }
 
-    pub(super) fn left_out(&self) -> u64 {
-        self.left_out.load(Ordering::Relaxed)
-    }
-
     /// Adds what the leader waited until the round, in which others were called, was over; and what
     /// it did in the others that the round stands for.
     pub(super) fn record_led_wait(&self, round_ended: u64, weight: f64) {
@@ -248,14 +217,17 @@ impl WorkerCounters {
         self.last_own.load(Ordering::Relaxed)
     }
 
-    pub(super) fn times(&self) -> WorkerTimes {
+    /// All that is counted here.
+    pub(super) fn read(&self) -> WorkerStats {
         let Here { busy, wait, rounds, taken } = &self.here;
         let read = |led: &AtomicU64, here: &AtomicU64| led.load(Ordering::Relaxed) + here.load(Ordering::Relaxed);
-        WorkerTimes {
+        WorkerStats {
             busy: Duration::from_nanos(read(&self.busy, busy)),
             wait: Duration::from_nanos(read(&self.wait, wait)),
             rounds: read(&self.rounds, rounds),
             taken_over: read(&self.taken, taken),
+            rounds_left_out: self.left_out.load(Ordering::Relaxed),
+            ..WorkerStats::default()
         }
     }
 }

@@ -17,6 +17,7 @@ mod round;
 mod round_stats;
 mod sampling;
 mod spin;
+mod stats;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "trace")]
@@ -24,9 +25,11 @@ mod trace;
 mod unwind;
 
 pub use batch::BatchedCalls;
-pub use counters::WorkerTimes;
 pub use heartbeat::Scope;
 pub use per_worker::PerWorker;
+pub use stats::WorkerStats;
+#[expect(deprecated, reason = "the former name")]
+pub use stats::WorkerTimes;
 
 pub(crate) use broadcast::Finished;
 pub(crate) use clock::now;
@@ -372,23 +375,6 @@ impl AffinityPool {
     /// Whether workers would have to be woken for a round now.
     pub(crate) fn is_asleep(&self) -> bool {
         self.leader_counters().is_round_over_for(self.spin, now())
-    }
-
-    /// What each worker did in this pool's rounds so far, by worker index.
-    pub fn worker_times(&self) -> impl Iterator<Item = WorkerTimes> + '_ {
-        self.counters.iter().map(|counters| counters.times())
-    }
-
-    /// How many second halves of joins each worker has taken from others so far, by worker index:
-    /// how often work changed hands.
-    pub fn jobs_taken(&self) -> impl Iterator<Item = u64> + '_ {
-        self.queues.iter().map(|queue| queue.jobs_taken())
-    }
-
-    /// How many joins each worker has published so far, by worker index: those whose second halves
-    /// others could have taken.
-    pub fn joins_published(&self) -> impl Iterator<Item = u64> + '_ {
-        self.queues.iter().map(|queue| queue.joins_published())
     }
 }
 

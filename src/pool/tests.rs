@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{AffinityPool, Participants, WorkerTimes, round::Lead};
+use super::{AffinityPool, Participants, WorkerStats, round::Lead};
 use crate::settings::{AffinitySettings, Pinning, WorkerCount};
 
 fn pool(workers: usize) -> AffinityPool {
@@ -70,7 +70,7 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
     assert_eq!((careless.is_left_out(1), careless.present()), (false, 2));
     drop(lead);
     assert_takes_part(&careless);
-    assert!(careless.rounds_left_out().all(|rounds| rounds == 0));
+    assert!(careless.worker_stats().all(|worker| worker.rounds_left_out == 0));
     assert!(record.is_out());
 }
 
@@ -194,7 +194,7 @@ fn times_add_up() {
     for _ in 0..20 {
         pool.run(|worker| thread::sleep(Duration::from_millis(1 + worker.index() as u64)));
     }
-    let times: Vec<_> = pool.worker_times().collect();
+    let times: Vec<_> = pool.worker_stats().collect();
     let busy: Duration = times.iter().map(|times| times.busy).sum();
     assert!(busy >= Duration::from_millis(60), "{times:?}");
     assert_eq!(times.iter().map(|times| times.rounds).sum::<u64>(), 40);
@@ -254,10 +254,10 @@ fn who_is_not_called_is_idle() {
         let round = pool.run_some(participants(&[2]), |_| thread::sleep(Duration::from_micros(10)));
         assert_eq!([1, 3].map(|worker| round.busy(worker)), [Some(0); 2]);
     }
-    let times: Vec<_> = pool.worker_times().collect();
-    assert_eq!([times[1], times[3]], [WorkerTimes::default(); 2]);
+    let times: Vec<_> = pool.worker_stats().collect();
+    assert_eq!([times[1], times[3]], [WorkerStats::default(); 2]);
     assert_eq!(times.iter().map(|times| times.rounds).sum::<u64>(), 400);
-    assert!(pool.rounds_left_out().all(|rounds| rounds == 0));
+    assert!(pool.worker_stats().all(|worker| worker.rounds_left_out == 0));
 }
 
 #[test]
@@ -281,9 +281,9 @@ fn a_leader_without_participants_needs_no_gang() {
     // would have taken their workers.
     assert_eq!(pool.run_some(Participants::ALL, |_| {}).busy_of_all(), None);
     drop(lead);
-    let times: Vec<_> = pool.worker_times().collect();
+    let times: Vec<_> = pool.worker_stats().collect();
     assert_eq!((times[0].rounds, times[0].taken_over), (4, 2));
-    assert_eq!([times[1], times[2]], [WorkerTimes::default(); 2]);
+    assert_eq!([times[1], times[2]], [WorkerStats::default(); 2]);
 }
 
 #[test]

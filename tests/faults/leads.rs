@@ -101,6 +101,6 @@ fn clones_of_a_pool_count_every_call() {
         }
     });
     assert_eq!(called.into_inner(), 3 * ROUNDS * workers);
-    let counted: u64 = pool.worker_times().map(|times| times.rounds).sum();
+    let counted: u64 = pool.worker_stats().map(|worker| worker.rounds).sum();
     assert_eq!(counted, (3 * ROUNDS * workers) as u64);
 }

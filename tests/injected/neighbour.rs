@@ -80,7 +80,7 @@ fn pool_and_core() -> Option<(AffinityPool, CoreId)> {
 }
 
 fn left_out(pool: &AffinityPool) -> u64 {
-    pool.rounds_left_out().nth(1).expect("there are two workers")
+    pool.worker_stats().map(|worker| worker.rounds_left_out).nth(1).expect("there are two workers")
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn beats_that_were_missed_are_not_made_up_for() {
     let alone = Alone::start(|| {
         let settings = AffinitySettings { heartbeat: BEAT, ..Scheduling::heartbeat(2).settings() };
         let pool = AffinityPool::new(&settings);
-        let jobs = || pool.jobs_taken().collect::<Vec<_>>();
+        let jobs = || pool.worker_stats().map(|worker| worker.jobs_taken).collect::<Vec<_>>();
         let began = Instant::now();
         let stop = pool.heartbeat(|scope| {
             while jobs()[1] == 0 {

@@ -40,12 +40,6 @@ impl AffinityPool {
         self.watchful && self.gang.eviction.is_anybody_out()
     }
 
-    /// How many rounds each worker was left out of so far, by worker index, because its core was
-    /// busy with something else.
-    pub fn rounds_left_out(&self) -> impl Iterator<Item = u64> + '_ {
-        self.counters.iter().map(|counters| counters.left_out())
-    }
-
     /// To be called before a round: whose time is over takes part again, and the leader is on none
     /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker has
     /// to be woken, which is when the leader may have come to be on its core: to ask for the core
