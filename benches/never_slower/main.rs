@@ -3,7 +3,7 @@
 //! they take turns in one process, on the same rows, with checked results.
 //!
 //! ```text
-//! cargo bench --bench never_slower -- [calls] [schedules] [busy] [neighbours] [quota] [idle] [skew]
+//! cargo bench --bench never_slower -- [calls] [cold] [schedules] [busy] [neighbours] [quota] [idle] [skew]
 //!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
@@ -14,6 +14,7 @@ mod busy;
 mod calls;
 mod cell;
 mod cgroup;
+mod cold;
 mod contest;
 mod idle;
 mod journal;
@@ -59,8 +60,9 @@ fn run(setup: &Setup) -> Result<(), String> {
     let _gang = ours::pool(setup.workers);
     let mut journal = Journal::open(setup.json.as_deref())?;
     println!("{}", setup.describe());
-    let groups: [(Group, Run); 7] = [
+    let groups: [(Group, Run); 8] = [
         (Group::Calls, calls::run),
+        (Group::Cold, cold::run),
         (Group::Schedules, schedules::run),
         (Group::Busy, busy::run),
         (Group::Neighbours, neighbours::run),

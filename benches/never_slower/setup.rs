@@ -25,6 +25,8 @@ pub enum Group {
     /// One parallel call: 1 to 1,000,000 rows of 1 ns to 1 us, even and uneven, in one table and in
     /// 1,000.
     Calls,
+    /// The first 50 calls in a world, by each mode.
+    Cold,
     /// Whole schedules of 1 to 100 systems, tagged and not.
     Schedules,
     /// Calls while other processes keep cores busy.
