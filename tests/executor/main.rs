@@ -11,6 +11,7 @@ mod panics;
 mod same_as_bevy;
 mod stepping;
 mod threads;
+mod ticks;
 
 use std::{
     sync::{

@@ -35,12 +35,24 @@ pub(super) struct SharedCondition {
 }
 
 impl SharedCondition {
+    /// Evaluates it as Bevy's executors do by the stand-in. That is a system too, which takes a
+    /// change tick of its own before the condition takes its tick: so does this, or the ticks of
+    /// all that comes later would tell which executor ran.
+    ///
+    /// # Safety
+    /// As for [`evaluate`](Self::evaluate).
+    pub(super) unsafe fn evaluate_as_bevy(&self, world: UnsafeWorldCell<'_>) -> Result<bool, RunSystemError> {
+        world.increment_change_tick();
+        // SAFETY: as the caller promises.
+        unsafe { self.evaluate(world) }
+    }
+
     /// Evaluates it.
     ///
     /// # Safety
     /// `world` may be read as [`access`](Self::access) says, and nothing that is read is written
     /// meanwhile.
-    pub(super) unsafe fn evaluate(&self, world: UnsafeWorldCell<'_>) -> Result<bool, RunSystemError> {
+    unsafe fn evaluate(&self, world: UnsafeWorldCell<'_>) -> Result<bool, RunSystemError> {
         let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as the caller promises.
         unsafe { system.run_unsafe((), world) }

@@ -156,7 +156,7 @@ impl<'r> Run<'r> {
     unsafe fn hold(&self, conditions: &[Arc<SharedCondition>], system: usize, on_set: bool) -> bool {
         conditions.iter().fold(true, |hold, condition| {
             // SAFETY: 'tasks' on the type: what the condition reads is not written meanwhile.
-            let evaluate = || unsafe { condition.evaluate(self.world) };
+            let evaluate = || unsafe { condition.evaluate_as_bevy(self.world) };
             let error = match catch_unwind(AssertUnwindSafe(evaluate)) {
                 Ok(Ok(holds)) => return hold & holds,
                 Ok(Err(RunSystemError::Skipped(_))) => return false,
