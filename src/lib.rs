@@ -73,7 +73,7 @@ mod context;
 mod diagnostics;
 #[expect(unsafe_code, reason = "the contract with the ECS: times are read and written where they stand")]
 mod due;
-#[expect(unsafe_code, reason = "what systems deferred before a panic is applied by hand")]
+#[expect(unsafe_code, reason = "the contract with the ECS: systems are run from several threads")]
 mod executor;
 #[expect(unsafe_code, reason = "the contract with the ECS: kernels take turns at the rows of one thread")]
 mod fused;

@@ -1,11 +1,13 @@
 //! What a whole frame costs: schedules of small systems under Bevy's executors and under
-//! `AffinityExecutor`, and apps with and without the plugin. Nothing is tagged.
+//! `AffinityExecutor`, and apps with and without the plugin. Tagged is only what says so.
 //!
 //! ```text
-//! cargo bench --bench frames -- [schedules] [apps] [--quick] [--workers N] [--rounds N]
+//! cargo bench --bench frames -- [schedules] [matrix] [apps] [game] [--quick] [--workers N] [--rounds N]
 //! ```
 
 mod apps;
+mod game;
+mod matrix;
 mod mixed;
 mod schedules;
 #[allow(dead_code, reason = "each bench needs a part of it")]
@@ -27,15 +29,19 @@ const QUICK_ROUNDS: u32 = 10;
 enum Group {
     /// Single schedules, back to back and after 3 ms of sleep.
     Schedules,
+    /// The same by size, order and tags.
+    Matrix,
     /// `App::update`.
     Apps,
+    /// `App::update` of a game with thirty systems.
+    Game,
 }
 
 /// What a whole frame costs, with and without the plugin.
 #[derive(Parser)]
 #[command(name = "frames")]
 struct Arguments {
-    /// Groups to run; both if none is named.
+    /// Groups to run; all if none is named.
     #[arg(value_enum)]
     groups: Vec<Group>,
     /// Fewer rounds: for a look, not for figures.
@@ -62,10 +68,16 @@ fn main() -> ExitCode {
     let runs = |group| arguments.groups.is_empty() || arguments.groups.contains(&group);
     let done = || {
         if runs(Group::Schedules) {
-            schedules::run(rounds)?;
+            schedules::run(workers, rounds)?;
+        }
+        if runs(Group::Matrix) {
+            matrix::run(workers, rounds)?;
         }
         if runs(Group::Apps) {
             apps::run(workers, rounds)?;
+        }
+        if runs(Group::Game) {
+            game::run(workers, rounds)?;
         }
         Ok::<_, String>(())
     };

@@ -18,10 +18,14 @@ struct Shared<const N: usize>(u64);
 struct Numbered(usize);
 
 /// A small generator of numbers, the same in every run.
-struct Dice(u64);
+pub struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn new() -> Self {
+        Self(4242)
+    }
+
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -52,7 +56,7 @@ pub fn add_to(schedule: &mut Schedule, world: &mut World) {
     world.init_resource::<Shared<3>>();
     world.init_resource::<Shared<4>>();
     world.init_resource::<Shared<5>>();
-    let mut dice = Dice(4242);
+    let mut dice = Dice::new();
     for number in 0..SYSTEMS {
         let microseconds = MICROSECONDS[dice.below(MICROSECONDS.len())];
         let resource = dice.below(RESOURCES);

@@ -10,9 +10,10 @@ use bevy::{
     ecs::schedule::{MultiThreadedExecutor, SingleThreadedExecutor},
     prelude::*,
 };
-use bevy_affinity::AffinityExecutor;
+use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
 
 use crate::mixed;
+use crate::shared::ours;
 use crate::shared::race::{Pace, Race, Turn};
 use crate::shared::report::{duration, print_table};
 use crate::spin::spin;
@@ -52,38 +53,42 @@ enum Contest {
     Multi,
     Single,
     Ours,
+    Gang,
 }
 
 impl Contest {
-    const ALL: [Self; 3] = [Self::Multi, Self::Single, Self::Ours];
+    const ALL: [Self; 4] = [Self::Multi, Self::Single, Self::Ours, Self::Gang];
 
     fn name(self) -> &'static str {
         match self {
             Self::Multi => "Bevy, multi-threaded",
             Self::Single => "Bevy, single-threaded",
             Self::Ours => "AffinityExecutor",
+            Self::Gang => "always on the gang",
         }
     }
 
-    fn fill(self, fill: Fill) -> (Schedule, World) {
+    fn fill(self, fill: &dyn Fn(&mut Schedule, &mut World), workers: usize) -> (Schedule, World) {
         let (mut schedule, mut world) = (Schedule::default(), World::new());
         fill(&mut schedule, &mut world);
+        world.insert_resource(AffinityPool::new(&ours::settings(workers)));
         match self {
-            Self::Multi => schedule.set_executor(MultiThreadedExecutor::new()),
-            Self::Single => schedule.set_executor(SingleThreadedExecutor::new()),
-            Self::Ours => schedule.set_executor(AffinityExecutor::new()),
-        };
+            Self::Multi => _ = schedule.set_executor(MultiThreadedExecutor::new()),
+            Self::Single => _ = schedule.set_executor(SingleThreadedExecutor::new()),
+            Self::Ours => AffinityExecutor::install(&mut schedule),
+            Self::Gang => AffinityExecutor::install_forced(&mut schedule, Some(ScheduleWay::OnTheGang)),
+        }
         (schedule, world)
     }
 }
 
-pub fn run(rounds: u32) -> Result<(), String> {
+pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
     for (title, asleep) in [("back to back", None), ("after 3 ms of sleep each", Some(SLEEP))] {
         let names = Contest::ALL.map(|contest| contest.name().to_owned());
         let mut lines =
             vec![[vec!["schedule".to_owned()], names.to_vec(), vec!["x the faster of Bevy's".into()]].concat()];
         for (name, fill) in FILLS {
-            let standings = race(fill, asleep).run(rounds)?;
+            let standings = race(&fill, asleep, workers, BUDGET).run(rounds)?;
             let best = if standings[0].median < standings[1].median { 0 } else { 1 };
             let ratio = standings[2].ratio_to(&standings[best]);
             let medians = standings.iter().map(|standing| duration(standing.median)).collect();
@@ -94,11 +99,22 @@ pub fn run(rounds: u32) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs before the race, in which our executor makes up its mind; no longer than this.
+const FIRST_RUNS: usize = 400;
+const FIRST_TIME: Duration = Duration::from_millis(150);
+
 /// Each contender has a schedule and a world of its own; there is no result to check.
-fn race(fill: Fill, asleep: Option<Duration>) -> Race<'static, ()> {
-    let mut race = Race::new((), |(), _| None).at_pace(Pace { budget: BUDGET, ..Pace::default() });
+pub fn race(
+    fill: &dyn Fn(&mut Schedule, &mut World),
+    asleep: Option<Duration>,
+    workers: usize,
+    budget: Duration,
+) -> Race<'static, ()> {
+    let mut race = Race::new((), |(), _| None).at_pace(Pace { budget, ..Pace::default() });
     for (place, contest) in Contest::ALL.into_iter().enumerate() {
-        let (mut schedule, mut world) = contest.fill(fill);
+        let (mut schedule, mut world) = contest.fill(fill, workers);
+        let began = Instant::now();
+        (0..FIRST_RUNS).take_while(|_| began.elapsed() < FIRST_TIME).for_each(|_| schedule.run(&mut world));
         let play = move |(): &mut (), turn: &mut Turn| {
             turn.repeat_timed(|| {
                 if let Some(asleep) = asleep {

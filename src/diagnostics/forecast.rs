@@ -114,6 +114,8 @@ impl Forecast {
                 SpanKind::Share | SpanKind::Session | SpanKind::Batches => {
                     rounds.entry((span.called, system)).or_default().add(span);
                 }
+                // Rounds between tagged systems, not of one.
+                SpanKind::Jobs => {}
             }
         }
         for ((_, system), round) in rounds {

@@ -189,6 +189,7 @@ impl<'a> Trace<'a> {
             SpanKind::Share => "share",
             SpanKind::Session => "session",
             SpanKind::Batches => "batches",
+            SpanKind::Jobs => "systems",
         };
         Event::slice(self.system_name(span).into(), kind, lane(span), span.begin..span.end, args)
     }

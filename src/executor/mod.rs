@@ -1,5 +1,6 @@
 //! [`AffinityExecutor`]: a schedule runs in whichever way was measured to take least.
 
+mod gang;
 mod race;
 mod record;
 mod trial;
@@ -11,32 +12,44 @@ pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
 pub use which::AffinitySchedules;
 
-use std::{mem, sync::Arc};
+use std::{mem, panic::resume_unwind, sync::Arc};
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
-    prelude::World,
+    prelude::{SystemSet, World},
     schedule::{
-        FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, SingleThreadedExecutor, SystemExecutor, SystemSchedule,
+        FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor, SystemExecutor,
+        SystemSchedule,
     },
     system::System,
 };
 use bevy_tasks::ComputeTaskPool;
 
 use crate::pool::now;
+use gang::{DrawBlueprint, Drawer, Handler, SystemsOnGang};
 use race::{Decision, Race};
 
-/// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, or by its
-/// multi-threaded one. [`AffinityParallelPlugin`](crate::AffinityParallelPlugin) gives it to every
-/// schedule; [`AffinitySchedules`] says to which not.
+/// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, by its
+/// multi-threaded one, or on the gang. [`AffinityParallelPlugin`](crate::AffinityParallelPlugin)
+/// gives it to every schedule; [`AffinitySchedules`] says to which not.
 ///
 /// Bevy's default, the multi-threaded executor, makes a task of each system. For a schedule of a
-/// few small systems that takes many times as long as the systems do. So both are measured: one run
-/// in eight is timed, and the other way is tried in turns with the present one, for less than a
+/// few small systems that takes many times as long as the systems do. So all ways are measured: one
+/// run in eight is timed, and another way is tried in turns with the present one, for less than a
 /// fiftieth of the time and ever less often while the answer stays the same. When the schedule
 /// changes, measurements are forgotten; when it takes much longer or shorter than it did, the other
-/// way is tried again. The first run goes by Bevy's default.
+/// ways are tried again. The first run goes by Bevy's default.
 /// [`AffinityDiagnostics::schedules`](crate::AffinityDiagnostics::schedules) tells what was chosen.
+///
+/// **On the gang** systems that do not conflict run at a time, tagged or not, dealt out to the
+/// workers by what they were measured to take. Each stays on its core from frame to frame, and a
+/// worker that is late is helped. A tagged system that its queries spread over all workers runs
+/// between these rounds, and so do exclusive systems and sync points; systems that are bound to the
+/// main thread run on it. Systems that conflict run in the order of Bevy's single-threaded executor.
+/// It is tried for schedules that were [installed](Self::install), in a world with an
+/// [`AffinityPool`](crate::AffinityPool) of two workers or more, if it can be expected to gain 30 us
+/// in each run, which is what workers take to wake up; and it stays where it was measured to be
+/// faster.
 ///
 /// What systems see is the same as with either of Bevy's executors: order, run conditions, sync
 /// points, ticks, errors. Always by the multi-threaded one, as if this were it, goes a schedule
@@ -55,7 +68,8 @@ use race::{Decision, Race};
 /// A panic that an error handler lets through leaves
 /// [`Schedule::run`](bevy_ecs::schedule::Schedule::run), as with Bevy's executors. Other than with
 /// those, the next run is a whole one: no systems are skipped, and effects that the systems before
-/// the panic deferred are applied at its begin.
+/// the panic deferred are applied at its begin. On the gang, as on Bevy's threads, the systems that
+/// do not wait for the one that panicked, and those that do, run all the same before.
 ///
 /// ```
 /// use bevy::{ecs::schedule::Schedule, prelude::*};
@@ -70,6 +84,9 @@ use race::{Decision, Race};
 pub struct AffinityExecutor {
     single: SingleThreadedExecutor,
     multi: MultiThreadedExecutor,
+    gang: SystemsOnGang,
+    /// The one way to go, for tests.
+    forced: Option<ScheduleWay>,
     apply_final_deferred: bool,
     race: Race,
     record: Arc<ScheduleRecord>,
@@ -87,23 +104,67 @@ impl Default for AffinityExecutor {
 }
 
 impl AffinityExecutor {
-    /// An executor that has measured nothing yet, for one schedule.
+    /// An executor that has measured nothing yet, for one schedule. It chooses among Bevy's
+    /// executors: the gang needs a schedule that it was [installed](Self::install) in.
     pub fn new() -> Self {
+        Self::reading(Drawer::default(), None)
+    }
+
+    /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
+    /// what the gang needs to know. A schedule that has been built is built once more.
+    ///
+    /// The plugin does this for every schedule that is not left alone.
+    ///
+    /// ```
+    /// use bevy::{ecs::schedule::Schedule, prelude::*};
+    /// use bevy_affinity::{AffinityExecutor, prelude::*};
+    ///
+    /// fn simulate() {}
+    ///
+    /// let (mut schedule, mut world) = (Schedule::default(), World::new());
+    /// world.insert_resource(AffinityPool::new(&AffinitySettings::default()));
+    /// AffinityExecutor::install(&mut schedule);
+    /// schedule.add_systems(simulate).run(&mut world);
+    /// ```
+    pub fn install(schedule: &mut Schedule) {
+        Self::install_forced(schedule, None);
+    }
+
+    /// The same, with only one way to go, where it can be gone: for tests and measurements.
+    #[doc(hidden)]
+    pub fn install_forced(schedule: &mut Schedule, forced: Option<ScheduleWay>) {
+        Self::installed(schedule, forced);
+    }
+
+    /// [`install`](Self::install), and what is told of it as long as the schedule has it.
+    pub(crate) fn install_recorded(schedule: &mut Schedule) -> Arc<ScheduleRecord> {
+        Self::installed(schedule, None)
+    }
+
+    fn installed(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Arc<ScheduleRecord> {
+        let drawer = Drawer::default();
+        let executor = Self::reading(drawer.clone(), forced);
+        let record = executor.record.clone();
+        schedule.add_build_pass(DrawBlueprint::new(drawer)).set_executor(executor);
+        if !schedule.is_changed() {
+            schedule.configure_sets(BuiltAgain);
+        }
+        record
+    }
+
+    fn reading(drawer: Drawer, forced: Option<ScheduleWay>) -> Self {
         let race = Race::new();
         Self {
             single: SingleThreadedExecutor::new(),
             multi: MultiThreadedExecutor::new(),
+            gang: SystemsOnGang::new(drawer, forced.is_some()),
+            forced,
             apply_final_deferred: true,
             record: ScheduleRecord::new(&race),
             race,
             unfinished: false,
             left_over: false,
         }
-    }
-
-    /// What is told of it, as long as the schedule has it.
-    pub(crate) fn record(&self) -> Arc<ScheduleRecord> {
-        self.record.clone()
     }
 
     /// The way of a run where there is no choice.
@@ -121,13 +182,40 @@ impl AffinityExecutor {
     }
 
     /// How the next run is to be; counts it.
-    fn decide(&mut self, world: &World, skip_systems: Option<&FixedBitSet>) -> Decision {
-        let decision = match self.only_way(world, skip_systems) {
+    fn decide(&mut self, schedule: &mut SystemSchedule, world: &World, skip_systems: Option<&FixedBitSet>) -> Decision {
+        let decision = match self.only_way(world, skip_systems).or(self.forced) {
             Some(way) => self.race.count(way),
             None => self.race.choose(),
         };
         self.record.set_runs(self.race.runs());
-        decision
+        self.possible(decision, schedule, world)
+    }
+
+    /// The decision, or another one if it needs the gang and that is not to be had.
+    fn possible(&mut self, decision: Decision, schedule: &mut SystemSchedule, world: &World) -> Decision {
+        if decision.lesson {
+            let lesson = self.gang.prepare(schedule, world);
+            if !lesson {
+                self.race.plan(None);
+            }
+            return Decision { lesson, ..decision };
+        }
+        if decision.way != ScheduleWay::OnTheGang || self.gang.is_planned(world) {
+            return decision;
+        }
+        self.race.lose_gang();
+        let lesson = self.forced.is_some() && self.gang.prepare(schedule, world);
+        Decision { way: ScheduleWay::OneThread, timed: false, lesson }
+    }
+
+    /// Runs the schedule on one thread and learns what its systems take.
+    fn learn(&mut self, schedule: &mut SystemSchedule, world: &mut World, handler: Handler) {
+        let result = self.gang.learn(schedule, world, handler);
+        if self.race.end_lesson() || self.forced.is_some() {
+            let span = self.gang.plan();
+            self.race.plan(span);
+        }
+        result.unwrap_or_else(|payload| resume_unwind(payload));
     }
 
     /// New ones in the place of Bevy's executors that a panic has left: they believe that they are
@@ -162,6 +250,7 @@ impl SystemExecutor for AffinityExecutor {
             self.renew();
         }
         self.init_both(schedule);
+        self.gang.forget();
         self.race.forget();
         self.record.explain(&self.race);
     }
@@ -176,11 +265,16 @@ impl SystemExecutor for AffinityExecutor {
         if mem::replace(&mut self.unfinished, true) {
             self.recover(schedule, world);
         }
-        let Decision { way, timed } = self.decide(world, skip_systems);
+        let Decision { way, timed, lesson } = self.decide(schedule, world, skip_systems);
         let began = timed.then(now);
         match way {
+            _ if lesson => self.learn(schedule, world, error_handler),
             ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, error_handler),
             ScheduleWay::BevysThreads => self.multi.run(schedule, world, skip_systems, error_handler),
+            ScheduleWay::OnTheGang => {
+                let result = self.gang.run(schedule, world, error_handler, timed || self.forced.is_some());
+                result.unwrap_or_else(|payload| resume_unwind(payload));
+            }
         }
         (self.unfinished, self.left_over) = (false, !self.apply_final_deferred);
         if let Some(began) = began {
@@ -195,6 +289,10 @@ impl SystemExecutor for AffinityExecutor {
         self.multi.set_apply_final_deferred(value);
     }
 }
+
+/// Has a schedule built anew: Bevy does so when sets are configured.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct BuiltAgain;
 
 fn compute_threads() -> usize {
     ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num())

@@ -8,6 +8,8 @@ use super::{
     way::ScheduleWay,
 };
 
+const WAYS: usize = ScheduleWay::ALL.len();
+
 /// One run in this many is timed: two readings of the clock take half as long as a schedule with
 /// one empty system.
 const RUNS_PER_SAMPLE: u32 = 8;
@@ -52,11 +54,49 @@ const DRIFT: f32 = 1.5;
 /// A new time counts as one part in this many, and as twice the mean at most.
 const SMOOTHING: f32 = 8.0;
 
+/// On one thread a schedule has to take this long before it is looked at whether the gang would
+/// take less, in nanoseconds: it has to gain what its workers take to wake up.
+const LEAST_OF_GANG: f32 = 40_000.0;
+
+/// What a first run on the gang may take longer than it is expected to: its workers wake up, and
+/// what each has in its caches is another's.
+const UNKNOWN_OF_GANG: f32 = 100_000.0;
+
+/// Runs on one thread that tell what each system takes. The first one counts for little.
+const LESSONS: u32 = 3;
+
 /// What is to be done with one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) way: ScheduleWay,
     pub(super) timed: bool,
+    /// Whether it runs on one thread in any case and tells what each system takes.
+    pub(super) lesson: bool,
+}
+
+/// What is known of a way that is not the present one.
+#[derive(Clone, Copy, Debug)]
+struct Rival {
+    /// Runs until it is tried again, and between two trials.
+    wait: u32,
+    interval: u32,
+}
+
+impl Rival {
+    const NEW: Self = Self { wait: 0, interval: FIRST_INTERVAL };
+}
+
+/// What is known of the gang.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Gang {
+    /// Not what each system takes.
+    Unknown,
+    /// The schedule runs so many times more to tell.
+    Learning(u32),
+    /// There is a plan by which a run is expected to take so many nanoseconds.
+    Planned(f32),
+    /// It cannot be had, or gains too little.
+    Declined,
 }
 
 /// What is known of the runs of one schedule.
@@ -64,13 +104,12 @@ pub(super) struct Decision {
 pub(super) struct Race {
     present: ScheduleWay,
     /// What a run takes by each way, in nanoseconds; unknown before it was timed.
-    times: [Option<f32>; ScheduleWay::ALL.len()],
+    times: [Option<f32>; WAYS],
+    rivals: [Rival; WAYS],
+    gang: Gang,
     trial: Option<Trial>,
     /// What the present way took when the last trial ended.
     at_trial: Option<f32>,
-    /// Runs until the next trial, and between two.
-    wait: u32,
-    interval: u32,
     /// Nanoseconds that trials may cost.
     budget: f32,
     /// Runs since one was timed outside of a trial.
@@ -86,11 +125,11 @@ impl Race {
     pub(super) fn new() -> Self {
         Self {
             present: ScheduleWay::BevysThreads,
-            times: [None; ScheduleWay::ALL.len()],
+            times: [None; WAYS],
+            rivals: [Rival::NEW; WAYS],
+            gang: Gang::Unknown,
             trial: None,
             at_trial: None,
-            wait: 0,
-            interval: FIRST_INTERVAL,
             budget: FIRST_BUDGET,
             untimed: 0,
             runs: 0,
@@ -100,14 +139,19 @@ impl Race {
 
     /// Forgets what was measured, for the schedule has changed. The way stays: most changes are
     /// small. So does what is left to spend, or schedules that change often would spend it often.
+    /// A plan for the gang is one of the schedule as it was.
     pub(super) fn forget(&mut self) {
-        *self = Self { present: self.present, budget: self.budget, ..Self::new() };
+        let present = match self.present {
+            ScheduleWay::OnTheGang => ScheduleWay::OneThread,
+            present => present,
+        };
+        *self = Self { present, budget: self.budget, ..Self::new() };
     }
 
     /// A run for which there is only this way.
     pub(super) fn count(&mut self, way: ScheduleWay) -> Decision {
         self.runs += 1;
-        Decision { way, timed: false }
+        Decision { way, timed: false, lesson: false }
     }
 
     /// How the next run is to be.
@@ -115,12 +159,15 @@ impl Race {
     pub(super) fn choose(&mut self) -> Decision {
         self.runs += 1;
         if let Some(trial) = &self.trial {
-            return Decision { way: trial.next(), timed: true };
+            return Decision { way: trial.next(), timed: true, lesson: false };
+        }
+        if matches!(self.gang, Gang::Learning(_)) {
+            return Decision { way: ScheduleWay::OneThread, timed: false, lesson: true };
         }
         self.untimed += 1;
         // The very first run fetches everything into the caches.
         let timed = self.untimed >= RUNS_PER_SAMPLE || (self.runs > 1 && self.time(self.present).is_none());
-        Decision { way: self.present, timed }
+        Decision { way: self.present, timed, lesson: false }
     }
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
@@ -129,72 +176,159 @@ impl Race {
         let nanoseconds = nanoseconds as f32;
         if let Some(trial) = &mut self.trial {
             if let Some(found) = trial.observe(nanoseconds) {
-                self.end_trial(found);
+                let rival = trial.other;
+                self.end_trial(rival, found);
             }
             return;
         }
         let runs = std::mem::take(&mut self.untimed);
         self.budget += nanoseconds * runs as f32 / BUDGET;
-        self.wait = self.wait.saturating_sub(runs);
+        self.rivals.iter_mut().for_each(|rival| rival.wait = rival.wait.saturating_sub(runs));
         let time = smoothed(self.time(self.present), nanoseconds);
         self.times[self.present as usize] = Some(time);
         self.notice(time);
-        self.reconsider(time, threads);
+        if !matches!(self.gang, Gang::Learning(_)) {
+            self.reconsider(time, threads);
+        }
     }
 
-    /// What was learned of the other way does not hold any more if the schedule takes much longer
+    /// What was learned of the other ways does not hold any more if the schedule takes much longer
     /// or shorter than then.
     fn notice(&mut self, time: f32) {
         let drift = self.at_trial.map_or(1.0, |before| time / before.max(1.0));
         if !(1.0 / DRIFT..DRIFT).contains(&drift) {
-            self.times[self.present.other() as usize] = None;
-            (self.at_trial, self.wait, self.interval) = (Some(time), 0, FIRST_INTERVAL);
+            self.times = [None; WAYS];
+            self.times[self.present as usize] = Some(time);
+            self.rivals = [Rival::NEW; WAYS];
+            self.at_trial = Some(time);
+            self.doubt_plan(time);
+        }
+    }
+
+    /// What was learned of the systems may not hold any more. If the gang is the present way it is
+    /// learned at once, if that costs no more than it may.
+    fn doubt_plan(&mut self, time: f32) {
+        if self.present != ScheduleWay::OnTheGang {
+            self.gang = Gang::Unknown;
+            return;
+        }
+        let cost = time * LESSONS as f32;
+        if cost <= self.budget && time <= LARGEST_RISK {
+            self.budget -= cost;
+            self.gang = Gang::Learning(LESSONS);
         }
     }
 
     /// Begins a trial if it is time for one and it costs no more than it may.
     fn reconsider(&mut self, time: f32, threads: impl FnOnce() -> usize) {
-        let other = self.present.other();
-        if self.wait > 0 || (other == ScheduleWay::BevysThreads && time < LEAST_OF_THREADS) {
+        let Some(rival) = self.next_rival(time) else { return };
+        let (risk, runs) = self.risk(rival, time, threads);
+        let cost = risk * runs as f32;
+        if cost > self.budget || risk > LARGEST_RISK {
             return;
         }
-        let (risk, runs) = self.risk(time, threads);
-        let cost = risk * runs as f32;
-        if cost <= self.budget && risk <= LARGEST_RISK {
-            self.budget -= cost;
+        self.budget -= cost;
+        if rival == ScheduleWay::OnTheGang && !matches!(self.gang, Gang::Planned(_)) {
+            self.gang = Gang::Learning(LESSONS);
+        } else {
             self.trials += 1;
-            self.trial = Some(Trial::of(other, time + risk));
+            self.trial = Some(Trial::of(self.present, rival, time + risk));
         }
     }
 
-    /// How much longer a run by the other way may take, and how many a trial has that do.
-    fn risk(&self, time: f32, threads: impl FnOnce() -> usize) -> (f32, usize) {
-        match (self.time(self.present.other()), self.present) {
-            (Some(other), _) if other >= time * HOPELESS => (other - time, 1),
-            (Some(other), _) => ((other - time).max(0.0), RUNS),
-            (None, ScheduleWay::BevysThreads) => (time * threads().clamp(1, BUSIEST) as f32, 1),
-            (None, ScheduleWay::OneThread) => (UNKNOWN_OF_THREADS, 1),
+    /// The way whose turn it is to be tried: of those that waited for long enough, one that was not
+    /// measured, else the fastest.
+    fn next_rival(&self, time: f32) -> Option<ScheduleWay> {
+        let may_be_better = |way| match way {
+            ScheduleWay::OneThread => true,
+            ScheduleWay::BevysThreads => time >= LEAST_OF_THREADS,
+            ScheduleWay::OnTheGang => self.time(ScheduleWay::OneThread).is_some_and(|one| one >= LEAST_OF_GANG),
+        };
+        let is_next =
+            |&way: &ScheduleWay| way != self.present && self.rivals[way as usize].wait == 0 && may_be_better(way);
+        let expected = |way| self.time(way).unwrap_or(0.0);
+        let rivals = ScheduleWay::ALL.iter().copied().filter(is_next);
+        rivals.min_by(|&a, &b| expected(a).total_cmp(&expected(b)))
+    }
+
+    /// How much longer a run by the rival may take, and how many a trial has that do.
+    fn risk(&self, rival: ScheduleWay, time: f32, threads: impl FnOnce() -> usize) -> (f32, usize) {
+        let known = |other: f32| match other {
+            other if other >= time * HOPELESS => (other - time, 1),
+            other => ((other - time).max(0.0), RUNS),
+        };
+        match (self.time(rival), rival, self.gang) {
+            (_, ScheduleWay::OnTheGang, Gang::Unknown | Gang::Learning(_) | Gang::Declined) => {
+                let one_thread = self.time(ScheduleWay::OneThread).unwrap_or(time);
+                ((one_thread - time).max(0.0), LESSONS as usize)
+            }
+            (Some(other), ..) => known(other),
+            (None, ScheduleWay::OnTheGang, Gang::Planned(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
+            (None, ScheduleWay::OneThread, _) => (time * threads().clamp(1, BUSIEST) as f32, 1),
+            (None, ScheduleWay::BevysThreads, _) => (UNKNOWN_OF_THREADS, 1),
         }
     }
 
-    fn end_trial(&mut self, Found { present, other }: Found) {
+    fn end_trial(&mut self, rival: ScheduleWay, Found { present, other }: Found) {
         self.trial = None;
         self.times[self.present as usize] = Some(present);
-        self.times[self.present.other() as usize] = Some(other);
-        let slower = other / present.max(1.0);
+        self.times[rival as usize] = Some(other);
+        if other / present.max(1.0) < BETTER {
+            // Tried again sooner, for it may have been chance.
+            let interval = (self.rivals[rival as usize].interval / 2).max(FIRST_INTERVAL);
+            self.rivals[self.present as usize] = Rival { wait: interval, interval };
+            self.present = rival;
+        } else {
+            self.postpone(rival, other / present.max(1.0));
+        }
+        self.at_trial = self.time(self.present);
+    }
+
+    /// The rival, found to take so many times as long as the present way, is tried later.
+    fn postpone(&mut self, rival: ScheduleWay, slower: f32) {
         let longest = match slower {
             ..CLOSE => LONGEST_INTERVAL_OF_THE_CLOSE,
             ..HOPELESS => LONGEST_INTERVAL,
             _ => LONGEST_INTERVAL_OF_THE_HOPELESS,
         };
-        if slower < BETTER {
-            self.present = self.present.other();
-            // Tried again sooner, for it may have been chance.
-            self.interval = (self.interval / 2).max(FIRST_INTERVAL);
-        } else {
-            self.interval = (self.interval * 2).min(longest);
+        let rival = &mut self.rivals[rival as usize];
+        rival.interval = (rival.interval * 2).min(longest);
+        rival.wait = rival.interval;
+    }
+
+    /// A lesson is over. Returns whether it was the last, so that there can be a plan.
+    pub(super) fn end_lesson(&mut self) -> bool {
+        match &mut self.gang {
+            Gang::Learning(left) => {
+                *left -= 1;
+                *left == 0
+            }
+            _ => false,
         }
-        (self.at_trial, self.wait) = (self.time(self.present), self.interval);
+    }
+
+    /// There is a plan by which runs on the gang are expected to take so long, in nanoseconds, or
+    /// none that is worth it. Then it is looked at again some time.
+    pub(super) fn plan(&mut self, span: Option<f32>) {
+        self.gang = span.map_or(Gang::Declined, Gang::Planned);
+        if span.is_none() {
+            self.leave_gang();
+            self.postpone(ScheduleWay::OnTheGang, HOPELESS);
+        }
+    }
+
+    /// The gang is not to be had any more as it was: another pool, or another mode.
+    pub(super) fn lose_gang(&mut self) {
+        self.gang = Gang::Unknown;
+        self.leave_gang();
+    }
+
+    fn leave_gang(&mut self) {
+        self.times[ScheduleWay::OnTheGang as usize] = None;
+        self.trial = None;
+        if self.present == ScheduleWay::OnTheGang {
+            self.present = ScheduleWay::OneThread;
+        }
     }
 
     fn time(&self, way: ScheduleWay) -> Option<f32> {
@@ -220,5 +354,5 @@ pub(crate) struct Explanation {
     pub(crate) way: ScheduleWay,
     pub(crate) trials: u64,
     /// Nanoseconds by way.
-    pub(crate) times: [Option<f32>; ScheduleWay::ALL.len()],
+    pub(crate) times: [Option<f32>; WAYS],
 }

@@ -14,6 +14,7 @@ pub(super) const HOPELESS: f32 = 2.0;
 
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
+    present_way: ScheduleWay,
     pub(super) other: ScheduleWay,
     /// What a run by it takes at most, as far as is known: a first one that takes longer was
     /// interrupted.
@@ -32,13 +33,13 @@ pub(super) struct Found {
 }
 
 impl Trial {
-    pub(super) fn of(other: ScheduleWay, most: f32) -> Self {
-        Self { other, most, step: 0, present: Times::default(), tried: Times::default() }
+    pub(super) fn of(present: ScheduleWay, other: ScheduleWay, most: f32) -> Self {
+        Self { present_way: present, other, most, step: 0, present: Times::default(), tried: Times::default() }
     }
 
     /// The way of the next run.
     pub(super) fn next(&self) -> ScheduleWay {
-        if OTHERS[self.step] { self.other } else { self.other.other() }
+        if OTHERS[self.step] { self.other } else { self.present_way }
     }
 
     /// Notes the run that was next. Returns what was found if it was the last.

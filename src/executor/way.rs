@@ -1,6 +1,6 @@
 //! The ways to run a schedule.
 
-/// How a schedule runs: by which executor.
+/// How a schedule runs.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -24,17 +24,13 @@ pub enum ScheduleWay {
     /// By Bevy's [`MultiThreadedExecutor`](bevy_ecs::schedule::MultiThreadedExecutor): each system
     /// as a task, on Bevy's compute threads.
     BevysThreads,
+    /// On the gang: systems that do not conflict run at a time, each on the same core in every
+    /// frame, and tagged ones have the whole gang in between. Systems that conflict run in the order
+    /// of the single-threaded executor.
+    OnTheGang,
 }
 
 impl ScheduleWay {
     /// Every way.
-    pub const ALL: &[Self] = &[Self::OneThread, Self::BevysThreads];
-
-    /// The other way.
-    pub(super) fn other(self) -> Self {
-        match self {
-            Self::OneThread => Self::BevysThreads,
-            Self::BevysThreads => Self::OneThread,
-        }
-    }
+    pub const ALL: &[Self] = &[Self::OneThread, Self::BevysThreads, Self::OnTheGang];
 }

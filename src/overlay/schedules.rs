@@ -53,5 +53,6 @@ fn name(way: ScheduleWay) -> String {
     match way {
         ScheduleWay::OneThread => "on one thread".to_string(),
         ScheduleWay::BevysThreads => "on Bevy's threads".to_string(),
+        ScheduleWay::OnTheGang => "on the gang".to_string(),
     }
 }

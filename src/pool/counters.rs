@@ -194,6 +194,11 @@ impl WorkerCounters {
         add(&self.busy, weighed(self.last_own(), weight - 1.0));
     }
 
+    /// Indices that the leader has run in rounds that called others.
+    pub(super) fn rounds_led(&self) -> u64 {
+        self.rounds.load(Ordering::Relaxed)
+    }
+
     /// Whether the last round in which others were called ended longer ago than `spin`, so that
     /// they are asleep `now`.
     pub(super) fn is_round_over_for(&self, spin: Duration, now: u64) -> bool {

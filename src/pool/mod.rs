@@ -9,6 +9,7 @@ mod epoch;
 mod eviction;
 mod gang;
 mod heartbeat;
+mod job_board;
 mod parker;
 mod participants;
 mod per_worker;
@@ -34,7 +35,9 @@ pub use stats::WorkerTimes;
 pub(crate) use broadcast::Finished;
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
+pub(crate) use job_board::{Job, JobBoard};
 pub(crate) use participants::Participants;
+pub(crate) use unwind::{Payload, drop_or_abort};
 
 use std::{
     panic::resume_unwind,
@@ -365,6 +368,24 @@ impl AffinityPool {
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
         let result = batch::first_panic(exchange, result.expect("a round calls index 0"));
         (result.unwrap_or_else(|payload| resume_unwind(payload)), batch::in_order_of_calls(answers))
+    }
+
+    /// One round over the jobs of `board`: calls `run` once with each, on the worker that takes it.
+    /// Where no other worker takes part this thread runs them all. `run` does not panic.
+    pub(crate) fn run_jobs(&self, board: &mut JobBoard, run: impl Fn(usize) + Sync) {
+        board.begin();
+        let board = &*board;
+        let mut participants = Participants::LEADER;
+        (1..self.workers()).filter(|&worker| board.has_jobs(worker)).for_each(|worker| participants.add(worker));
+        drop(
+            self.round(SpanKind::Jobs, participants, Measured::Sampled, |worker| board.take_part(worker.index(), &run)),
+        );
+    }
+
+    /// How often leaders of this pool have run an index in rounds that called other workers: more
+    /// than before if there was such a round.
+    pub(crate) fn rounds_led(&self) -> u64 {
+        self.leader_counters().rounds_led()
     }
 
     /// Whether `other` is this pool or a clone of it.

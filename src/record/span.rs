@@ -35,6 +35,9 @@ pub enum SpanKind {
     Session,
     /// One worker's part in batched calls.
     Batches,
+    /// One worker's part in a round of small systems of a schedule that runs
+    /// [on the gang](crate::ScheduleWay::OnTheGang); outside of tagged systems.
+    Jobs,
 }
 
 /// A stretch of time in which one worker did one thing. All times are in nanoseconds of

@@ -64,9 +64,7 @@ impl Seen {
 
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
     fn install(&mut self, schedule: &mut Schedule) {
-        let executor = AffinityExecutor::new();
-        self.record = Some(executor.record());
-        schedule.set_executor(executor);
+        self.record = Some(AffinityExecutor::install_recorded(schedule));
     }
 }
 

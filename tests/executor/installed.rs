@@ -121,7 +121,8 @@ fn what_was_measured_is_told() {
     update_until(&mut app, |app| said_of(app, Update).is_some_and(|update| update.trials > 0));
     update_until(&mut app, |app| {
         let update = said_of(app, Update).expect("it was there");
-        ScheduleWay::ALL.iter().all(|&way| update.expected(way).is_some())
+        // Two light systems have nothing to gain on the gang.
+        [ScheduleWay::OneThread, ScheduleWay::BevysThreads].iter().all(|&way| update.expected(way).is_some())
     });
 }
 

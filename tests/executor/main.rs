@@ -11,6 +11,7 @@ mod panics;
 mod same_as_bevy;
 mod stepping;
 mod threads;
+mod ticks;
 
 use std::{
     sync::{
@@ -30,7 +31,9 @@ use bevy::{
     },
     prelude::*,
 };
-use bevy_affinity::{AffinityExecutor, ScheduleDiagnostics, prelude::*};
+use bevy_affinity::{AffinityExecutor, ScheduleDiagnostics, ScheduleWay, prelude::*};
+
+use common::Scheduling;
 
 /// A schedule that is none of Bevy's.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,18 +48,39 @@ enum Executor {
     Single,
     Multi,
     Ours,
+    /// Ours, always on a gang of so many workers. With one there is no gang.
+    Gang(usize),
 }
 
 impl Executor {
-    const ALL: [Self; 3] = [Self::Single, Self::Multi, Self::Ours];
+    const ALL: [Self; 6] = [Self::Single, Self::Multi, Self::Ours, Self::Gang(2), Self::Gang(3), Self::Gang(4)];
 
     fn give_to(self, schedule: &mut Schedule) {
         common::start_compute_threads();
         match self {
-            Self::Single => schedule.set_executor(SingleThreadedExecutor::new()),
-            Self::Multi => schedule.set_executor(MultiThreadedExecutor::new()),
-            Self::Ours => schedule.set_executor(AffinityExecutor::new()),
-        };
+            Self::Single => _ = schedule.set_executor(SingleThreadedExecutor::new()),
+            Self::Multi => _ = schedule.set_executor(MultiThreadedExecutor::new()),
+            Self::Ours => AffinityExecutor::install(schedule),
+            Self::Gang(_) => AffinityExecutor::install_forced(schedule, Some(ScheduleWay::OnTheGang)),
+        }
+    }
+
+    /// A world for schedules that it was given to.
+    fn world(self) -> World {
+        let mut world = World::new();
+        match self {
+            Self::Single | Self::Multi => {}
+            Self::Ours => world.insert_resource(AffinityPool::new(&Scheduling::auto(2).settings())),
+            Self::Gang(workers) => world.insert_resource(AffinityPool::new(&Scheduling::auto(workers).settings())),
+        }
+        world
+    }
+
+    /// What it runs schedules and worlds on.
+    fn schedule_and_world(self) -> (Schedule, World) {
+        let mut schedule = Schedule::default();
+        self.give_to(&mut schedule);
+        (schedule, self.world())
     }
 }
 

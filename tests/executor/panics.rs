@@ -38,17 +38,14 @@ fn after(mut ran: ResMut<Ran>) {
     ran.after += 1;
 }
 
-fn world() -> World {
-    let mut world = World::new();
-    world.init_resource::<Ran>();
-    world.init_resource::<Frame>();
-    world
-}
-
-fn schedule() -> Schedule {
-    let mut schedule = Schedule::default();
-    Executor::Ours.give_to(&mut schedule);
-    schedule
+/// A schedule and its world for each of ours.
+fn all() -> impl Iterator<Item = (Schedule, World)> {
+    [Executor::Ours, Executor::Gang(2), Executor::Gang(3), Executor::Gang(4)].into_iter().map(|executor| {
+        let (schedule, mut world) = executor.schedule_and_world();
+        world.init_resource::<Ran>();
+        world.init_resource::<Frame>();
+        (schedule, world)
+    })
 }
 
 /// Runs it often; returns how many runs panicked.
@@ -63,71 +60,76 @@ fn run(schedule: &mut Schedule, world: &mut World) -> usize {
 
 #[test]
 fn the_next_run_is_a_whole_one() {
-    let (mut schedule, mut world) = (schedule(), world());
-    schedule.add_systems((spawn, panic_sometimes, after).chain_ignore_deferred());
-    let panics = run(&mut schedule, &mut world);
-    assert_eq!(panics, RUNS / EVERY);
-    let ran = world.resource::<Ran>();
-    assert_eq!((ran.before, ran.panicked), (RUNS, panics));
-    // On Bevy's threads what comes after the system that panicked runs all the same.
-    assert!((RUNS - panics..=RUNS).contains(&ran.after), "{}", ran.after);
-    assert_eq!(world.query::<&Spawned>().iter(&world).count(), RUNS, "no effect is lost");
+    for (mut schedule, mut world) in all() {
+        schedule.add_systems((spawn, panic_sometimes, after).chain_ignore_deferred());
+        let panics = run(&mut schedule, &mut world);
+        assert_eq!(panics, RUNS / EVERY);
+        let ran = world.resource::<Ran>();
+        assert_eq!((ran.before, ran.panicked), (RUNS, panics));
+        // On Bevy's threads what comes after the system that panicked runs all the same.
+        assert!((RUNS - panics..=RUNS).contains(&ran.after), "{}", ran.after);
+        assert_eq!(world.query::<&Spawned>().iter(&world).count(), RUNS, "no effect is lost");
+    }
 }
 
 #[test]
 fn effects_from_before_the_panic_come_with_the_next_run_at_the_latest() {
-    let (mut schedule, mut world) = (schedule(), world());
-    let once = |mut done: Local<bool>| !std::mem::replace(&mut *done, true);
-    schedule.add_systems((spawn.run_if(once), panic_sometimes).chain_ignore_deferred());
-    world.resource_mut::<Frame>().0 = EVERY;
-    assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
-    world.resource_mut::<Frame>().0 = 1;
-    schedule.run(&mut world);
-    assert_eq!(world.query::<&Spawned>().iter(&world).count(), 1);
+    for (mut schedule, mut world) in all() {
+        let once = |mut done: Local<bool>| !std::mem::replace(&mut *done, true);
+        schedule.add_systems((spawn.run_if(once), panic_sometimes).chain_ignore_deferred());
+        world.resource_mut::<Frame>().0 = EVERY;
+        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+        world.resource_mut::<Frame>().0 = 1;
+        schedule.run(&mut world);
+        assert_eq!(world.query::<&Spawned>().iter(&world).count(), 1);
+    }
 }
 
 #[test]
 fn conditions_that_panic() {
-    let (mut schedule, mut world) = (schedule(), world());
-    let panics_sometimes = |frame: Res<Frame>| {
-        assert!(!frame.0.is_multiple_of(EVERY), "meant to be");
-        true
-    };
-    schedule.add_systems((spawn, after.run_if(panics_sometimes)).chain_ignore_deferred());
-    let panics = run(&mut schedule, &mut world);
-    assert_eq!(panics, RUNS / EVERY);
-    assert_eq!(world.resource::<Ran>().after, RUNS - panics);
-    assert_eq!(world.query::<&Spawned>().iter(&world).count(), world.resource::<Ran>().before);
+    for (mut schedule, mut world) in all() {
+        let panics_sometimes = |frame: Res<Frame>| {
+            assert!(!frame.0.is_multiple_of(EVERY), "meant to be");
+            true
+        };
+        schedule.add_systems((spawn, after.run_if(panics_sometimes)).chain_ignore_deferred());
+        let panics = run(&mut schedule, &mut world);
+        assert_eq!(panics, RUNS / EVERY);
+        assert_eq!(world.resource::<Ran>().after, RUNS - panics);
+        assert_eq!(world.query::<&Spawned>().iter(&world).count(), world.resource::<Ran>().before);
+    }
 }
 
 #[test]
 fn commands_that_panic() {
-    let (mut schedule, mut world) = (schedule(), world());
-    schedule.add_systems((
-        spawn,
-        |frame: Res<Frame>, mut commands: Commands| {
-            if frame.0.is_multiple_of(EVERY) {
-                commands.queue(|_: &mut World| -> () { panic!("meant to be") });
-            }
-        },
-        after,
-    ));
-    let panics = run(&mut schedule, &mut world);
-    assert_eq!(panics, RUNS / EVERY);
-    schedule.run(&mut world);
-    assert_eq!(world.resource::<Ran>().before, RUNS + 1);
-    assert_eq!(world.query::<&Spawned>().iter(&world).count(), RUNS + 1);
+    for (mut schedule, mut world) in all() {
+        schedule.add_systems((
+            spawn,
+            |frame: Res<Frame>, mut commands: Commands| {
+                if frame.0.is_multiple_of(EVERY) {
+                    commands.queue(|_: &mut World| -> () { panic!("meant to be") });
+                }
+            },
+            after,
+        ));
+        let panics = run(&mut schedule, &mut world);
+        assert_eq!(panics, RUNS / EVERY);
+        schedule.run(&mut world);
+        assert_eq!(world.resource::<Ran>().before, RUNS + 1);
+        assert_eq!(world.query::<&Spawned>().iter(&world).count(), RUNS + 1);
+    }
 }
 
 #[test]
 fn a_schedule_that_changes_after_a_panic() {
-    let (mut schedule, mut world) = (schedule(), world());
-    schedule.add_systems((spawn, panic_sometimes).chain_ignore_deferred());
-    world.resource_mut::<Frame>().0 = EVERY;
-    assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
-    schedule.add_systems(after);
-    world.resource_mut::<Frame>().0 = 1;
-    schedule.run(&mut world);
-    assert_eq!((world.resource::<Ran>().before, world.resource::<Ran>().after), (2, 1));
-    assert_eq!(world.query::<&Spawned>().iter(&world).count(), 2);
+    for (mut schedule, mut world) in all() {
+        schedule.add_systems((spawn, panic_sometimes).chain_ignore_deferred());
+        world.resource_mut::<Frame>().0 = EVERY;
+        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+        schedule.add_systems(after);
+        world.resource_mut::<Frame>().0 = 1;
+        schedule.run(&mut world);
+        assert_eq!((world.resource::<Ran>().before, world.resource::<Ran>().after), (2, 1));
+        assert_eq!(world.query::<&Spawned>().iter(&world).count(), 2);
+    }
 }

@@ -24,7 +24,7 @@ fn third(mut log: ResMut<Log>) {
 
 /// What runs in some frames, of which the middle ones are stepped through.
 fn log(executor: Executor) -> Vec<&'static str> {
-    let mut world = World::new();
+    let mut world = executor.world();
     world.init_resource::<Log>();
     let mut schedule = Schedule::new(Own);
     executor.give_to(&mut schedule);
@@ -56,5 +56,8 @@ fn log(executor: Executor) -> Vec<&'static str> {
 
 #[test]
 fn as_with_bevys_default() {
-    assert_eq!(log(Executor::Ours), log(Executor::Multi));
+    let expected = log(Executor::Multi);
+    for executor in [Executor::Ours, Executor::Gang(2), Executor::Gang(3)] {
+        assert_eq!(log(executor), expected, "{executor:?}");
+    }
 }

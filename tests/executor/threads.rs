@@ -1,11 +1,14 @@
 //! On which thread systems run that are bound to one.
 
 use std::{
+    collections::HashSet,
+    hint,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
+    time::{Duration, Instant},
 };
 
 use bevy::{
@@ -48,11 +51,43 @@ fn tagged_systems_run_on_the_main_thread() {
     assert_eq!(Noted::take(app.world_mut()), vec![thread::current().id(); 2 * RUNS]);
 }
 
+#[test]
+fn the_gang_takes_its_part_of_the_systems() {
+    let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
+    let busy = |noted: Res<Noted>| {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(200) {
+            hint::spin_loop();
+        }
+        noted.note();
+    };
+    schedule.add_systems((busy, busy, busy, busy, busy, busy));
+    world.init_resource::<Noted>();
+    (0..4 * RUNS).for_each(|_| schedule.run(&mut world));
+    let noted = Noted::take(&mut world);
+    let threads: HashSet<_> = noted.iter().collect();
+    assert_eq!((noted.len(), threads.len()), (6 * 4 * RUNS, 2));
+}
+
+#[test]
+fn systems_that_are_bound_to_the_main_thread_run_there_beside_the_gang() {
+    let (mut schedule, mut world) = Executor::Gang(3).schedule_and_world();
+    schedule.add_systems((light, bound, light, bound, light));
+    world.init_resource::<Noted>();
+    (0..RUNS).for_each(|_| schedule.run(&mut world));
+    assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 2 * RUNS]);
+}
+
 /// As pipelined rendering does it.
 #[test]
 fn systems_are_bound_to_the_main_thread_of_a_schedule_that_runs_on_another() {
-    let (mut world, mut schedule) = (World::new(), Schedule::default());
-    Executor::Ours.give_to(&mut schedule);
+    for executor in [Executor::Ours, Executor::Gang(2)] {
+        bound_to_the_main_thread(executor);
+    }
+}
+
+fn bound_to_the_main_thread(executor: Executor) {
+    let (mut schedule, mut world) = executor.schedule_and_world();
     schedule.add_systems((light, bound, light));
     world.init_resource::<Noted>();
     let main = MainThreadExecutor::new();

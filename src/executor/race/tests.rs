@@ -5,6 +5,8 @@ struct Machine {
     race: Race,
     one_thread: u64,
     threads: u64,
+    /// What a run on the gang takes, and is expected to; nothing if there is no gang.
+    gang: Option<u64>,
     /// Nanoseconds of all runs, and those beyond what the faster way would have taken.
     spent: u64,
     lost: u64,
@@ -14,7 +16,23 @@ const MACHINES_THREADS: usize = 2;
 
 impl Machine {
     fn new(one_thread: u64, threads: u64) -> Self {
-        Self { race: Race::new(), one_thread, threads, spent: 0, lost: 0 }
+        Self { race: Race::new(), one_thread, threads, gang: None, spent: 0, lost: 0 }
+    }
+
+    fn with_gang(one_thread: u64, threads: u64, gang: u64) -> Self {
+        Self { gang: Some(gang), ..Self::new(one_thread, threads) }
+    }
+
+    fn takes(&self, way: ScheduleWay) -> u64 {
+        match way {
+            ScheduleWay::OneThread => self.one_thread,
+            ScheduleWay::BevysThreads => self.threads,
+            ScheduleWay::OnTheGang => self.gang.expect("it was planned"),
+        }
+    }
+
+    fn fastest(&self) -> u64 {
+        self.one_thread.min(self.threads).min(self.gang.unwrap_or(u64::MAX))
     }
 
     /// Runs the schedule; returns how.
@@ -24,14 +42,17 @@ impl Machine {
 
     /// The same for a run that takes so many times as long as usual.
     fn run_taking(&mut self, times: f32) -> ScheduleWay {
-        let Decision { way, timed } = self.race.choose();
-        let usual = if way == ScheduleWay::OneThread { self.one_thread } else { self.threads };
+        let Decision { way, timed, lesson } = self.race.choose();
+        let usual = self.takes(way);
+        if lesson && self.race.end_lesson() {
+            self.race.plan(self.gang.filter(|&gang| gang + 30_000 < self.one_thread).map(|gang| gang as f32));
+        }
         let took = (usual as f32 * times) as u64;
         if timed {
             self.race.observe(took, || MACHINES_THREADS);
         }
         self.spent += took;
-        self.lost += usual - self.one_thread.min(self.threads);
+        self.lost += usual - self.fastest();
         way
     }
 
@@ -49,7 +70,8 @@ impl Machine {
 
 #[test]
 fn the_first_run_is_bevys_default() {
-    assert_eq!(Race::new().choose(), Decision { way: ScheduleWay::BevysThreads, timed: false });
+    let first = Decision { way: ScheduleWay::BevysThreads, timed: false, lesson: false };
+    assert_eq!(Race::new().choose(), first);
 }
 
 #[test]
@@ -122,7 +144,7 @@ fn a_changed_schedule_is_measured_anew_by_the_way_that_it_had() {
     machine.run_often(100);
     machine.race.forget();
     let explanation = machine.race.explain();
-    assert_eq!(explanation, Explanation { way: ScheduleWay::OneThread, trials: 0, times: [None; 2] });
+    assert_eq!(explanation, Explanation { way: ScheduleWay::OneThread, trials: 0, times: [None; 3] });
     (machine.one_thread, machine.threads) = (4_000_000, 2_000_000);
     machine.run_often(30);
     assert_eq!(machine.race.explain().way, ScheduleWay::BevysThreads);
@@ -135,4 +157,67 @@ fn schedules_that_change_all_the_time_are_not_tried_all_the_time() {
         machine.run_often(4).race.forget();
     }
     assert!(machine.lost < machine.spent / 50 + 2 * FIRST_BUDGET as u64, "{} of {}", machine.lost, machine.spent);
+}
+
+#[test]
+fn a_gang_that_is_faster_is_taken() {
+    for (one_thread, threads, gang) in [(480_000, 425_000, 245_000), (200_000, 400_000, 110_000)] {
+        let mut machine = Machine::with_gang(one_thread, threads, gang);
+        machine.run_often(2_000);
+        assert_eq!(machine.race.explain().way, ScheduleWay::OnTheGang, "{:?}", machine.race);
+        assert!(machine.slower_part(10_000) < 0.01);
+    }
+}
+
+#[test]
+fn a_gang_that_is_slower_is_tried_ever_less_often() {
+    // Its plan promises much, but the machine is busy.
+    let mut machine = Machine::with_gang(480_000, 425_000, 430_000);
+    machine.run_often(20_000);
+    assert_eq!(machine.race.explain().way, ScheduleWay::BevysThreads);
+    let lost = machine.lost;
+    machine.run_often(20_000);
+    assert!(machine.lost - lost < 20_000 * 425_000 / 50, "{}", machine.lost - lost);
+}
+
+#[test]
+fn trials_of_three_ways_cost_less_than_a_fiftieth() {
+    for (one_thread, threads, gang) in [
+        (480_000, 425_000, 245_000),
+        (480_000, 425_000, 2_000_000),
+        (100, 37_000, 50),
+        (9_000_000, 4_000_000, 5_000_000),
+        (70_000, 100_000, 71_000),
+    ] {
+        let mut machine = Machine::with_gang(one_thread, threads, gang);
+        machine.run_often(20_000);
+        let allowed = machine.spent as f64 / 50.0 + 3.0 * f64::from(FIRST_BUDGET);
+        assert!((machine.lost as f64) < allowed, "{one_thread}, {threads}, {gang}: {}", machine.lost);
+    }
+}
+
+#[test]
+fn small_schedules_are_given_no_lessons() {
+    let mut machine = Machine::with_gang(20_000, 60_000, 10_000);
+    machine.run_often(5_000);
+    assert_eq!(machine.race.explain().times[ScheduleWay::OnTheGang as usize], None);
+}
+
+#[test]
+fn a_gang_that_is_lost_is_planned_anew() {
+    let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
+    machine.run_often(2_000);
+    machine.race.lose_gang();
+    assert_eq!(machine.race.explain().way, ScheduleWay::OneThread);
+    machine.run_often(10_000);
+    assert_eq!(machine.race.explain().way, ScheduleWay::OnTheGang);
+}
+
+#[test]
+fn a_schedule_on_the_gang_that_grows_is_learned_anew() {
+    let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
+    machine.run_often(2_000);
+    (machine.one_thread, machine.threads, machine.gang) = (960_000, 500_000, Some(900_000));
+    machine.run_often(3_000);
+    assert_eq!(machine.race.explain().way, ScheduleWay::BevysThreads);
 }

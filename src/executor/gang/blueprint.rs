@@ -1,0 +1,171 @@
+//! What Bevy shows of a schedule while it is built: orders, conditions and sets.
+
+use std::{
+    any::TypeId,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bevy_ecs::{
+    prelude::{System, World},
+    schedule::{
+        ConditionWithAccess, FixedBitSet, FlattenedDependencies, NodeId, ScheduleBuildError, ScheduleBuildPass,
+        ScheduleGraph, SystemKey, SystemSetKey, SystemWithAccess,
+        graph::{DiGraph, Direction},
+    },
+};
+use bevy_platform::{
+    collections::{HashMap, HashSet},
+    hash::FixedHasher,
+};
+use indexmap::IndexSet;
+
+use super::condition::{SharedCondition, SharedConditions};
+
+/// The conditions of one system or set.
+pub(super) type Conditions = Vec<Arc<SharedCondition>>;
+
+/// A system by the address of its box and its type: what build pass and executor both see. Systems
+/// without a size share addresses, but those of one type have no state and may stand for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Identity(usize, TypeId);
+
+impl Identity {
+    pub(super) fn of(system: &SystemWithAccess) -> Self {
+        Self((&raw const **system.system()).cast::<()>() as usize, system.system_type())
+    }
+}
+
+/// A schedule as it was when it was built. The numbers of systems are places in `systems`, in an
+/// order that the executor need not have.
+pub(super) struct Blueprint {
+    pub(super) systems: Vec<Identity>,
+    /// By system: those that have to be done before it, also by way of others.
+    pub(super) before: Vec<FixedBitSet>,
+    pub(super) conditions: Vec<Conditions>,
+    /// Those of each set that has any, outer sets first.
+    pub(super) sets: Vec<Conditions>,
+    /// By system: the sets with conditions that it is in, outer ones first.
+    pub(super) sets_of: Vec<Vec<usize>>,
+}
+
+/// Where a build pass leaves what it saw, for the executor of the same schedule.
+#[derive(Clone, Default)]
+pub(in crate::executor) struct Drawer(Arc<Mutex<Option<Arc<Blueprint>>>>);
+
+impl Drawer {
+    pub(super) fn blueprint(&self) -> Option<Arc<Blueprint>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn put(&self, blueprint: Option<Blueprint>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = blueprint.map(Arc::new);
+    }
+}
+
+/// Draws a blueprint whenever its schedule is built.
+pub(in crate::executor) struct DrawBlueprint {
+    drawer: Drawer,
+    shared: SharedConditions,
+}
+
+impl DrawBlueprint {
+    pub(in crate::executor) fn new(drawer: Drawer) -> Self {
+        Self { drawer, shared: SharedConditions::default() }
+    }
+
+    /// Shares conditions; nothing if one cannot be shared.
+    fn share(&mut self, world: &mut World, given: Option<&mut Vec<ConditionWithAccess>>) -> Option<Conditions> {
+        given.into_iter().flatten().map(|condition| self.shared.share(world, condition)).collect()
+    }
+
+    fn draw(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
+        let systems = keys.iter().map(|&key| graph.systems.get(key).map(Identity::of)).collect::<Option<_>>()?;
+        let conditions = keys.iter().map(|&key| self.share(world, graph.systems.get_conditions_mut(key)));
+        let conditions = conditions.collect::<Option<_>>()?;
+        let hierarchy = graph.hierarchy().get_toposort()?.to_vec();
+        let (mut sets, mut numbers) = (Vec::new(), HashMap::new());
+        for set in hierarchy.into_iter().filter_map(|node| node.as_set()) {
+            let conditions = self.share(world, graph.system_sets.get_conditions_mut(set))?;
+            if !conditions.is_empty() {
+                numbers.insert(set, sets.len());
+                sets.push(conditions);
+            }
+        }
+        let sets_of = keys.iter().map(|&key| sets_of(graph, key, &numbers)).collect();
+        Some(Blueprint { systems, before: Vec::new(), conditions, sets, sets_of })
+    }
+}
+
+/// The sets with conditions around a system, outer ones first.
+fn sets_of(graph: &ScheduleGraph, key: SystemKey, numbers: &HashMap<SystemSetKey, usize>) -> Vec<usize> {
+    let (mut around, mut seen) = (vec![NodeId::System(key)], HashSet::new());
+    while let Some(node) = around.pop() {
+        let parents = graph.hierarchy().neighbors_directed(node, Direction::Incoming);
+        around.extend(parents.filter(|&parent| seen.insert(parent)));
+    }
+    let mut sets: Vec<_> = seen.into_iter().filter_map(|node| numbers.get(&node.as_set()?).copied()).collect();
+    sets.sort_unstable();
+    sets
+}
+
+/// For each system those that have to be done before it, also by way of others.
+fn all_before(keys: &[SystemKey], dependencies: &DiGraph<SystemKey>) -> Vec<FixedBitSet> {
+    let places: HashMap<_, _> = keys.iter().enumerate().map(|(place, &key)| (key, place)).collect();
+    let mut before = Vec::<FixedBitSet>::with_capacity(keys.len());
+    for &key in keys {
+        let mut all = FixedBitSet::with_capacity(keys.len());
+        for place in dependencies.neighbors_directed(key, Direction::Incoming).map(|before| places[&before]) {
+            all.insert(place);
+            all.union_with(&before[place]);
+        }
+        before.push(all);
+    }
+    before
+}
+
+/// Whether functions may be exchanged while the app runs: only Bevy's executors know how.
+fn may_be_patched(world: &World) -> bool {
+    world.components().iter_registered().any(|(_, info)| info.name().to_string().ends_with("::HotPatchChanges"))
+}
+
+impl ScheduleBuildPass for DrawBlueprint {
+    type EdgeOptions = ();
+
+    fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
+
+    fn collapse_set(
+        &mut self,
+        _: SystemSetKey,
+        _: &IndexSet<SystemKey, FixedHasher>,
+        _: &DiGraph<NodeId>,
+    ) -> impl Iterator<Item = (NodeId, NodeId)> {
+        std::iter::empty()
+    }
+
+    fn build(
+        &mut self,
+        world: &mut World,
+        graph: &mut ScheduleGraph,
+        mut dependencies: FlattenedDependencies<'_>,
+    ) -> Result<(), ScheduleBuildError> {
+        self.drawer.put(None);
+        self.shared.forget_removed();
+        if may_be_patched(world) {
+            return Ok(());
+        }
+        // Sync points that the pass before has put in know nothing of themselves yet.
+        graph.initialize(world);
+        // Where it cannot be sorted Bevy itself says so.
+        let Ok((keys, dependencies)) = dependencies.toposort_and_graph() else { return Ok(()) };
+        let before = all_before(keys, dependencies);
+        let blueprint = self.draw(world, graph, keys).map(|drawn| Blueprint { before, ..drawn });
+        self.drawer.put(blueprint);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for DrawBlueprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DrawBlueprint")
+    }
+}

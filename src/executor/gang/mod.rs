@@ -1,0 +1,267 @@
+//! The third way: systems on the gang. What can run at a time is dealt out to workers by what it
+//! took, each system to the same core in every frame; what needs the gang itself, or the whole
+//! world, runs on the leader in between.
+//!
+//! | file | what |
+//! |---|---|
+//! | `blueprint.rs` | what Bevy shows of a schedule while it builds it |
+//! | `condition.rs` | run conditions that Bevy's executors and this one share |
+//! | `tasks.rs` | from that to tasks, and which wait for which |
+//! | `costs.rs`, `plan.rs` | what tasks take; who does which |
+//! | `run.rs` | one run, with errors and panics as Bevy handles them |
+//!
+//! What each worker takes when, and who waits for whom: `pool/job_board.rs`.
+
+mod blueprint;
+mod condition;
+mod costs;
+mod plan;
+mod run;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+pub(super) use blueprint::{DrawBlueprint, Drawer};
+pub(super) use run::Handler;
+
+use bevy_ecs::{
+    prelude::World,
+    schedule::{SystemSchedule, SystemWithAccess},
+};
+
+use crate::{
+    pool::{AffinityPool, Job, JobBoard, Payload},
+    settings::SchedulerMode,
+};
+use costs::Costs;
+use plan::{Phase, Plan};
+use run::{Notes, Run};
+use tasks::{Place, Task, Tasks};
+
+/// What a plan has to gain in each run before it is tried, in nanoseconds: what workers take to
+/// wake up at the begin of a frame.
+const LEAST_GAIN: f32 = 30_000.0;
+
+/// What each round of a plan has to gain.
+const LEAST_GAIN_OF_ROUND: f32 = 1_000.0;
+
+/// A new plan takes the place of the present one if it takes less than this part of it.
+const BETTER: f32 = 0.9;
+
+/// Timed runs between two looks at whether the plan is still a good one.
+const RUNS_PER_LOOK: u32 = 64;
+
+/// Runs a schedule's systems on the gang.
+pub(super) struct SystemsOnGang {
+    drawer: Drawer,
+    prepared: Option<Prepared>,
+    /// Whether every round is worth it: for tests.
+    forced: bool,
+}
+
+/// What is known of a schedule since it was last built, for one pool and one mode.
+struct Prepared {
+    pool: AffinityPool,
+    mode: SchedulerMode,
+    tasks: Tasks,
+    notes: Notes,
+    costs: Costs,
+    plan: Option<(Plan, Vec<Step>)>,
+    /// Timed runs since the plan was made or looked at.
+    timed: u32,
+}
+
+/// A phase, ready to be run.
+enum Step {
+    Here(Vec<usize>),
+    /// The board's jobs are these tasks.
+    Round(JobBoard, Vec<usize>),
+}
+
+fn pool_of(world: &World) -> Option<&AffinityPool> {
+    world.get_resource::<AffinityPool>().filter(|pool| pool.workers() > 1)
+}
+
+fn mode_of(world: &World) -> SchedulerMode {
+    world.get_resource::<SchedulerMode>().copied().unwrap_or_default()
+}
+
+/// Borrows the systems of a schedule.
+fn systems_of(schedule: &mut SystemSchedule) -> &mut [SystemWithAccess] {
+    // SAFETY: systems are neither replaced nor moved nor removed: methods of each are called.
+    unsafe { schedule.systems_mut() }
+}
+
+impl SystemsOnGang {
+    /// For the schedule whose build pass fills `drawer`.
+    pub(super) fn new(drawer: Drawer, forced: bool) -> Self {
+        Self { drawer, prepared: None, forced }
+    }
+
+    /// Forgets what was known: the schedule has changed.
+    pub(super) fn forget(&mut self) {
+        self.prepared = None;
+    }
+
+    /// Whether there is a plan for this world as it is.
+    pub(super) fn is_planned(&self, world: &World) -> bool {
+        self.prepared.as_ref().is_some_and(|prepared| prepared.plan.is_some() && prepared.fits(world))
+    }
+
+    /// Whether the schedule could be run on the gang of this world; makes ready to learn what its
+    /// tasks take.
+    pub(super) fn prepare(&mut self, schedule: &mut SystemSchedule, world: &World) -> bool {
+        if !self.prepared.as_ref().is_some_and(|prepared| prepared.fits(world)) {
+            self.prepared = self.prepared(systems_of(schedule), world);
+        }
+        self.prepared.is_some()
+    }
+
+    fn prepared(&self, systems: &[SystemWithAccess], world: &World) -> Option<Prepared> {
+        let pool = pool_of(world)?.clone();
+        let tasks = Tasks::new(&*self.drawer.blueprint()?, systems)?;
+        let (notes, costs) = (Notes::new(&tasks), Costs::new(tasks.list.len()));
+        Some(Prepared { pool, mode: mode_of(world), tasks, notes, costs, plan: None, timed: 0 })
+    }
+
+    /// Runs the schedule on this thread alone and learns what each task takes. Before it, `prepare`
+    /// was true.
+    ///
+    /// # Errors
+    /// The payload of the first panic that `handler` let through, after the run has finished.
+    pub(super) fn learn(
+        &mut self,
+        schedule: &mut SystemSchedule,
+        world: &mut World,
+        handler: Handler,
+    ) -> Result<(), Payload> {
+        let Some(prepared) = &mut self.prepared else { unreachable!("it was prepared") };
+        let Prepared { pool, tasks, notes, costs, .. } = prepared;
+        let run = Run::new(tasks, notes, systems_of(schedule), world, handler, true);
+        for task in 0..tasks.list.len() {
+            let rounds = pool.rounds_led();
+            // SAFETY: 'tasks' on `Run`: in the order of the list, on this thread, one at a time.
+            unsafe { run.task(task) };
+            costs.leads_rounds(task, pool.rounds_led() != rounds);
+        }
+        let result = run.finish();
+        costs.observe(notes.took());
+        result
+    }
+
+    /// Makes a plan from what was learned. Returns what a run by it is expected to take, in
+    /// nanoseconds, if it gains enough.
+    pub(super) fn plan(&mut self) -> Option<f32> {
+        let (least, least_of_round) =
+            if self.forced { (f32::MIN, f32::MIN) } else { (LEAST_GAIN, LEAST_GAIN_OF_ROUND) };
+        let prepared = self.prepared.as_mut()?;
+        prepared.apart();
+        let plan = prepared.new_plan(least_of_round);
+        if plan.gain() < least {
+            return None;
+        }
+        let span = plan.span;
+        prepared.take(plan);
+        Some(span)
+    }
+
+    /// Runs the schedule by the plan. Before it, `is_planned` was true for this world.
+    ///
+    /// # Errors
+    /// The payload of the first panic that `handler` let through, after the run has finished.
+    pub(super) fn run(
+        &mut self,
+        schedule: &mut SystemSchedule,
+        world: &mut World,
+        handler: Handler,
+        timed: bool,
+    ) -> Result<(), Payload> {
+        let Some(prepared) = &mut self.prepared else { unreachable!("it was planned") };
+        let Prepared { pool, tasks, notes, plan, .. } = prepared;
+        let Some((_, steps)) = plan else { unreachable!("it was planned") };
+        let run = Run::new(tasks, notes, systems_of(schedule), world, handler, timed);
+        for step in steps {
+            match step {
+                // SAFETY: 'tasks' on `Run`: phases keep the order, and nothing else runs now.
+                Step::Here(tasks) => tasks.iter().for_each(|&task| unsafe { run.task(task) }),
+                Step::Round(board, tasks) => pool.run_jobs(board, |job| {
+                    // SAFETY: 'jobs' on `JobBoard`; bound jobs are run by who leads.
+                    unsafe { run.task(tasks[job]) };
+                }),
+            }
+        }
+        let result = run.finish();
+        if timed {
+            prepared.observe();
+        }
+        result
+    }
+}
+
+impl Prepared {
+    fn fits(&self, world: &World) -> bool {
+        pool_of(world).is_some_and(|pool| pool.is_same(&self.pool)) && mode_of(world) == self.mode
+    }
+
+    /// Sets tasks apart that lead rounds themselves.
+    fn apart(&mut self) {
+        for (number, task) in self.tasks.list.iter_mut().enumerate() {
+            if self.costs.led_rounds(number) {
+                task.place = Place::Alone;
+            }
+        }
+    }
+
+    fn new_plan(&self, least_gain_of_round: f32) -> Plan {
+        let list = &self.tasks.list;
+        let homes = self.plan.as_ref().map_or_else(|| vec![0; list.len()], |(plan, _)| plan.homes(list.len()));
+        Plan::new(list, self.costs.all(), self.pool.workers(), &homes, least_gain_of_round)
+    }
+
+    fn take(&mut self, plan: Plan) {
+        let steps = plan.phases.iter().map(|phase| match phase {
+            Phase::Here(tasks) => Step::Here(tasks.clone()),
+            Phase::Round(lists) => round(&self.tasks.list, lists),
+        });
+        let steps = steps.collect();
+        self.plan = Some((plan, steps));
+        self.timed = 0;
+    }
+
+    /// Learns from a run that was timed. From time to time the plan is made anew, and taken if it
+    /// is much better than the present one: tasks stay on their cores otherwise.
+    fn observe(&mut self) {
+        self.costs.observe(self.notes.took());
+        self.timed += 1;
+        if !self.timed.is_multiple_of(RUNS_PER_LOOK) {
+            return;
+        }
+        let Some((present, _)) = &self.plan else { return };
+        let plan = self.new_plan(LEAST_GAIN_OF_ROUND);
+        if plan.span < BETTER * present.span_with(&self.tasks.list, self.costs.all()) {
+            self.take(plan);
+        }
+    }
+}
+
+/// The round of these lists of tasks.
+fn round(tasks: &[Task], lists: &[Vec<usize>]) -> Step {
+    let in_round: Vec<usize> = lists.concat();
+    let mut numbers = vec![None; tasks.len()];
+    in_round.iter().enumerate().for_each(|(job, &task)| numbers[task] = Some(job));
+    let mut jobs = vec![Job::default(); in_round.len()];
+    for (home, list) in lists.iter().enumerate() {
+        for &task in list {
+            let Some(job) = numbers[task] else { continue };
+            (jobs[job].home, jobs[job].bound) = (home, tasks[task].place == Place::Leader);
+            // Those of earlier phases are done.
+            for before in tasks[task].before.iter().filter_map(|&before| numbers[before]) {
+                jobs[before].successors.push(job);
+                jobs[job].predecessors += 1;
+            }
+        }
+    }
+    let of_job = |list: &Vec<usize>| list.iter().filter_map(|&task| numbers[task]).collect();
+    let lists = lists.iter().map(of_job).collect();
+    Step::Round(JobBoard::new(jobs, lists), in_round)
+}

@@ -1,0 +1,203 @@
+//! The tasks of one run of a schedule, in the order of Bevy's single-threaded executor, and which of
+//! them wait for which others.
+
+use std::sync::Arc;
+
+use bevy_ecs::{
+    prelude::System,
+    schedule::{ApplyDeferred, FixedBitSet, SystemWithAccess},
+    system::SystemAccess,
+};
+use bevy_platform::collections::HashMap;
+
+use super::{
+    blueprint::{Blueprint, Conditions, Identity},
+    condition::SharedCondition,
+};
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Evaluates the conditions of these sets, outer ones first.
+    Sets(Vec<usize>),
+    /// Evaluates the conditions of a system, and runs it if they hold.
+    System(usize),
+    /// The same for a sync point.
+    Sync(usize),
+}
+
+/// Where a task may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Anywhere,
+    /// On the thread that runs the schedule.
+    Leader,
+    /// There, while no other task runs.
+    Alone,
+}
+
+/// One task.
+pub(super) struct Task {
+    pub(super) act: Act,
+    pub(super) place: Place,
+    /// Those that have to be done before it, but for those that others of these wait for.
+    pub(super) before: Vec<usize>,
+}
+
+/// A schedule, as tasks; systems by their places in the executor's list.
+///
+/// # Invariant (order)
+/// Of two tasks whose accesses conflict, their conditions' included, or of which Bevy wants one
+/// before the other, the earlier one in this list is before the later one, directly or by way of
+/// others. A task that has the world to itself is alone.
+pub(super) struct Tasks {
+    pub(super) list: Vec<Task>,
+    /// By system.
+    pub(super) conditions: Vec<Conditions>,
+    /// By set.
+    pub(super) sets: Vec<Conditions>,
+    /// By system: the sets around it that have conditions.
+    pub(super) sets_of: Vec<Vec<usize>>,
+}
+
+impl Tasks {
+    /// The tasks of `systems`; nothing if those are not the systems of the blueprint.
+    pub(super) fn new(blueprint: &Blueprint, systems: &[SystemWithAccess]) -> Option<Self> {
+        let drawn = places_in(blueprint, systems)?;
+        let conditions = drawn.iter().map(|&place| blueprint.conditions[place].clone()).collect();
+        let sets_of: Vec<_> = drawn.iter().map(|&place| blueprint.sets_of[place].clone()).collect();
+        let mut tasks = Self { list: Vec::new(), conditions, sets: blueprint.sets.clone(), sets_of };
+        let acts = tasks.acts(systems);
+        let accesses: Vec<_> = acts.iter().map(|(act, _)| tasks.accesses(act, systems)).collect();
+        let order = Order { blueprint, drawn: &drawn, acts: &acts, tasks: &tasks, accesses: &accesses };
+        let before = order.all_before();
+        let list = acts.into_iter().zip(reduced(&before)).map(|((act, _), before)| {
+            let place = tasks.place(&act, systems);
+            Task { act, place, before }
+        });
+        tasks.list = list.collect();
+        Some(tasks)
+    }
+
+    /// What is to be done, each with the system before which or for which it is done. A set is
+    /// evaluated before the first system in it.
+    fn acts(&self, systems: &[SystemWithAccess]) -> Vec<(Act, usize)> {
+        let mut evaluated = FixedBitSet::with_capacity(self.sets.len());
+        let mut acts = Vec::new();
+        for (place, system) in systems.iter().enumerate() {
+            let sets: Vec<_> = self.sets_of[place].iter().copied().filter(|&set| !evaluated.put(set)).collect();
+            if !sets.is_empty() {
+                acts.push((Act::Sets(sets), place));
+            }
+            let is_sync = system.system_type() == std::any::TypeId::of::<ApplyDeferred>();
+            acts.push((if is_sync { Act::Sync(place) } else { Act::System(place) }, place));
+        }
+        acts
+    }
+
+    /// The conditions that a task evaluates.
+    fn conditions_of(&self, act: &Act) -> impl Iterator<Item = &SharedCondition> {
+        let (sets, system): (&[usize], _) = match act {
+            Act::Sets(sets) => (sets, None),
+            &Act::System(system) | &Act::Sync(system) => (&[], Some(system)),
+        };
+        let of_sets = sets.iter().flat_map(|&set| &self.sets[set]);
+        of_sets.chain(system.into_iter().flat_map(|system| &self.conditions[system])).map(Arc::as_ref)
+    }
+
+    fn accesses(&self, act: &Act, systems: &[SystemWithAccess]) -> Vec<SystemAccess> {
+        let own = match *act {
+            Act::Sets(_) => None,
+            Act::System(system) | Act::Sync(system) => Some(systems[system].access().clone()),
+        };
+        own.into_iter().chain(self.conditions_of(act).map(|condition| condition.access.clone())).collect()
+    }
+
+    fn place(&self, act: &Act, systems: &[SystemWithAccess]) -> Place {
+        let conditions_are_send = || self.conditions_of(act).all(|condition| condition.is_send);
+        match *act {
+            Act::Sync(_) => Place::Alone,
+            Act::System(system) if systems[system].access().is_exclusive() => Place::Alone,
+            Act::System(system) if !systems[system].is_send() => Place::Leader,
+            _ if !conditions_are_send() => Place::Leader,
+            _ => Place::Anywhere,
+        }
+    }
+}
+
+/// For each of `systems` its place in the blueprint, if it has the same ones.
+fn places_in(blueprint: &Blueprint, systems: &[SystemWithAccess]) -> Option<Vec<usize>> {
+    let mut places = HashMap::<Identity, Vec<usize>>::default();
+    for (place, &identity) in blueprint.systems.iter().enumerate().rev() {
+        places.entry(identity).or_default().push(place);
+    }
+    if systems.len() != blueprint.systems.len() {
+        return None;
+    }
+    systems.iter().map(|system| places.get_mut(&Identity::of(system))?.pop()).collect()
+}
+
+/// What says which tasks are before which.
+struct Order<'a> {
+    blueprint: &'a Blueprint,
+    /// By system, its place in the blueprint.
+    drawn: &'a [usize],
+    acts: &'a [(Act, usize)],
+    tasks: &'a Tasks,
+    accesses: &'a [Vec<SystemAccess>],
+}
+
+impl Order<'_> {
+    /// For each task all that have to be done before it.
+    fn all_before(&self) -> Vec<FixedBitSet> {
+        let mut all = Vec::<FixedBitSet>::with_capacity(self.acts.len());
+        for later in 0..self.acts.len() {
+            let mut before = FixedBitSet::with_capacity(self.acts.len());
+            for earlier in (0..later).rev() {
+                if !before.contains(earlier) && self.is_before(earlier, later) {
+                    before.insert(earlier);
+                    before.union_with(&all[earlier]);
+                }
+            }
+            all.push(before);
+        }
+        all
+    }
+
+    /// Whether the earlier of two tasks has to be done before the later one begins.
+    fn is_before(&self, earlier: usize, later: usize) -> bool {
+        let ((first, before), (second, after)) = (&self.acts[earlier], &self.acts[later]);
+        let is_wanted = || {
+            let is_system = !matches!(first, Act::Sets(_));
+            is_system && self.blueprint.before[self.drawn[*after]].contains(self.drawn[*before])
+        };
+        let is_evaluated_for = || match (first, second) {
+            (Act::Sets(sets), Act::System(system) | Act::Sync(system)) => {
+                sets.iter().any(|set| self.tasks.sets_of[*system].contains(set))
+            }
+            _ => false,
+        };
+        is_wanted() || is_evaluated_for() || self.conflict(earlier, later)
+    }
+
+    fn conflict(&self, earlier: usize, later: usize) -> bool {
+        let with = |access: &SystemAccess| self.accesses[later].iter().any(|other| !access.is_compatible(other));
+        self.accesses[earlier].iter().any(with)
+    }
+}
+
+/// For each task those before it that no other one of these waits for.
+fn reduced(all_before: &[FixedBitSet]) -> Vec<Vec<usize>> {
+    let reduce = |before: &FixedBitSet| {
+        let mut covered = FixedBitSet::with_capacity(all_before.len());
+        let mut direct = Vec::new();
+        for task in (0..all_before.len()).rev().filter(|&task| before.contains(task)) {
+            if !covered.contains(task) {
+                direct.push(task);
+                covered.union_with(&all_before[task]);
+            }
+        }
+        direct
+    };
+    all_before.iter().map(reduce).collect()
+}
