@@ -21,11 +21,11 @@ struct Outer;
 struct Inner;
 
 fn third(count: Res<Count>) -> bool {
-    count.0 % 3 != 0
+    !count.0.is_multiple_of(3)
 }
 
 fn second(count: Res<Count>) -> bool {
-    count.0 % 2 == 0
+    count.0.is_multiple_of(2)
 }
 
 fn count_up(mut count: ResMut<Count>) {
