@@ -19,11 +19,6 @@ use crate::{
     sweep::{Missing, Parts},
 };
 
-/// Letters that are taken out of a lane before the first of them is delivered. A lane is out of the
-/// cache when its owner reads it; taken one by one, each line of it would be waited for after the
-/// rows of the letters before.
-const BATCH: usize = 16;
-
 /// A row that a message is for.
 pub(crate) type Destination = (Storage, u32);
 
@@ -114,12 +109,7 @@ impl<L> Mail<L> {
         while let Some(lane) = lanes.iter_mut().min_by_key(first)
             && let Some((_, count)) = lane.segments.pop_front()
         {
-            let mut letters = lane.letters.drain(..count);
-            let mut batch = SmallVec::<[L; BATCH]>::new();
-            while letters.len() > 0 {
-                batch.extend(letters.by_ref().take(BATCH));
-                batch.drain(..).for_each(&mut deliver);
-            }
+            lane.letters.drain(..count).for_each(&mut deliver);
         }
     }
 }
