@@ -144,7 +144,6 @@ impl City {
     }
 
     /// Where a road begins: the intersection and the number of the exit.
-    #[cfg(any(test, feature = "game"))]
     pub fn road_start(&self, road: u32) -> (u32, u8) {
         (self.network.links[road as usize].from, self.incidence.exit_number(road))
     }

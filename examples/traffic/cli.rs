@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{Parser, ValueEnum};
 
+use crate::challenge::{self, Challenge};
 use crate::scenario::Files;
+use crate::tally::MINUTE;
 
 /// A city's traffic in steps of one second: queues on roads, fixed-time signals, cars with trips of
 /// their own.
@@ -52,10 +54,20 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "routes"], help_heading = "Scenarios")]
     pub trips: Option<PathBuf>,
 
+    /// Orders for any map, as CSV with the columns at,order,where,cycle,green,offset: what a player
+    /// would do (order is signals, close, reopen or rush), and when, in seconds or HH:MM:SS after
+    /// the start
+    #[arg(long, value_name = "FILE", help_heading = "Scenarios")]
+    pub orders: Option<PathBuf>,
+
     /// Write to this folder what happens: trips.csv, links.csv (by quarter hour), timeline.csv (by
     /// minute), network.geojson and plots. Runs without a window, in a single mode
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// A city with a task, to be solved in 45 minutes of its time: by hand, or with --orders
+    #[arg(long, value_enum, conflicts_with_all = NOT_IN_CHALLENGES, help_heading = "Scenarios")]
+    pub challenge: Option<Challenge>,
 
     /// Number of cars [default: as many as the roads carry without lasting jams]
     #[arg(long, value_name = "N", conflicts_with_all = ["trips", "plans", "routes"], value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
@@ -138,6 +150,24 @@ const MOST_WORKERS: i64 = 1_024;
 /// Thirty years: times plus the longest drive along a link stay within 32 bits.
 const MOST_STEPS: i64 = 1_000_000_000;
 
+/// What a challenge says itself.
+const NOT_IN_CHALLENGES: [&str; 14] = [
+    "map",
+    "city",
+    "network",
+    "plans",
+    "net",
+    "routes",
+    "trips",
+    "cars",
+    "steps",
+    "warmup",
+    "start",
+    "rest",
+    "push_after",
+    "seed",
+];
+
 const EXAMPLES: &str = "\
 Examples:
   traffic --headless                                    the Isle of Man
@@ -145,7 +175,8 @@ Examples:
   traffic --headless --map city.osm.pbf --cars 50000    your own town, from an OpenStreetMap extract
   traffic --headless --network network.xml --plans plans.xml            MATSim's scenario
   traffic --headless --net town.net.xml --routes town.rou.xml           SUMO's
-  traffic --headless --map city.osm.pbf --trips trips.csv               your own trips";
+  traffic --headless --map city.osm.pbf --trips trips.csv               your own trips
+  traffic --challenge market-day                                        a task to solve in the game";
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -216,6 +247,7 @@ impl Options {
             net: self.net.clone(),
             routes: self.routes.clone(),
             trips: self.trips.clone(),
+            orders: self.orders.clone(),
         }
     }
 
@@ -227,14 +259,25 @@ impl Options {
     /// Reads the command line. Help and version go to standard output and end the program; a
     /// mistake is told in one line.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
-        let options = Self::try_parse_from(arguments).map_err(|error| match error.kind() {
+        let mut options = Self::try_parse_from(arguments).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
             _ => in_one_line(&error),
         })?;
-        if options.out.is_some() && !options.mode.members().is_empty() {
-            return Err(format!("--out needs a single mode, and '{}' stands for several", options.mode));
+        for (option, is_given) in [("--out", options.out.is_some()), ("--challenge", options.challenge.is_some())] {
+            if is_given && !options.mode.members().is_empty() {
+                return Err(format!("{option} needs a single mode, and '{}' stands for several", options.mode));
+            }
+        }
+        if let Some(challenge) = options.challenge {
+            options.take_rules(challenge);
         }
         Ok(options)
+    }
+
+    fn take_rules(&mut self, challenge: Challenge) {
+        let rules = challenge.rules();
+        (self.city, self.cars, self.start) = (Some(rules.side), rules.cars, challenge::START);
+        (self.warmup, self.steps) = (Some(challenge::WARMUP), Some(rules.minutes * MINUTE));
     }
 }
 

@@ -2,26 +2,31 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::challenge::Contest;
 use crate::city::City;
 use crate::cli::Options;
 use crate::measure::{AfterStep, Simulation, Timings};
 use crate::outcome::{Outcome, Start};
 use crate::output::Output;
 
-/// Warms up and measures in one go; `output` gets what has happened in each step.
+/// Warms up and measures in one go; `output` gets what has happened in each step, and so does the
+/// `contest` of a challenge.
 pub fn run(
     simulation: &mut dyn Simulation,
     city: &City,
     options: &Options,
     mut output: Option<Output>,
+    mut contest: Option<Contest>,
 ) -> Result<Outcome, String> {
     let mode = options.mode.to_string();
     if output.is_some() {
         simulation.record();
     }
-    let note = &mut |simulation: &mut dyn Simulation| match &mut output {
-        Some(output) => output.note_step(simulation),
-        None => Ok(()),
+    let note = &mut |simulation: &mut dyn Simulation| {
+        if let Some(contest) = &mut contest {
+            contest.follow(simulation);
+        }
+        output.as_mut().map_or(Ok(()), |output| output.note_step(simulation))
     };
     warm_up(simulation, options.warmup(), &bar(&mode, options.warmup().into(), "warming up"), note)?;
     let start = Start::of(simulation);
@@ -30,7 +35,9 @@ pub fn run(
     timings.measure(simulation, options.steps(), &progress, note)?;
     progress.finish_and_clear();
     output.map_or(Ok(()), |output| output.finish(simulation))?;
-    Outcome::new(simulation, city, &mode, &timings, &start)
+    let mut outcome = Outcome::new(simulation, city, &mode, &timings, &start)?;
+    outcome.figures.challenge = contest.and_then(|contest| contest.standing());
+    Ok(outcome)
 }
 
 pub fn warm_up(

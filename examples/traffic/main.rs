@@ -4,6 +4,7 @@
 //! `cargo traffic` opens the game in a window: F1 tells the keys. With `--headless` it simulates
 //! the Isle of Man and prints how fast; `--help` tells about other maps, sizes and modes.
 
+mod challenge;
 mod city;
 mod cli;
 mod compare;
@@ -23,6 +24,7 @@ mod routes;
 mod scenario;
 mod simulation;
 mod state_hash;
+mod tally;
 #[cfg(test)]
 mod tests;
 
@@ -32,11 +34,13 @@ use std::sync::Arc;
 
 use bevy_affinity::prelude::*;
 use bevy_affinity::topology::Topology;
+use challenge::Contest;
 use city::{City, Travel};
 use cli::{Mode, Options};
 use indicatif::ProgressBar;
 use map::Network;
 use measure::Simulation;
+use model::Order;
 use outcome::Outcome;
 use output::Output;
 use plain::Plain;
@@ -91,7 +95,7 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
     let output = output.transpose().map_err(Failure::Input)?;
     let unread = city.network.unread.clone();
-    run(&Options { steps, ..options.clone() }, city, output).map_err(Failure::Run)?;
+    run(&Options { steps, ..options.clone() }, city, &plan.orders, output)?;
     tell_of_unread(options, &unread);
     Ok(ExitCode::SUCCESS)
 }
@@ -135,28 +139,32 @@ fn tell_of_unread(options: &Options, unread: &[String]) {
     }
 }
 
-fn run(options: &Options, city: City, output: Option<Output>) -> Result<(), String> {
+fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Output>) -> Result<(), Failure> {
     let attribution = city.network.attribution.clone();
     let modes = options.mode.members();
     let outcomes = if modes.is_empty() {
         let city = Arc::new(city);
         let mut simulation = simulation(options, &city);
+        simulation.plan(orders).map_err(|refusal| Failure::Input(format!("orders: {refusal}")))?;
         if options.paced {
-            return compare::follow(&mut *simulation, &city, options);
+            return compare::follow(&mut *simulation, &city, options).map_err(Failure::Run);
         }
-        vec![headless::run(&mut *simulation, &city, options, output)?]
+        let contest = options.challenge.map(|challenge| Contest::new(challenge, &city, options.warmup())).transpose();
+        let contest = contest.map_err(|refusal| Failure::Run(refusal.to_string()))?;
+        vec![headless::run(&mut *simulation, &city, options, output, contest).map_err(Failure::Run)?]
     } else {
         // Its routes are in the cache now; each of the modes makes a city of its own.
         drop(city);
-        compare::run(options, modes)?
+        compare::run(options, modes).map_err(Failure::Run)?
     };
-    show(options, &outcomes, attribution.as_deref())
+    show(options, &outcomes, attribution.as_deref()).map_err(Failure::Run)
 }
 
-/// Reads the map and finds the routes; `progress` shows how far that is.
+/// Reads the map and finds the routes; `progress` shows how far that is. With the orders that the
+/// city is to be given.
 #[cfg(feature = "game")]
-fn build(options: &Options, progress: &ProgressBar) -> Result<City, String> {
-    build_with_plan(options, progress).map(|(city, _)| city)
+fn build(options: &Options, progress: &ProgressBar) -> Result<(City, Vec<(u32, Order)>), String> {
+    build_with_plan(options, progress).map(|(city, plan)| (city, plan.orders))
 }
 
 /// What a scenario says besides.
@@ -165,6 +173,8 @@ struct Plan {
     names: Option<(Names, Names)>,
     /// When the given trips are likely to have ended.
     end: Option<u32>,
+    /// What is given to the city, and when: by a challenge, then by a file.
+    orders: Vec<(u32, Order)>,
 }
 
 fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, Plan), String> {
@@ -174,7 +184,7 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
     let of_trips = scenario.notes.iter().filter(|note| !options.paced && !scenario.network.unread.contains(note));
     of_trips.for_each(|note| say(&format!("note: {note}")));
     let end = scenario.end();
-    let names = scenario.names;
+    let (names, own) = (scenario.names, scenario.orders);
     let travel = Travel {
         cars: options.cars,
         seed: options.seed,
@@ -191,7 +201,10 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
         }),
     };
     progress.finish_and_clear();
-    city.map(|city| (city, Plan { names, end })).map_err(|error| error.to_string())
+    let city = city.map_err(|error| error.to_string())?;
+    let mut orders = options.challenge.map(|challenge| challenge.given(&city)).unwrap_or_default();
+    orders.extend(own);
+    Ok((city, Plan { names, end, orders }))
 }
 
 fn network(options: &Options) -> Result<Network, map::MapError> {

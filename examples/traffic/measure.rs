@@ -6,10 +6,14 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use crate::districts::{Square, Traffic};
-use crate::model::{EndedTrip, LinkState, Totals};
+use crate::model::{EndedTrip, LinkState, Order, Refusal, Totals};
 
 /// A running city, whatever runs it.
 pub trait Simulation {
+    /// Has orders given at the begin of stated seconds, or says which of them the city does not
+    /// take.
+    fn plan(&mut self, orders: &[(u32, Order)]) -> Result<(), Refusal>;
+
     /// Simulates one second.
     fn step(&mut self);
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::challenge::Standing;
 use crate::city::City;
 use crate::districts::{Square, Traffic};
 use crate::measure::{Simulation, Timings};
@@ -30,6 +31,9 @@ pub struct Figures {
     pub same_core_share: Option<f64>,
     #[serde(flatten)]
     pub trips: TripFigures,
+    /// How the challenge went that was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Standing>,
 }
 
 /// The trips of the measured steps.
@@ -160,6 +164,7 @@ impl Outcome {
             busy_share: workload.busy_share,
             same_core_share: workload.same_core_share,
             trips: TripFigures::new(before, &totals, &simulation.travel_times()),
+            challenge: None,
         };
         let district = simulation.busiest_district().map(|(square, traffic)| District::new(square, &traffic));
         Ok(Self { figures, detail: Detail::new(&totals, district, timings) })

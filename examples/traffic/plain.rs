@@ -1,19 +1,18 @@
 //! The model without an ECS: arrays, one thread, nothing that can be left out. It is what the ECS
 //! versions are measured against, and the reference for what they compute.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::city::City;
 use crate::measure::{Simulation, Workload};
 use crate::model::{
-    DAY, Demand, Due, EndedTrip, Intersection, LinkState, Message, Road, SAMPLE_INTERVAL, Totals, TravelTimes, Trips,
-    first_sampled,
+    DAY, Demand, Due, EndedTrip, Intersection, LinkState, Message, Order, ROUTING_TIME, Refusal, Road, SAMPLE_INTERVAL,
+    Totals, TravelTimes, Trips, first_sampled,
 };
 use crate::routes::{Rerouter, Routes};
-use crate::simulation::{Experience, ROUTING_TIME};
-#[cfg(any(test, feature = "game"))]
-use crate::simulation::{Order, start_rush};
+use crate::simulation::{Experience, start_rush};
 use crate::state_hash::StateHash;
 
 /// A simulation of a city on the calling thread.
@@ -43,6 +42,8 @@ pub struct Plain {
     rerouter: Option<Box<Rerouter>>,
     /// When drivers take other ways, and the waits that they know of.
     replan: Option<(u32, Vec<Option<u32>>)>,
+    /// Orders, by the second in which they take effect.
+    orders: VecDeque<(u32, Order)>,
 }
 
 /// A city at the start of a second.
@@ -92,6 +93,7 @@ impl Plain {
             experience: state.experience,
             rerouter: None,
             replan: None,
+            orders: VecDeque::new(),
             city,
         };
         plain.fill_calendar();
@@ -111,8 +113,13 @@ impl Plain {
         }
     }
 
+    fn obey_all(&mut self) {
+        while let Some((_, order)) = self.orders.pop_front_if(|&mut (at, _)| at <= self.now) {
+            self.obey(order);
+        }
+    }
+
     /// Lets an order take effect.
-    #[cfg(any(test, feature = "game"))]
     pub fn obey(&mut self, order: Order) {
         let now = self.now;
         match order {
@@ -134,7 +141,6 @@ impl Plain {
         }
     }
 
-    #[cfg(any(test, feature = "game"))]
     pub fn intersections(&self) -> &[Intersection] {
         &self.intersections
     }
@@ -241,7 +247,16 @@ fn deliver(intersections: &mut [Intersection], wake: &mut [u32], target: u32, me
 }
 
 impl Simulation for Plain {
+    fn plan(&mut self, orders: &[(u32, Order)]) -> Result<(), Refusal> {
+        let has_signals = |node: u32| self.intersections[node as usize].has_signals();
+        orders.iter().try_for_each(|&(_, order)| order.check(&self.city.network, has_signals))?;
+        self.orders.extend(orders.iter().map(|&(at, order)| (at + order.delay(), order)));
+        self.orders.make_contiguous().sort_by_key(|&(at, _)| at);
+        Ok(())
+    }
+
     fn step(&mut self) {
+        self.obey_all();
         self.replan();
         self.depart();
         self.cross();

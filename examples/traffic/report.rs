@@ -102,6 +102,9 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
     if let Some(place) = &detail.busiest_district {
         district(place, out)?;
     }
+    if let Some(standing) = &figures.challenge {
+        writeln!(out, "Challenge {}: {standing}", standing.challenge)?;
+    }
     writeln!(out, "State {} after {} measured steps", figures.state_hash, count(figures.steps))
 }
 

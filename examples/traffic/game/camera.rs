@@ -6,11 +6,14 @@ use bevy::prelude::*;
 use bevy::window::PrimaryWindow;
 use bevy_egui::input::EguiWantsInput;
 
-use super::shared::{CameraView, Cursor, Follow, Frame, Tracked};
+use super::shared::{CameraView, Cursor, Destination, Follow, Frame, Tracked};
 use super::view::Scenery;
 
 /// Metres in a pixel when a car fills a third of the window: nearer there is nothing more to see.
 const NEAREST: f32 = 0.015;
+
+/// Metres in a pixel at which cars can be told apart.
+const NEAR: f32 = 0.6;
 
 /// How much more than the whole map the window can show.
 const MARGIN: f32 = 1.08;
@@ -42,7 +45,16 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Startup, spawn)
         .add_systems(
             Update,
-            (fit.run_if(resource_exists::<Scenery>.and_then(wants_fit)), point, zoom, drag, steer, follow, apply)
+            (
+                fit.run_if(resource_exists::<Scenery>.and_then(wants_fit)),
+                point,
+                zoom,
+                drag,
+                steer,
+                follow,
+                travel,
+                apply,
+            )
                 .chain()
                 .in_set(Frame::Input),
         );
@@ -215,6 +227,20 @@ fn follow(
     if let Some(car) = car {
         let rest = (-FOLLOW_HASTE * time.delta_secs()).exp();
         view.centre = car.position.lerp(view.centre, rest);
+        motion.anchor = Vec2::ZERO;
+    }
+}
+
+/// Shows the destination, and at least as near as its cars can be seen.
+fn travel(
+    mut destination: ResMut<Destination>,
+    mut view: ResMut<CameraView>,
+    mut motion: ResMut<Motion>,
+    mut follow: ResMut<Follow>,
+) {
+    if let Some(place) = destination.bypass_change_detection().0.take() {
+        (view.centre, follow.0) = (place, None);
+        motion.metres_per_pixel = motion.metres_per_pixel.min(NEAR);
         motion.anchor = Vec2::ZERO;
     }
 }

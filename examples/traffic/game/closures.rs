@@ -9,8 +9,8 @@ use super::shared::{GameState, Selection};
 use super::signal_panel::compass;
 use super::style;
 use super::view::Scenery;
-use crate::model::{Approach, Intersection, Road};
-use crate::simulation::{Directory, Now, Order, Orders, Plan};
+use crate::model::{Approach, Intersection, Order, Road};
+use crate::simulation::{Directory, Now, Orders, Plan};
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Orders>().add_systems(EguiPrimaryContextPass, show.run_if(resource_equals(GameState::Playing)));
@@ -41,7 +41,7 @@ fn show(mut contexts: EguiContexts, selection: Res<Selection>, city: City, mut w
             let verb = if closes { "closes" } else { "reopens" };
             ui.label(format!("{verb} in {} s", at.saturating_sub(city.now.0)));
         } else if ui.button(if state.closed { "reopen (C)" } else { "close (C)" }).clicked() {
-            wishes.0.push(Order::Road { road, closed: !state.closed });
+            wishes.one(Order::Road { road, closed: !state.closed });
         }
     });
     Ok(())

@@ -6,15 +6,17 @@ use bevy_affinity::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 
 use super::census::Census;
+use super::challenge::ChallengeList;
 use super::clock::{self, Pace, SPEEDS};
 use super::help::Help;
+use super::junctions::Junctions;
 use super::orders::Wishes;
 use super::score::Score;
 use super::select::Places;
 use super::shared::{CameraView, Clock, FrameParts, GameState};
 use super::style::{self, QUIET, grouped};
-use crate::model::Demand;
-use crate::simulation::{Now, Order};
+use crate::model::{Demand, Order};
+use crate::simulation::Now;
 
 /// Where the overlay opens: right below the bar, in logical pixels.
 const BELOW_BAR: Vec2 = Vec2::new(12.0, 84.0);
@@ -42,6 +44,8 @@ struct Controls<'w> {
     wishes: ResMut<'w, Wishes>,
     score: ResMut<'w, Score>,
     help: ResMut<'w, Help>,
+    junctions: ResMut<'w, Junctions>,
+    challenges: ResMut<'w, ChallengeList>,
 }
 
 fn show(mut contexts: EguiContexts, shown: Shown, mut controls: Controls) -> Result {
@@ -85,10 +89,16 @@ fn buttons(ui: &mut egui::Ui, shown: &Shown, controls: &mut Controls) {
     if button.on_hover_text("half an hour of trips toward the middle of the view (R)").clicked()
         && let Some(node) = shown.places.nearest_intersection(shown.view.centre)
     {
-        controls.wishes.0.push(Order::RushHour { node });
+        controls.wishes.one(Order::RushHour { node });
     }
     if ui.selectable_label(controls.score.is_open, "score").on_hover_text("F2").clicked() {
         controls.score.is_open = !controls.score.is_open;
+    }
+    if ui.selectable_label(controls.junctions.is_open, "junctions").on_hover_text("F4").clicked() {
+        controls.junctions.is_open = !controls.junctions.is_open;
+    }
+    if ui.selectable_label(controls.challenges.0, "challenges").on_hover_text("F5").clicked() {
+        controls.challenges.0 = !controls.challenges.0;
     }
     if ui.selectable_label(controls.help.0, "help").on_hover_text("F1").clicked() {
         controls.help.0 = !controls.help.0;

@@ -7,11 +7,11 @@ use super::clock::{Pace, SPEEDS, change_speed};
 use super::orders::Wishes;
 use super::shared::{CameraView, Clock, Follow, Frame, Selection};
 use crate::game::select::Places;
-use crate::model::Road;
-use crate::simulation::{Directory, Order};
+use crate::model::{Order, Road};
+use crate::simulation::Directory;
 
 /// For the help window and the reader: every key, and what it does.
-pub const TABLE: [(&str, &str); 14] = [
+pub const TABLE: [(&str, &str); 17] = [
     ("Space", "pause and go on"),
     (".", "one step of a second, while paused"),
     ("1 to 9, [ and ]", "speed: ×1 is real time, 9 is as fast as it goes"),
@@ -19,6 +19,7 @@ pub const TABLE: [(&str, &str); 14] = [
     ("F", "follow the selected car"),
     ("C", "close or reopen the selected road"),
     ("R", "rush hour toward the middle of the view"),
+    ("U", "take the last order back"),
     ("Esc", "deselect"),
     ("drag, arrows, W A S D", "move the map"),
     ("wheel, + and -", "zoom"),
@@ -26,6 +27,8 @@ pub const TABLE: [(&str, &str); 14] = [
     ("F1", "this help"),
     ("F2", "score against the untouched city"),
     ("F3", "overlay: where every core's time goes"),
+    ("F4", "where most cars wait, and what came of your orders"),
+    ("F5", "challenges"),
 ];
 
 const DIGITS: [KeyCode; 9] = [
@@ -88,12 +91,15 @@ fn give(
     if keys.just_pressed(KeyCode::KeyR)
         && let Some(node) = places.nearest_intersection(view.centre)
     {
-        wishes.0.push(Order::RushHour { node });
+        wishes.one(Order::RushHour { node });
+    }
+    if keys.just_pressed(KeyCode::KeyU) {
+        wishes.undo();
     }
     if keys.just_pressed(KeyCode::KeyC)
         && let Selection::Road(road) = *selection
         && let Ok(state) = roads.get(directory.road(road))
     {
-        wishes.0.push(Order::Road { road, closed: !state.closed });
+        wishes.one(Order::Road { road, closed: !state.closed });
     }
 }

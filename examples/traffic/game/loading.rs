@@ -13,7 +13,8 @@ use super::shared::GameState;
 use super::view::Scenery;
 use crate::city::City;
 use crate::cli::Options;
-use crate::simulation::{Step, populate};
+use crate::model::Order;
+use crate::simulation::{plan, populate, step};
 
 /// The exit code for a map that cannot be used.
 const BAD_INPUT: u8 = 2;
@@ -21,7 +22,7 @@ const BAD_INPUT: u8 = 2;
 /// How long a frame may step the city while it fills: the bar still moves smoothly.
 const FILLING_TIME: Duration = Duration::from_millis(15);
 
-type Loaded = (City, Scenery);
+type Loaded = (City, Vec<(u32, Order)>, Scenery);
 
 /// A city on its way.
 #[derive(Resource)]
@@ -57,13 +58,13 @@ impl Loading {
 }
 
 fn load(options: &Options, progress: &ProgressBar) -> Result<Loaded, String> {
-    let city = crate::build(options, progress)?;
+    let (city, orders) = crate::build(options, progress)?;
     super::style::set_day(city.day);
     progress.set_length(0);
     progress.set_message("Drawing the map");
     let first_view = options.view.map(|[east, north, width]| (Vec2::new(east, north), width));
     let scenery = Scenery::new(&city.network, first_view);
-    Ok((city, scenery))
+    Ok((city, orders, scenery))
 }
 
 /// One frame's work on the way to the game.
@@ -87,26 +88,31 @@ fn advance(world: &mut World) {
 /// Brings the city to life, or ends the game with one line if there is none.
 fn receive(world: &mut World, loading: &Loading, thread: JoinHandle<Result<Loaded, String>>) -> Stage {
     match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-        Ok((city, scenery)) => {
+        Ok((city, orders, scenery)) => {
             populate(world, Arc::new(city));
+            if let Err(refusal) = plan(world, &orders) {
+                return give_up(world, &refusal.to_string());
+            }
             loading.progress.set_message("Letting the roads fill");
             loading.progress.set_length(loading.warmup.into());
             loading.progress.set_position(0);
             Stage::Filling(scenery)
         }
-        Err(message) => {
-            eprintln!("error: {message}");
-            world.write_message(AppExit::from_code(BAD_INPUT));
-            Stage::Ended
-        }
+        Err(message) => give_up(world, &message),
     }
+}
+
+fn give_up(world: &mut World, message: &str) -> Stage {
+    eprintln!("error: {message}");
+    world.write_message(AppExit::from_code(BAD_INPUT));
+    Stage::Ended
 }
 
 /// At least one step, so that it ends on any machine.
 fn fill(world: &mut World, loading: &Loading) {
     let start = Instant::now();
     while loading.progress.position() < loading.warmup.into() {
-        world.run_schedule(Step);
+        step(world);
         loading.progress.inc(1);
         if start.elapsed() >= FILLING_TIME {
             return;

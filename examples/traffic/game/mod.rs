@@ -3,6 +3,7 @@
 mod camera;
 mod car_panel;
 mod census;
+mod challenge;
 mod clock;
 mod closures;
 mod exhibit;
@@ -10,6 +11,8 @@ mod frame_times;
 mod grid;
 mod help;
 mod hud;
+mod journal;
+mod junctions;
 mod keys;
 mod loading;
 mod orders;
@@ -18,7 +21,6 @@ mod select;
 mod shared;
 mod signal_panel;
 mod style;
-mod tally;
 mod untouched;
 mod verdict;
 mod view;
@@ -33,7 +35,7 @@ use bevy_egui::EguiPlugin;
 
 use crate::cli::Options;
 use crate::simulation::TrafficPlugin;
-use shared::{Follow, Frame, FrameParts, GameState, Selection, Tracked};
+use shared::{Destination, Follow, Frame, FrameParts, GameState, Selection, Tracked};
 
 /// Plays until the window is closed, or says why there can be no window.
 pub fn play(options: &Options) -> Result<ExitCode, String> {
@@ -57,7 +59,7 @@ fn build(options: &Options) -> App {
     frame(&mut app);
     loading::plugin(&mut app, options);
     clock::plugin(&mut app);
-    rules(&mut app);
+    rules(&mut app, options);
     camera::plugin(&mut app);
     view::plugin(&mut app);
     frame_times::plugin(&mut app);
@@ -66,12 +68,14 @@ fn build(options: &Options) -> App {
 }
 
 /// What the player sees and does.
-fn rules(app: &mut App) {
+fn rules(app: &mut App, options: &Options) {
     keys::plugin(app);
     select::plugin(app);
     orders::plugin(app);
     census::plugin(app);
     score::plugin(app);
+    challenge::plugin(app, options);
+    junctions::plugin(app);
     hud::plugin(app);
     signal_panel::plugin(app);
     closures::plugin(app);
@@ -84,6 +88,7 @@ fn frame(app: &mut App) {
     app.init_resource::<Selection>()
         .init_resource::<Follow>()
         .init_resource::<Tracked>()
+        .init_resource::<Destination>()
         .init_resource::<FrameParts>()
         .configure_sets(
             Update,

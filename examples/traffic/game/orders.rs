@@ -3,30 +3,79 @@
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
+use super::journal::Journal;
 use super::score::Score;
 use super::shared::{Frame, GameState};
-use crate::model::Demand;
-use crate::simulation::{self, Now, Order};
+use crate::model::{Demand, Order};
+use crate::simulation::{self, Now};
 
 /// What panels and keys ask for; given at the next frame's beginning, before any step.
 #[derive(Resource, Default)]
-pub struct Wishes(pub Vec<Order>);
+pub struct Wishes(Vec<Wish>);
+
+enum Wish {
+    /// With one click or key.
+    Orders(Vec<Order>),
+    Undo,
+}
+
+impl Wishes {
+    pub fn one(&mut self, order: Order) {
+        self.all(vec![order]);
+    }
+
+    /// Orders that belong together.
+    pub fn all(&mut self, orders: Vec<Order>) {
+        self.0.push(Wish::Orders(orders));
+    }
+
+    /// Takes the last order back.
+    pub fn undo(&mut self) {
+        self.0.push(Wish::Undo);
+    }
+}
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Wishes>()
-        .add_systems(Update, give_orders.after(Frame::Input).before(Frame::Simulate))
+        .init_resource::<Journal>()
+        .add_systems(Update, fulfil.after(Frame::Input).before(Frame::Simulate))
         .add_systems(
             Update,
             tell_mode.run_if(resource_equals(GameState::Playing).and_then(resource_changed::<SchedulerMode>)),
         );
 }
 
-fn give_orders(world: &mut World) {
-    for order in std::mem::take(&mut world.resource_mut::<Wishes>().0) {
-        if is_second_rush(world, order) {
-            info!("a rush hour is under way already");
-            continue;
+fn fulfil(world: &mut World) {
+    for wish in std::mem::take(&mut world.resource_mut::<Wishes>().0) {
+        match wish {
+            Wish::Orders(orders) => note_and_give(world, &orders),
+            Wish::Undo => undo(world),
         }
+    }
+}
+
+fn note_and_give(world: &mut World, orders: &[Order]) {
+    let (Some(&first), now) = (orders.first(), world.resource::<Now>().0) else { return };
+    if is_second_rush(world, first) {
+        info!("a rush hour is under way already");
+        return;
+    }
+    let more = if orders.len() > 1 { format!(", and {} more", orders.len() - 1) } else { String::new() };
+    Journal::note(world, now + first.delay(), orders, describe(first) + &more);
+    give(world, orders);
+}
+
+fn undo(world: &mut World) {
+    let Some((text, orders)) = world.resource_mut::<Journal>().take_last() else {
+        info!("nothing to take back");
+        return;
+    };
+    info!("undo: {text}");
+    give(world, &orders);
+}
+
+fn give(world: &mut World, orders: &[Order]) {
+    for &order in orders {
         match simulation::give(world, order) {
             Ok(at) => {
                 info!("order for second {at}: {}", describe(order));

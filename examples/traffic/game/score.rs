@@ -10,11 +10,13 @@ use super::census::{Census, CountNow};
 use super::select::Places;
 use super::shared::GameState;
 use super::style::{self, PLAYED, UNTOUCHED};
-use super::tally::{self, Tally};
 use super::untouched::Untouched;
 use super::verdict::Verdict;
-use crate::model::Intersection;
-use crate::simulation::{self, Directory, Now, Order, Plan};
+use crate::challenge::{Challenge, Standing};
+use crate::measure::Simulation;
+use crate::model::{Intersection, Order};
+use crate::simulation::{self, Directory, Now, Plan};
+use crate::tally::{self, Tally};
 
 /// Points that a rate is averaged over: ten minutes, several cycles of the signals and most trips.
 const AVERAGED: usize = 10;
@@ -83,7 +85,7 @@ impl Score {
     /// The cities part if they have not, and are compared around this intersection too.
     fn compete(world: &mut World, node: u32) {
         if world.resource::<Self>().rival.is_none() {
-            Self::part(world);
+            Self::part(world, None);
         }
         let district = world.resource::<Places>().intersections_around(node, DISTRICT);
         let score = world.resource_mut::<Self>().into_inner();
@@ -94,9 +96,16 @@ impl Score {
         score.district = district;
     }
 
-    fn part(world: &mut World) {
-        let mut city = Untouched::start(simulation::fork(world));
+    /// The untouched city goes its own way from now on; what a challenge gives comes to it too.
+    pub fn part(world: &mut World, challenge: Option<Challenge>) {
+        let mut city = simulation::fork(world);
         let now = world.resource::<Now>().0;
+        let mut given = challenge.map(|challenge| challenge.given(world.resource::<Plan>())).unwrap_or_default();
+        given.retain(|&(at, _)| at >= now);
+        if let Err(refusal) = city.plan(&given) {
+            warn!("the untouched city refuses: {refusal}");
+        }
+        let mut city = Untouched::start(city);
         let score = world.resource_mut::<Self>().into_inner();
         if let Some((at, order)) = score.rush.filter(|&(at, _)| at >= now) {
             // It was ordered and has not begun: the copy knows nothing of it.
@@ -106,6 +115,12 @@ impl Score {
         let parted = score.played.len();
         score.rival = Some(Rival { city, parted, moved: parted });
         info!("score: the untouched city goes on by itself");
+    }
+
+    /// How a challenge stands that began when the cities parted.
+    pub fn standing(&self, challenge: Challenge) -> Option<Standing> {
+        let parted = self.rival.as_ref()?.parted;
+        Standing::of(challenge, &self.played[parted..], self.untouched.get(parted..)?)
     }
 
     /// Whether a rush hour was ordered that has not begun.

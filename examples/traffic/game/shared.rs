@@ -54,6 +54,10 @@ pub enum Selection {
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Follow(pub Option<u32>);
 
+/// Where the camera is to go, in metres east and north of the map's centre.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+pub struct Destination(pub Option<Vec2>);
+
 /// Where the mouse points at on the map.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub struct Cursor {

@@ -5,11 +5,12 @@ use bevy::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 
 use super::orders::Wishes;
+use super::select::Places;
 use super::shared::{GameState, Selection};
 use super::style::{self, GREEN, QUIET, RED};
 use super::view::Scenery;
-use crate::model::{Intersection, Timing};
-use crate::simulation::{Directory, Now, Order, Plan};
+use crate::model::{Intersection, Order, Timing};
+use crate::simulation::{Directory, Now, Plan};
 
 /// Pixels across: of a phase's line in the picture of the cycle, and of a lamp.
 const LINE: f32 = 9.0;
@@ -24,6 +25,8 @@ struct Edit {
     timing: Timing,
     /// What the city was told last.
     sent: Timing,
+    /// What the signals did when they were last looked at.
+    seen: Timing,
 }
 
 #[derive(SystemParam)]
@@ -32,7 +35,26 @@ struct City<'w, 's> {
     directory: Res<'w, Directory>,
     scenery: Res<'w, Scenery>,
     now: Res<'w, Now>,
+    places: Res<'w, Places>,
     intersections: Query<'w, 's, &'static Intersection>,
+}
+
+/// How far signals are alike after one click, in metres.
+const ALIKE: f32 = 500.0;
+
+impl City<'_, '_> {
+    /// Orders that give all signals around an intersection its cycle and greens; each keeps its
+    /// offset.
+    fn alike(&self, node: u32, timing: Timing) -> Vec<Order> {
+        let signals = |node: u32| {
+            let intersection = self.intersections.get(self.directory.intersection(node)).ok()?;
+            let offset = intersection.timing().offset % timing.cycle;
+            let changed = Timing { offset, ..timing };
+            let differs = intersection.has_signals() && intersection.timing() != changed;
+            differs.then_some(Order::Signals { node, timing: changed })
+        };
+        self.places.intersections_around(node, ALIKE).into_iter().filter_map(signals).collect()
+    }
 }
 
 fn show(
@@ -57,7 +79,10 @@ fn show(
             let is_settled = !ui.input(|input| input.pointer.any_down());
             if is_settled && edit.timing != edit.sent {
                 edit.sent = edit.timing;
-                wishes.0.push(Order::Signals { node, timing: edit.timing });
+                wishes.one(Order::Signals { node, timing: edit.timing });
+            }
+            if ui.button("the same for all signals within 500 m").clicked() {
+                wishes.all(city.alike(node, edit.timing));
             }
         } else if intersection.has_plan() {
             ui.label("signals with the scenario's programme");
@@ -75,7 +100,12 @@ fn current(edit: &mut Option<Edit>, node: u32, timing: Timing) -> &mut Edit {
     if edit.as_ref().is_some_and(|edit| edit.node != node) {
         *edit = None;
     }
-    edit.get_or_insert(Edit { node, timing, sent: timing })
+    let edit = edit.get_or_insert(Edit { node, timing, sent: timing, seen: timing });
+    if std::mem::replace(&mut edit.seen, timing) != timing && timing != edit.sent {
+        // Somebody else has changed it: an order was taken back.
+        (edit.timing, edit.sent) = (timing, timing);
+    }
+    edit
 }
 
 /// Sliders that only reach what is possible.

@@ -7,10 +7,10 @@ use std::thread;
 
 use bevy::platform::cell::SyncCell;
 
-use super::tally::{MINUTE, Tally};
 use crate::measure::Simulation;
+use crate::model::Order;
 use crate::plain::Plain;
-use crate::simulation::Order;
+use crate::tally::{MINUTE, Tally};
 
 /// The thread ends when this is dropped.
 pub struct Untouched {

@@ -1,6 +1,6 @@
 //! How the played city does beside the untouched one, and how sure that is.
 
-use super::tally::{self, Tally};
+use crate::tally::{self, Tally};
 
 /// Minutes of a comparison: more than the cycles of all signals, fewer than most trips.
 const SLICE: usize = 5;
@@ -87,8 +87,8 @@ const FIRST: usize = FIRST_SLICES * SLICE;
 
 #[cfg(test)]
 mod tests {
-    use super::super::tally::MINUTE;
     use super::*;
+    use crate::tally::MINUTE;
 
     fn minutes(count: usize, arrived: impl Fn(u64) -> u64, under_way: u64) -> Vec<Tally> {
         let minute = |index: u64| Tally {

@@ -119,7 +119,6 @@ impl Approach {
     }
 
     /// The cars on the link, the one that came first at the front.
-    #[cfg(any(test, feature = "game"))]
     pub fn cars(&self) -> impl ExactSizeIterator<Item = &Slot> {
         self.queue.iter()
     }
@@ -185,7 +184,6 @@ impl Approach {
 
     /// The signals change before second `now`: green so far has earned its credit, and cars that
     /// wait ask again.
-    #[cfg(any(test, feature = "game"))]
     pub fn change_programme(&mut self, old: &Programme, now: u32) {
         self.line.earn(&old.light(self.phase), now);
         if !self.queue.is_empty() {

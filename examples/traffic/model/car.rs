@@ -36,7 +36,6 @@ impl Due {
     }
 
     /// A car that rests at the start of the rush hour sets out sooner.
-    #[cfg(any(test, feature = "game"))]
     pub fn hurry(&mut self, now: u32, demand: &Demand) {
         if self.is_resting() && demand.planned.is_none() {
             self.0 = now + demand.hurried(self.0.saturating_sub(now), now);

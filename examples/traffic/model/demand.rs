@@ -58,7 +58,6 @@ impl Demand {
     }
 
     /// From now until second `end` most trips lead toward a point, in metres.
-    #[cfg(any(test, feature = "game"))]
     pub fn rush(&mut self, end: u32, centre: (f32, f32), position: impl Fn(u32) -> (f32, f32), routes: &Routes) {
         let distance = |route: &Route| {
             let (x, y) = position(routes.node(route.destination));

@@ -98,7 +98,6 @@ impl Intersection {
         &self.approaches
     }
 
-    #[cfg(any(test, feature = "game"))]
     pub fn exits(&self) -> &[Exit] {
         &self.exits
     }

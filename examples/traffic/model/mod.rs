@@ -4,7 +4,6 @@
 mod approach;
 mod build;
 mod car;
-#[cfg(any(test, feature = "game"))]
 mod change;
 mod control;
 mod day;
@@ -16,6 +15,7 @@ mod incidence;
 mod intersection;
 mod lanes;
 mod message;
+mod order;
 mod planned;
 mod planned_signal;
 mod right_of_way;
@@ -26,7 +26,6 @@ mod slot;
 mod stop_line;
 #[cfg(test)]
 mod tests;
-#[cfg(any(test, feature = "game"))]
 mod timing;
 mod totals;
 mod travel_times;
@@ -43,11 +42,11 @@ pub use demand::Demand;
 pub use incidence::{Incidence, MOST_ROADS, NetworkError};
 pub use intersection::{Intersection, PATIENCE};
 pub use message::Message;
+pub use order::{Order, ROUTING_TIME, Refusal};
 pub use planned::{PlannedTrip, PlannedTrips};
 #[cfg(feature = "game")]
 pub use road::travel_time;
 pub use road::{PARTS, Road, SAMPLE_INTERVAL, drive_time, first_sampled, storage};
-#[cfg(any(test, feature = "game"))]
 pub use signal::Timing;
 #[cfg(feature = "game")]
 pub use slot::Slot;

@@ -31,7 +31,6 @@ pub fn drive_time(link: &Link) -> u32 {
 }
 
 /// Seconds to drive along a link at free speed, rounded up.
-#[cfg(any(test, feature = "game"))]
 pub fn travel_time(link: &Link) -> u32 {
     drive_time(link).div_ceil(PARTS)
 }

@@ -44,7 +44,6 @@ impl Programme {
     }
 
     /// What [`timed`](Self::timed) was given.
-    #[cfg(any(test, feature = "game"))]
     pub fn timing(&self) -> Timing {
         Timing { cycle: self.cycle, main_green: self.greens[0].length, offset: self.offset }
     }
@@ -60,7 +59,6 @@ impl Programme {
         self.greens[usize::from(phase)].start
     }
 
-    #[cfg(any(test, feature = "game"))]
     pub fn is_green(&self, phase: Phase, second: u32) -> bool {
         self.light(phase).next_green(second) == second
     }

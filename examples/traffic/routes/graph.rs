@@ -115,7 +115,6 @@ impl Graph {
     }
 
     /// No search takes a closed road.
-    #[cfg(any(test, feature = "game"))]
     pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) {
         self.edge_mut(node, exit).closed = closed;
     }

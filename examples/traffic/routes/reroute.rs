@@ -52,7 +52,6 @@ impl Rerouter {
     }
 
     /// Closes or reopens a road and returns the routes from then on.
-    #[cfg(any(test, feature = "game"))]
     pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) -> Routes {
         self.graph.set_closed(node, exit, closed);
         self.lift_detours();
@@ -77,7 +76,6 @@ impl Rerouter {
     }
 
     /// Detours around roads that are open again end.
-    #[cfg(any(test, feature = "game"))]
     fn lift_detours(&mut self) {
         let Self { avoided, graph, routes, .. } = self;
         avoided.retain(|&cursor, &mut (node, exit)| {

@@ -7,9 +7,11 @@
 mod hostile;
 mod matsim;
 mod nearest;
+mod orders;
 mod request;
 mod roads;
 mod sumo;
+mod table;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -22,7 +24,7 @@ mod xml;
 use std::path::PathBuf;
 
 use crate::map::{MapError, Network};
-use crate::model::TripRequest;
+use crate::model::{Order, TripRequest};
 use request::Demand;
 pub use roads::Names;
 use roads::{Keep, Roads};
@@ -38,6 +40,7 @@ pub struct Files {
     pub routes: Vec<PathBuf>,
     /// Ours, for any network.
     pub trips: Option<PathBuf>,
+    pub orders: Option<PathBuf>,
 }
 
 /// A network, what its file calls the nodes and links, and trips where some are given.
@@ -45,6 +48,8 @@ pub struct Scenario {
     pub network: Network,
     pub names: Option<(Names, Names)>,
     pub trips: Option<Vec<TripRequest>>,
+    /// By the second in which each is given.
+    pub orders: Vec<(u32, Order)>,
     /// What was left out, one line for each kind of thing.
     pub notes: Vec<String>,
 }
@@ -56,6 +61,14 @@ impl Files {
 
     /// Reads all of them; `map` reads the network where it is not among them.
     pub fn read(&self, seed: u64, map: impl FnOnce() -> Result<Network, MapError>) -> Result<Scenario, MapError> {
+        let mut scenario = self.read_trips(seed, map)?;
+        if let Some(orders) = &self.orders {
+            scenario.orders = orders::read(orders, &scenario.network)?;
+        }
+        Ok(scenario)
+    }
+
+    fn read_trips(&self, seed: u64, map: impl FnOnce() -> Result<Network, MapError>) -> Result<Scenario, MapError> {
         let Some(roads) = self.roads()? else {
             let network = map()?;
             let demand = self.trips.as_ref().map(|trips| trips::read(trips, &network)).transpose()?;
@@ -97,6 +110,6 @@ impl Scenario {
             notes.extend(demand.notes);
             demand.trips
         });
-        Self { network, names, trips, notes }
+        Self { network, names, trips, orders: Vec::new(), notes }
     }
 }

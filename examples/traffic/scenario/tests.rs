@@ -2,6 +2,7 @@
 
 use super::Files;
 use super::testing::{Folder, departures};
+use crate::model::{Order, Timing};
 
 const LINE: &str = r#"<network><nodes><node id="a" x="0" y="0"/><node id="b" x="100" y="0"/>
     <node id="c" x="200" y="0"/></nodes><links>
@@ -51,4 +52,47 @@ fn mistakes_are_told_with_their_line() {
     let folder = Folder::with("csv-bytes", &[("n.xml", LINE.as_bytes()), ("t.csv", b"depart,from,to\n0,\xff,1\n")]);
     folder.refuses("n.xml", "t.csv", "line 2: not UTF-8 text");
     folder.refuses("n.xml", "missing.csv", "missing.csv: cannot open");
+}
+
+const ORDERS: &str = "at,order,where,cycle,green,offset\n";
+
+fn orders(csv: &str) -> Result<Vec<(u32, Order)>, String> {
+    let folder = Folder::with("orders", &[("o.csv", csv.as_bytes())]);
+    let files = Files { orders: Some(folder.0.join("o.csv")), ..Files::default() };
+    let scenario = files.read(1, || crate::map::city::generate(4, 1)).map_err(|error| error.to_string())?;
+    Ok(scenario.orders)
+}
+
+#[test]
+fn orders_come_in_any_order_of_columns() {
+    let timing = Timing { cycle: 60, main_green: 20, offset: 5 };
+    let all = "00:02:00,signals,3,60,20,5\n7,close,12,,,\n8,reopen,12,,,\n9,rush,15,,,\n";
+    let expected = [
+        (120, Order::Signals { node: 3, timing }),
+        (7, Order::Road { road: 12, closed: true }),
+        (8, Order::Road { road: 12, closed: false }),
+        (9, Order::RushHour { node: 15 }),
+    ];
+    assert_eq!(orders(&format!("{ORDERS}{all}")).unwrap(), expected);
+    let few = "where,at,why,order\n# nothing else is needed to close a road\n3,5,works,close\n";
+    assert_eq!(orders(few).unwrap(), [(5, Order::Road { road: 3, closed: true })]);
+}
+
+#[test]
+fn mistakes_in_orders_are_told_with_their_line() {
+    for (csv, part) in [
+        ("", "o.csv, line 1: the columns should be at,order,where,cycle,green,offset, found ``"),
+        ("at,order\n", "line 1: the columns should be at,order,where"),
+        (&format!("{ORDERS}1,open,3,,,\n"), "line 2: order should be signals, close, reopen or rush, found `open`"),
+        (&format!("{ORDERS}1,close,3\n"), "line 2: 3 fields, but 6 columns"),
+        (&format!("{ORDERS}\n1,close,48,,,\n"), "line 3: there is no road 48: the last is 47"),
+        (&format!("{ORDERS}1,rush,16,,,\n"), "line 2: there is no intersection 16: the last is 15"),
+        (&format!("{ORDERS}1,signals,3,300,20,5\n"), "20 to 180 s"),
+        (&format!("{ORDERS}1,signals,3,60,,5\n"), "green should be a whole number, found ``"),
+        ("at,order,where\n1,signals,3\n", "line 2: signals need a column cycle"),
+        (&format!("{ORDERS}-1,close,3,,,\n"), "line 2: at should be a time"),
+    ] {
+        let error = orders(csv).unwrap_err();
+        assert!(error.contains(part) && !error.contains('\n'), "{error}");
+    }
 }

@@ -2,14 +2,13 @@
 //! numbers of `network.geojson`.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io::BufRead;
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::StringRecord;
 
 use super::request::{Demand, Journey, Requests};
-use super::text::{Bounded, quote, read_problem};
+use super::table::{Lines, whole};
+use super::text::quote;
 use super::time;
 use crate::map::{MapError, Network};
 
@@ -28,7 +27,7 @@ struct Columns {
 
 /// Reads the trips at `path` for this network.
 pub fn read(path: &Path, network: &Network) -> Result<Demand, MapError> {
-    let mut lines = Lines { file: path.display().to_string(), reader: Bounded::open(path)?, line: 0 };
+    let mut lines = Lines::open(path)?;
     let header = lines.next()?.unwrap_or_default();
     let columns = Columns::of(&header).map_err(|problem| lines.error(problem))?;
     // Trips of one traveller need not lie together; those of nobody in particular come first.
@@ -39,43 +38,6 @@ pub fn read(path: &Path, network: &Network) -> Result<Demand, MapError> {
         travellers.entry(traveller).or_default().push(journey);
     }
     demand(network, travellers).finish(path)
-}
-
-/// The fields of one line after another.
-struct Lines {
-    file: String,
-    reader: Bounded,
-    line: u64,
-}
-
-impl Lines {
-    /// The next line that is neither empty nor a remark.
-    fn next(&mut self) -> Result<Option<StringRecord>, MapError> {
-        let mut text = Vec::new();
-        loop {
-            self.line = self.reader.line();
-            self.reader.begin_piece();
-            text.clear();
-            let read = self.reader.read_until(b'\n', &mut text);
-            if read.map_err(|error| self.error(read_problem(&error)))? == 0 {
-                return Ok(None);
-            }
-            if text.starts_with(b"#") {
-                continue;
-            }
-            // A reader for each line knows nothing of lines, so that the number is always ours.
-            let mut fields = ReaderBuilder::new();
-            let fields = fields.has_headers(false).trim(Trim::All).buffer_capacity(256);
-            let record = fields.from_reader(text.trim_ascii()).into_records().next();
-            if let Some(record) = record.transpose().map_err(|_| self.error("not UTF-8 text"))? {
-                return Ok(Some(record));
-            }
-        }
-    }
-
-    fn error(&self, problem: impl fmt::Display) -> MapError {
-        MapError::in_line(&self.file, self.line, problem)
-    }
 }
 
 fn demand(network: &Network, travellers: BTreeMap<Option<u32>, Vec<Journey>>) -> Requests<'_> {
@@ -125,8 +87,4 @@ impl Columns {
         let depart = time::parse("depart", &fields[self.depart])?;
         Ok((traveller, Journey { depart, from: node("from", self.from)?, to: node("to", self.to)? }))
     }
-}
-
-fn whole(what: &str, text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| format!("{what} should be a whole number, found {}", quote(text)))
 }

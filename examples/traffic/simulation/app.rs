@@ -8,13 +8,14 @@ use bevy_affinity::prelude::*;
 
 use super::entities::{Directory, Number, Plan};
 use super::gauge::Gauge;
+use super::orders;
 use super::record::Record;
 use super::threads::ThreadClocks;
 use super::{Now, TrafficPlugin, populate, step};
 use crate::city::City;
 use crate::districts::{Districts, Square, Traffic};
 use crate::measure::{Simulation, Workload};
-use crate::model::{Demand, Due, EndedTrip, Intersection, LinkState, Road, Totals, TravelTimes, Trips};
+use crate::model::{Demand, Due, EndedTrip, Intersection, LinkState, Order, Refusal, Road, Totals, TravelTimes, Trips};
 use crate::state_hash::StateHash;
 
 /// A simulation of a city in Bevy.
@@ -78,6 +79,10 @@ fn task_pools(threads: Option<usize>, clocks: ThreadClocks) -> TaskPoolOptions {
 }
 
 impl Simulation for CityApp {
+    fn plan(&mut self, orders: &[(u32, Order)]) -> Result<(), Refusal> {
+        orders::plan(self.app.world_mut(), orders)
+    }
+
     fn step(&mut self) {
         step(self.app.world_mut());
         self.gauge.note_step();

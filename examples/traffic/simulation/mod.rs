@@ -8,7 +8,6 @@ mod experience;
 #[cfg(feature = "game")]
 mod fork;
 mod gauge;
-#[cfg(any(test, feature = "game"))]
 mod orders;
 mod record;
 mod router;
@@ -38,10 +37,10 @@ pub use experience::Experience;
 #[cfg(feature = "game")]
 pub use fork::fork;
 #[cfg(any(test, feature = "game"))]
-pub use orders::{Order, give, start_rush};
+pub use orders::give;
+pub use orders::start_rush;
 #[cfg(feature = "game")]
-pub use orders::{Orders, is_ready};
-pub use ways::ROUTING_TIME;
+pub use orders::{Orders, is_ready, plan};
 
 use record::note_ended;
 use systems::{arrive, cross, depart, sample, tick};
@@ -73,7 +72,6 @@ impl Plugin for TrafficPlugin {
 
 /// Simulates a second: orders take effect, drivers take other ways, and the city's systems run.
 pub fn step(world: &mut World) {
-    #[cfg(any(test, feature = "game"))]
     orders::obey_all(world);
     ways::replan(world);
     world.run_schedule(Step);

@@ -2,7 +2,6 @@
 //! whatever runs the city and however fast, so that the same orders always lead to the same city.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 
 use bevy::ecs::component::{Component, Mutable};
@@ -13,40 +12,20 @@ use bevy_affinity::prelude::Agenda;
 use super::Now;
 use super::entities::{Crossings, Departures, Directory, Plan, time};
 use super::router::Request;
+use super::ways;
 #[cfg(feature = "game")]
 use super::ways::Ways;
-use super::ways::{self, ROUTING_TIME};
 use crate::city::City;
-use crate::model::{Demand, Due, Intersection, Road, Timing};
+use crate::model::{Demand, Due, Intersection, Order, Refusal, Road};
 
 /// How long a rush hour lasts: half an hour, in seconds.
 pub const RUSH_HOUR: u32 = 1_800;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The signals of an intersection follow another timing.
-    Signals { node: u32, timing: Timing },
-    /// A road closes or reopens. Cars on it drive on, none enters it.
-    Road { road: u32, closed: bool },
-    /// Most trips lead toward an intersection for a while.
-    RushHour { node: u32 },
-}
-
-/// Why the city does not take an order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(String);
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
 /// Orders that have not taken effect yet, in the order in which they will.
 #[derive(Resource, Default)]
 pub struct Orders {
+    /// Those that are not given yet.
+    planned: VecDeque<(u32, Order)>,
     pending: VecDeque<(u32, Order)>,
 }
 
@@ -65,6 +44,11 @@ impl Orders {
         self.pending.insert(place, (at, order));
     }
 
+    fn take_planned(&mut self, now: u32) -> Option<Order> {
+        let (_, order) = self.planned.pop_front_if(|&mut (at, _)| at <= now)?;
+        Some(order)
+    }
+
     fn take_due(&mut self, now: u32) -> Option<Order> {
         let (_, order) = self.pending.pop_front_if(|&mut (at, _)| at <= now)?;
         Some(order)
@@ -77,38 +61,37 @@ impl Orders {
     }
 }
 
+/// Has orders given at the begin of stated seconds; those of one second in the order in which they
+/// stand here.
+pub fn plan(world: &mut World, orders: &[(u32, Order)]) -> Result<(), Refusal> {
+    orders.iter().try_for_each(|&(_, order)| check(world, order))?;
+    let mut all = world.get_resource_or_init::<Orders>();
+    all.planned.extend(orders);
+    all.planned.make_contiguous().sort_by_key(|&(at, _)| at);
+    Ok(())
+}
+
 /// Gives an order and returns the second of its effect.
+#[cfg(any(test, feature = "game"))]
 pub fn give(world: &mut World, order: Order) -> Result<u32, Refusal> {
     check(world, order)?;
-    let now = world.resource::<Now>().0;
-    let at = match order {
-        Order::Road { road, closed } => {
-            ways::request(world, Request::Road { road, closed });
-            now + ROUTING_TIME
-        }
-        Order::Signals { .. } | Order::RushHour { .. } => now,
-    };
+    Ok(give_checked(world, order))
+}
+
+fn give_checked(world: &mut World, order: Order) -> u32 {
+    let at = world.resource::<Now>().0 + order.delay();
+    if let Order::Road { road, closed } = order {
+        ways::request(world, Request::Road { road, closed });
+    }
     world.get_resource_or_init::<Orders>().insert(at, order);
-    Ok(at)
+    at
 }
 
 fn check(world: &World, order: Order) -> Result<(), Refusal> {
-    let city = world.resource::<Plan>();
-    let (kind, number, count) = match order {
-        Order::Road { road, .. } => ("road", road, city.network.links.len()),
-        Order::Signals { node, .. } | Order::RushHour { node } => ("intersection", node, city.network.nodes.len()),
-    };
-    if number as usize >= count {
-        return Err(Refusal(format!("there is no {kind} {number}: the last is {}", count - 1)));
-    }
-    if let Order::Signals { node, timing } = order {
-        let entity = world.resource::<Directory>().intersection(node);
-        if !world.get::<Intersection>(entity).is_some_and(Intersection::has_signals) {
-            return Err(Refusal(format!("intersection {node} has no signals")));
-        }
-        timing.check().map_err(|error| Refusal(error.to_string()))?;
-    }
-    Ok(())
+    let directory = world.resource::<Directory>();
+    let has_signals =
+        |node| world.get::<Intersection>(directory.intersection(node)).is_some_and(Intersection::has_signals);
+    order.check(&world.resource::<Plan>().network, has_signals)
 }
 
 /// Whether the next step can be made without waiting for a search.
@@ -122,7 +105,15 @@ pub fn is_ready(world: &mut World) -> bool {
 /// Lets the orders of this second take effect.
 pub(super) fn obey_all(world: &mut World) {
     if world.contains_resource::<Orders>() {
+        give_planned(world);
         world.resource_scope(|world, mut orders: Mut<Orders>| obey(world, &mut orders));
+    }
+}
+
+fn give_planned(world: &mut World) {
+    let now = world.resource::<Now>().0;
+    while let Some(order) = world.resource_mut::<Orders>().take_planned(now) {
+        give_checked(world, order);
     }
 }
 

@@ -16,7 +16,6 @@ use crate::routes::Routes;
 /// What other ways are for.
 pub enum Request {
     /// A road closes or reopens.
-    #[cfg(any(test, feature = "game"))]
     Road { road: u32, closed: bool },
     /// Drivers know how long they have waited at the end of each link, in tenths of a second.
     Replan { waits: Vec<Option<u32>> },
@@ -71,7 +70,6 @@ fn route(city: &City, routes: &Routes, queue: &Receiver<Request>, done: &Sender<
     let mut rerouter = city.rerouter(routes);
     for request in queue {
         let routes = match request {
-            #[cfg(any(test, feature = "game"))]
             Request::Road { road, closed } => {
                 let (node, exit) = city.road_start(road);
                 rerouter.set_closed(node, exit, closed)

@@ -10,10 +10,7 @@ use super::Now;
 use super::entities::{CurrentRoutes, Directory, Plan};
 use super::experience::Experience;
 use super::router::{Request, Router};
-use crate::model::Intersection;
-
-/// Seconds between the request for other ways and their use: the time to find them.
-pub const ROUTING_TIME: u32 = 10;
+use crate::model::{Intersection, ROUTING_TIME};
 
 /// What is being searched.
 #[derive(Resource, Default)]

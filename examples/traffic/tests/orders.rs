@@ -10,9 +10,9 @@ use super::crowded;
 use crate::city::City;
 use crate::map::Control;
 use crate::measure::Simulation;
-use crate::model::Timing;
+use crate::model::{Order, Timing};
 use crate::plain::Plain;
-use crate::simulation::{self, CityApp, Order};
+use crate::simulation::{self, CityApp};
 
 const STEPS: u32 = 240;
 
@@ -40,13 +40,8 @@ fn script() -> impl Strategy<Value = Script> {
 /// Runs a script on arrays and one thread; `look` sees the city after every second.
 fn follow_plainly(city: &Arc<City>, script: &Script, mut look: impl FnMut(&mut Plain)) -> Plain {
     let mut plain = Plain::new(Arc::clone(city));
-    let delay = |order: &Order| if matches!(order, Order::Road { .. }) { simulation::ROUTING_TIME } else { 0 };
-    let mut effects: Script = script.iter().map(|&(second, order)| (second + delay(&order), order)).collect();
-    effects.sort_by_key(|&(second, _)| second);
-    for now in 0..STEPS {
-        for &(_, order) in effects.iter().filter(|&&(second, _)| second == now) {
-            plain.obey(order);
-        }
+    plain.plan(script).unwrap();
+    for _ in 0..STEPS {
         plain.step();
         look(&mut plain);
     }
@@ -91,6 +86,10 @@ proptest! {
             let hash = follow(gang(&city, mode, workers), &script, steps_per_frame);
             prop_assert_eq!(hash, expected, "{:?}, {} workers", mode, workers);
         }
+        let mut planned = gang(&city, SchedulerMode::Auto, 2);
+        planned.plan(&script).unwrap();
+        (0..STEPS).for_each(|_| planned.step());
+        prop_assert_eq!(planned.state_hash(), expected, "planned");
     }
 
     #[test]

@@ -1,0 +1,114 @@
+//! The player's orders: what came of each in the streets around, and how to take it back.
+
+use std::collections::VecDeque;
+
+use bevy::prelude::*;
+
+use super::select::Places;
+use crate::model::{Intersection, Order};
+use crate::simulation::{Directory, Plan};
+
+/// How far around an order its effect is counted, in metres: the next few streets.
+const AROUND: f32 = 300.0;
+
+/// Orders that are remembered: more than anybody takes back.
+const KEPT: usize = 100;
+
+/// The last orders, the latest at the end.
+#[derive(Resource, Default)]
+pub struct Journal(VecDeque<Entry>);
+
+/// What the player did with one click or key.
+pub struct Entry {
+    /// The second of the first effect.
+    pub at: u32,
+    pub text: String,
+    /// Where it is, or begins.
+    pub node: u32,
+    /// What makes it undone; nothing if that is not possible.
+    inverse: Vec<Order>,
+    around: Vec<u32>,
+    /// Cars around, when it was given and now.
+    pub cars: [u32; 2],
+}
+
+impl Journal {
+    /// The latest first.
+    pub fn latest(&self) -> impl Iterator<Item = &Entry> {
+        self.0.iter().rev()
+    }
+
+    /// Forgets the last order that can be taken back; returns what it was and what undoes it.
+    pub fn take_last(&mut self) -> Option<(String, Vec<Order>)> {
+        let place = self.0.iter().rposition(|entry| !entry.inverse.is_empty())?;
+        self.0.remove(place).map(|entry| (entry.text, entry.inverse))
+    }
+
+    /// Notes orders that take effect from second `at` on. To be called before the first one does.
+    pub fn note(world: &mut World, at: u32, orders: &[Order], text: String) {
+        let Some(&first) = orders.first() else { return };
+        let node = node(world, first);
+        let inverse = orders.iter().filter_map(|&order| inverse(world, order)).collect();
+        let around = world.resource::<Places>().intersections_around(node, AROUND);
+        let cars = [cars(world, &around); 2];
+        let mut journal = world.resource_mut::<Self>();
+        journal.0.push_back(Entry { at, text, node, inverse, around, cars });
+        if journal.0.len() > KEPT {
+            journal.0.pop_front();
+        }
+    }
+
+    /// Counts the cars around each order anew.
+    pub fn count(world: &mut World) {
+        world.resource_scope(|world, mut journal: Mut<Self>| {
+            journal.0.iter_mut().for_each(|entry| entry.cars[1] = cars(world, &entry.around));
+        });
+    }
+}
+
+/// Where an order is given.
+fn node(world: &World, order: Order) -> u32 {
+    match order {
+        Order::Signals { node, .. } | Order::RushHour { node } => node,
+        Order::Road { road, .. } => world.resource::<Plan>().road_start(road).0,
+    }
+}
+
+/// What makes an order undone that has not taken effect. A rush hour has come and does not go.
+fn inverse(world: &World, order: Order) -> Option<Order> {
+    match order {
+        Order::Signals { node, .. } => {
+            let entity = world.resource::<Directory>().intersection(node);
+            let timing = world.get::<Intersection>(entity)?.timing();
+            Some(Order::Signals { node, timing })
+        }
+        Order::Road { road, closed } => Some(Order::Road { road, closed: !closed }),
+        Order::RushHour { .. } => None,
+    }
+}
+
+fn cars(world: &World, nodes: &[u32]) -> u32 {
+    let directory = world.resource::<Directory>();
+    let intersection = |&node: &u32| world.get::<Intersection>(directory.intersection(node));
+    nodes.iter().filter_map(intersection).map(|intersection| intersection.on_road() + intersection.waiting()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(at: u32, inverse: Vec<Order>) -> Entry {
+        Entry { at, text: at.to_string(), node: 0, inverse, around: Vec::new(), cars: [0; 2] }
+    }
+
+    #[test]
+    fn the_latest_order_that_can_be_taken_back_is() {
+        let reopen = |road| vec![Order::Road { road, closed: false }];
+        let entries = [entry(1, reopen(1)), entry(2, reopen(2)), entry(3, Vec::new())];
+        let mut journal = Journal(entries.into());
+        assert_eq!(journal.take_last(), Some(("2".to_owned(), reopen(2))));
+        assert_eq!(journal.latest().map(|entry| entry.at).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(journal.take_last(), Some(("1".to_owned(), reopen(1))));
+        assert_eq!(journal.take_last(), None);
+    }
+}

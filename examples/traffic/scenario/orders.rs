@@ -1,0 +1,84 @@
+//! Orders as CSV (`at,order,where` and, for signals, `cycle,green,offset`): what a player would do,
+//! for runs without a window.
+
+use std::path::Path;
+
+use csv::StringRecord;
+
+use super::table::{Lines, whole};
+use super::text::quote;
+use super::time;
+use crate::map::{MapError, Network};
+use crate::model::{Order, Timing};
+
+/// Where the columns are. Others are not read.
+struct Columns {
+    at: usize,
+    order: usize,
+    place: usize,
+    /// Of the cycle, the main road's green and the offset.
+    timing: [Option<usize>; 3],
+    count: usize,
+}
+
+/// Reads the orders at `path` for this network, each with the second in which it is given.
+pub fn read(path: &Path, network: &Network) -> Result<Vec<(u32, Order)>, MapError> {
+    let mut lines = Lines::open(path)?;
+    let header = lines.next()?.unwrap_or_default();
+    let columns = Columns::of(&header).map_err(|problem| lines.error(problem))?;
+    let mut orders = Vec::new();
+    while let Some(fields) = lines.next()? {
+        let (at, order) = columns.order(&fields).map_err(|problem| lines.error(problem))?;
+        // Which intersections have signals is known to the city alone.
+        order.check(network, |_| true).map_err(|refusal| lines.error(refusal))?;
+        orders.push((at, order));
+    }
+    Ok(orders)
+}
+
+impl Columns {
+    fn of(header: &StringRecord) -> Result<Self, String> {
+        let find = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
+        let required = |name: &str| {
+            let header = header.iter().collect::<Vec<_>>().join(",");
+            find(name).ok_or_else(|| {
+                format!("the columns should be at,order,where,cycle,green,offset, found {}", quote(&header))
+            })
+        };
+        Ok(Self {
+            at: required("at")?,
+            order: required("order")?,
+            place: required("where")?,
+            timing: ["cycle", "green", "offset"].map(find),
+            count: header.len(),
+        })
+    }
+
+    fn order(&self, fields: &StringRecord) -> Result<(u32, Order), String> {
+        if fields.len() != self.count {
+            return Err(format!("{} fields, but {} columns", fields.len(), self.count));
+        }
+        let at = time::parse("at", &fields[self.at])?;
+        let place = whole("where", &fields[self.place])?;
+        let order = match &fields[self.order] {
+            "signals" => Order::Signals { node: place, timing: self.timing(fields)? },
+            "close" => Order::Road { road: place, closed: true },
+            "reopen" => Order::Road { road: place, closed: false },
+            "rush" => Order::RushHour { node: place },
+            other => return Err(format!("order should be signals, close, reopen or rush, found {}", quote(other))),
+        };
+        Ok((at, order))
+    }
+
+    fn timing(&self, fields: &StringRecord) -> Result<Timing, String> {
+        let [cycle, main_green, offset] = self.timing;
+        let number = |what: &str, column: Option<usize>| {
+            whole(what, column.ok_or_else(|| format!("signals need a column {what}")).map(|column| &fields[column])?)
+        };
+        Ok(Timing {
+            cycle: number("cycle", cycle)?,
+            main_green: number("green", main_green)?,
+            offset: number("offset", offset)?,
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! CSV files, line by line, so that every mistake has its line.
+
+use std::fmt;
+use std::io::BufRead;
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::text::{Bounded, quote, read_problem};
+use crate::map::MapError;
+
+/// The fields of one line after another.
+pub struct Lines {
+    file: String,
+    reader: Bounded,
+    line: u64,
+}
+
+impl Lines {
+    pub fn open(path: &Path) -> Result<Self, MapError> {
+        Ok(Self { file: path.display().to_string(), reader: Bounded::open(path)?, line: 0 })
+    }
+
+    /// The next line that is neither empty nor a remark.
+    pub fn next(&mut self) -> Result<Option<StringRecord>, MapError> {
+        let mut text = Vec::new();
+        loop {
+            self.line = self.reader.line();
+            self.reader.begin_piece();
+            text.clear();
+            let read = self.reader.read_until(b'\n', &mut text);
+            if read.map_err(|error| self.error(read_problem(&error)))? == 0 {
+                return Ok(None);
+            }
+            if text.starts_with(b"#") {
+                continue;
+            }
+            // A reader for each line knows nothing of lines, so that the number is always ours.
+            let mut fields = ReaderBuilder::new();
+            let fields = fields.has_headers(false).trim(Trim::All).buffer_capacity(256);
+            let record = fields.from_reader(text.trim_ascii()).into_records().next();
+            if let Some(record) = record.transpose().map_err(|_| self.error("not UTF-8 text"))? {
+                return Ok(Some(record));
+            }
+        }
+    }
+
+    /// What is wrong with the line that was read last.
+    pub fn error(&self, problem: impl fmt::Display) -> MapError {
+        MapError::in_line(&self.file, self.line, problem)
+    }
+}
+
+/// A whole number; `what` is told where it is none.
+pub fn whole<N: std::str::FromStr>(what: &str, text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| format!("{what} should be a whole number, found {}", quote(text)))
+}
