@@ -252,7 +252,12 @@ fn scheduler(mode: Mode) -> SchedulerMode {
 fn show(options: &Options, outcomes: &[Outcome], attribution: Option<&str>) -> Result<(), String> {
     report::same_state(outcomes)?;
     let mut out = io::stdout().lock();
-    let shown =
-        if options.json { report::json(outcomes, &mut out) } else { report::table(outcomes, attribution, &mut out) };
+    let shown = match options.challenge {
+        _ if options.json => report::json(outcomes, &mut out),
+        Some(challenge) => {
+            report::story(&challenge.rules(), &mut out).and_then(|()| report::table(outcomes, attribution, &mut out))
+        }
+        None => report::table(outcomes, attribution, &mut out),
+    };
     shown.map_err(|error| format!("standard output: {error}"))
 }

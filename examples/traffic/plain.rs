@@ -141,6 +141,7 @@ impl Plain {
         }
     }
 
+    #[cfg(any(test, feature = "game"))]
     pub fn intersections(&self) -> &[Intersection] {
         &self.intersections
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::challenge::Rules;
 use crate::outcome::{District, Figures, Outcome, TripFigures};
 
 /// The modes that others are compared with, where they have run.
@@ -28,6 +29,11 @@ pub fn json(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", serde_json::to_string(&outcome.figures)?)?;
     }
     Ok(())
+}
+
+/// What a challenge is about.
+pub fn story(rules: &Rules, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}: {}\n{}", rules.title, rules.story, rules.advice)
 }
 
 /// A table of all modes, and the state that they have reached together.

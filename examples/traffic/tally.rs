@@ -28,6 +28,7 @@ impl Tally {
     }
 }
 
+#[cfg(any(test, feature = "game"))]
 /// Trips an hour from the first of some minutes to the last.
 pub fn trips_per_hour(minutes: &[Tally]) -> f64 {
     let (Some(first), Some(last)) = (minutes.first(), minutes.last()) else { return 0.0 };
@@ -42,6 +43,7 @@ pub fn seconds_a_trip(minutes: &[Tally]) -> f64 {
     (car_minutes * u64::from(MINUTE)) as f64 / (last.arrived - first.arrived).max(1) as f64
 }
 
+#[cfg(any(test, feature = "game"))]
 /// Cars under way in the district, on average after the first of some minutes.
 pub fn cars_nearby(minutes: &[Tally]) -> f64 {
     let Some((_, after)) = minutes.split_first() else { return 0.0 };

@@ -16,7 +16,11 @@ const KEPT: usize = 100;
 
 /// The last orders, the latest at the end.
 #[derive(Resource, Default)]
-pub struct Journal(VecDeque<Entry>);
+pub struct Journal {
+    entries: VecDeque<Entry>,
+    /// How many were taken back.
+    pub undone: usize,
+}
 
 /// What the player did with one click or key.
 pub struct Entry {
@@ -35,13 +39,14 @@ pub struct Entry {
 impl Journal {
     /// The latest first.
     pub fn latest(&self) -> impl Iterator<Item = &Entry> {
-        self.0.iter().rev()
+        self.entries.iter().rev()
     }
 
     /// Forgets the last order that can be taken back; returns what it was and what undoes it.
     pub fn take_last(&mut self) -> Option<(String, Vec<Order>)> {
-        let place = self.0.iter().rposition(|entry| !entry.inverse.is_empty())?;
-        self.0.remove(place).map(|entry| (entry.text, entry.inverse))
+        let place = self.entries.iter().rposition(|entry| !entry.inverse.is_empty())?;
+        self.undone += 1;
+        self.entries.remove(place).map(|entry| (entry.text, entry.inverse))
     }
 
     /// Notes orders that take effect from second `at` on. To be called before the first one does.
@@ -51,17 +56,17 @@ impl Journal {
         let inverse = orders.iter().filter_map(|&order| inverse(world, order)).collect();
         let around = world.resource::<Places>().intersections_around(node, AROUND);
         let cars = [cars(world, &around); 2];
-        let mut journal = world.resource_mut::<Self>();
-        journal.0.push_back(Entry { at, text, node, inverse, around, cars });
-        if journal.0.len() > KEPT {
-            journal.0.pop_front();
+        let entries = &mut world.resource_mut::<Self>().into_inner().entries;
+        entries.push_back(Entry { at, text, node, inverse, around, cars });
+        if entries.len() > KEPT {
+            entries.pop_front();
         }
     }
 
     /// Counts the cars around each order anew.
     pub fn count(world: &mut World) {
         world.resource_scope(|world, mut journal: Mut<Self>| {
-            journal.0.iter_mut().for_each(|entry| entry.cars[1] = cars(world, &entry.around));
+            journal.entries.iter_mut().for_each(|entry| entry.cars[1] = cars(world, &entry.around));
         });
     }
 }
@@ -105,7 +110,7 @@ mod tests {
     fn the_latest_order_that_can_be_taken_back_is() {
         let reopen = |road| vec![Order::Road { road, closed: false }];
         let entries = [entry(1, reopen(1)), entry(2, reopen(2)), entry(3, Vec::new())];
-        let mut journal = Journal(entries.into());
+        let mut journal = Journal { entries: entries.into(), undone: 0 };
         assert_eq!(journal.take_last(), Some(("2".to_owned(), reopen(2))));
         assert_eq!(journal.latest().map(|entry| entry.at).collect::<Vec<_>>(), [3, 1]);
         assert_eq!(journal.take_last(), Some(("1".to_owned(), reopen(1))));

@@ -97,6 +97,7 @@ fn show(
             }
         });
     if let Some(node) = go {
+        info!("going to intersection {node}");
         let place = &plan.network.nodes[node as usize];
         (destination.0, *selection) = (Some(Vec2::new(place.x, place.y)), Selection::Intersection(node));
     }
@@ -125,7 +126,7 @@ fn orders(ui: &mut egui::Ui, journal: &Journal, go: &mut Option<u32>) -> bool {
     egui::Grid::new("orders").num_columns(3).spacing([14.0, 4.0]).show(ui, |ui| {
         for Entry { at, text, node, cars: [before, now], .. } in journal.latest().take(LISTED) {
             ui.label(egui::RichText::new(style::clock(*at)).color(QUIET));
-            ui.label(format!("{before} → {now}")).on_hover_text(text);
+            ui.label(format!("{before}, now {now}")).on_hover_text(text);
             if ui.small_button("go there").on_hover_text(text).clicked() {
                 *go = Some(*node);
             }

@@ -4,6 +4,7 @@ use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 
+use super::journal::Journal;
 use super::orders::Wishes;
 use super::select::Places;
 use super::shared::{GameState, Selection};
@@ -27,6 +28,8 @@ struct Edit {
     sent: Timing,
     /// What the signals did when they were last looked at.
     seen: Timing,
+    /// How many orders had been taken back when it began.
+    undone: usize,
 }
 
 #[derive(SystemParam)]
@@ -61,7 +64,7 @@ fn show(
     mut contexts: EguiContexts,
     selection: Res<Selection>,
     city: City,
-    mut wishes: ResMut<Wishes>,
+    (journal, mut wishes): (Res<Journal>, ResMut<Wishes>),
     mut edit: Local<Option<Edit>>,
 ) -> Result {
     let Selection::Intersection(node) = *selection else {
@@ -73,7 +76,7 @@ fn show(
         ui.set_width(290.0);
         if intersection.has_signals() {
             let timing = intersection.timing();
-            let edit = current(&mut edit, node, timing);
+            let edit = current(&mut edit, (node, timing), journal.undone);
             picture(ui, timing, city.now.0);
             sliders(ui, &mut edit.timing);
             let is_settled = !ui.input(|input| input.pointer.any_down());
@@ -95,12 +98,12 @@ fn show(
     Ok(())
 }
 
-/// The edit of this intersection; a new one starts with what its signals do.
-fn current(edit: &mut Option<Edit>, node: u32, timing: Timing) -> &mut Edit {
-    if edit.as_ref().is_some_and(|edit| edit.node != node) {
+/// The edit of this intersection; a new one, as after an undo, starts with what its signals do.
+fn current(edit: &mut Option<Edit>, (node, timing): (u32, Timing), undone: usize) -> &mut Edit {
+    if edit.as_ref().is_some_and(|edit| edit.node != node || edit.undone != undone) {
         *edit = None;
     }
-    let edit = edit.get_or_insert(Edit { node, timing, sent: timing, seen: timing });
+    let edit = edit.get_or_insert(Edit { node, timing, sent: timing, seen: timing, undone });
     if std::mem::replace(&mut edit.seen, timing) != timing && timing != edit.sent {
         // Somebody else has changed it: an order was taken back.
         (edit.timing, edit.sent) = (timing, timing);
@@ -192,8 +195,10 @@ mod tests {
     fn another_intersection_starts_with_its_own_timing() {
         let timing = |offset| Timing { cycle: 60, main_green: 27, offset };
         let mut edit = None;
-        current(&mut edit, 4, timing(1)).timing.cycle = 90;
-        assert_eq!(current(&mut edit, 4, timing(1)).timing.cycle, 90, "edits stay");
-        assert_eq!(current(&mut edit, 5, timing(2)).timing, timing(2));
+        current(&mut edit, (4, timing(1)), 0).timing.cycle = 90;
+        assert_eq!(current(&mut edit, (4, timing(1)), 0).timing.cycle, 90, "edits stay");
+        assert_eq!(current(&mut edit, (4, timing(1)), 1).timing, timing(1), "until one is taken back");
+        assert_eq!(current(&mut edit, (4, timing(3)), 1).timing, timing(3), "which takes effect with the next step");
+        assert_eq!(current(&mut edit, (5, timing(2)), 1).timing, timing(2));
     }
 }

@@ -12,7 +12,8 @@ pub const GREEN: Color32 = Color32::from_rgb(70, 200, 120);
 pub const RED: Color32 = Color32::from_rgb(225, 80, 70);
 pub const QUIET: Color32 = Color32::from_rgb(140, 152, 168);
 
-const PANEL: Color32 = Color32::from_rgba_premultiplied(14, 18, 25, 235);
+/// Opaque: text over streets is hard to read.
+const PANEL: Color32 = Color32::from_rgb(14, 18, 25);
 const EDGE: Color32 = Color32::from_rgb(48, 58, 72);
 
 /// The day of the city that is played: it stays the same, and every clock shows it.

@@ -118,6 +118,7 @@ impl Approach {
         self.queue.len() as u32
     }
 
+    #[cfg(any(test, feature = "game"))]
     /// The cars on the link, the one that came first at the front.
     pub fn cars(&self) -> impl ExactSizeIterator<Item = &Slot> {
         self.queue.iter()

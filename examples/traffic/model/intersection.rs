@@ -98,6 +98,7 @@ impl Intersection {
         &self.approaches
     }
 
+    #[cfg(any(test, feature = "game"))]
     pub fn exits(&self) -> &[Exit] {
         &self.exits
     }

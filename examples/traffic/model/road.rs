@@ -30,6 +30,7 @@ pub fn drive_time(link: &Link) -> u32 {
     parts.clamp(1, LONGEST_DRIVE * u64::from(PARTS)) as u32
 }
 
+#[cfg(any(test, feature = "game"))]
 /// Seconds to drive along a link at free speed, rounded up.
 pub fn travel_time(link: &Link) -> u32 {
     drive_time(link).div_ceil(PARTS)

@@ -43,6 +43,7 @@ impl Programme {
         Self { cycle, offset, greens: [main, crossing] }
     }
 
+    #[cfg(any(test, feature = "game"))]
     /// What [`timed`](Self::timed) was given.
     pub fn timing(&self) -> Timing {
         Timing { cycle: self.cycle, main_green: self.greens[0].length, offset: self.offset }
@@ -59,6 +60,7 @@ impl Programme {
         self.greens[usize::from(phase)].start
     }
 
+    #[cfg(any(test, feature = "game"))]
     pub fn is_green(&self, phase: Phase, second: u32) -> bool {
         self.light(phase).next_green(second) == second
     }
