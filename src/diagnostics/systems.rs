@@ -29,7 +29,8 @@ pub struct SystemDiagnostics {
     /// How often it ran. A system that is skipped, by a run condition or because a parameter is
     /// missing, does not run.
     pub calls: u64,
-    /// All runs together.
+    /// All runs together. Of runs of less than 4 us one in eight is timed while the
+    /// [`AffinityTimeline`](crate::AffinityTimeline) does not record, and stands for the others.
     pub total: Duration,
     /// Mean duration of a run.
     pub mean: Duration,
@@ -37,7 +38,7 @@ pub struct SystemDiagnostics {
     pub recent_mean: Duration,
     /// 95 of 100 recent runs took no longer; refreshed every 16 frames.
     pub p95: Duration,
-    /// The longest run.
+    /// The longest run that was timed.
     pub max: Duration,
     /// Which system it is; `None` in a vacant place.
     pub(crate) number: Option<usize>,

@@ -31,13 +31,24 @@ pub(crate) struct SystemTiming {
     /// Whether the [`SystemTimings`] of its world know of it.
     listed: AtomicBool,
     calls: AtomicU64,
+    /// Of them, those that were timed.
+    timed: AtomicU64,
+    /// Calls that go untimed until the next one that is.
+    untimed_left: AtomicU64,
     total: AtomicU64,
     longest: AtomicU64,
     /// The last durations, in nanoseconds, in a ring.
     recent: [AtomicU64; RECENT_CALLS],
 }
 
-/// About two seconds of a system that runs once a frame: enough for a 95th percentile.
+/// Of systems that take less, in nanoseconds, one call in [`CALLS_PER_SAMPLE`] is timed: two
+/// readings of the clock take 60 ns, a third of what a tag costs a system. The others are taken to
+/// be as long as the last that was.
+const SHORT: u64 = 4_000;
+const CALLS_PER_SAMPLE: u64 = 8;
+
+/// About two seconds of a system that runs once a frame and is timed each time: enough for a 95th
+/// percentile.
 const RECENT_CALLS: usize = 128;
 
 /// What the last calls of a system say.
@@ -56,18 +67,46 @@ impl SystemTiming {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             listed: AtomicBool::new(false),
             calls: AtomicU64::new(0),
+            timed: AtomicU64::new(0),
+            untimed_left: AtomicU64::new(0),
             total: AtomicU64::new(0),
             longest: AtomicU64::new(0),
             recent: [const { AtomicU64::new(0) }; RECENT_CALLS],
         }
     }
 
+    /// Whether the next call is to be timed.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.untimed_left.load(Ordering::Relaxed) == 0
+    }
+
+    /// Notes a call that was timed.
     pub(crate) fn record(&self, nanoseconds: u64) {
-        let calls = self.calls.load(Ordering::Relaxed);
-        self.recent[calls as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
+        let timed = self.timed.load(Ordering::Relaxed);
+        self.recent[timed as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
+        self.timed.store(timed + 1, Ordering::Relaxed);
+        if nanoseconds > self.longest.load(Ordering::Relaxed) {
+            self.longest.store(nanoseconds, Ordering::Relaxed);
+        }
+        let untimed = if nanoseconds < SHORT { CALLS_PER_SAMPLE - 1 } else { 0 };
+        self.untimed_left.store(untimed, Ordering::Relaxed);
+        self.count(nanoseconds);
+    }
+
+    /// Notes a call that was not; returns how long it is taken to have been.
+    pub(crate) fn record_untimed(&self) -> u64 {
+        let left = self.untimed_left.load(Ordering::Relaxed);
+        self.untimed_left.store(left.saturating_sub(1), Ordering::Relaxed);
+        let last = self.timed.load(Ordering::Relaxed).wrapping_sub(1);
+        let nanoseconds = self.recent[last as usize % RECENT_CALLS].load(Ordering::Relaxed);
+        self.count(nanoseconds);
+        nanoseconds
+    }
+
+    fn count(&self, nanoseconds: u64) {
         add(&self.total, nanoseconds);
-        self.longest.fetch_max(nanoseconds, Ordering::Relaxed);
-        self.calls.store(calls + 1, Ordering::Relaxed);
+        add(&self.calls, 1);
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -90,7 +129,7 @@ impl SystemTiming {
     pub(crate) fn recent(&self) -> Recent {
         let mut recent = [0; RECENT_CALLS];
         recent.iter_mut().zip(&self.recent).for_each(|(copy, nanoseconds)| *copy = nanoseconds.load(Ordering::Relaxed));
-        let known = (self.calls() as usize).min(RECENT_CALLS);
+        let known = (self.timed.load(Ordering::Relaxed) as usize).min(RECENT_CALLS);
         if known == 0 {
             return Recent::default();
         }
@@ -107,8 +146,8 @@ impl SystemTiming {
 pub(crate) struct SystemTimings {
     /// Those that ran for the first time and that were not asked for since.
     new: Mutex<WeakList<SystemTiming>>,
-    /// When the first of them began since [`take_extent`](Self::take_extent), 0 if none did, and
-    /// when the last one ended.
+    /// When the first of them that was timed began since [`take_extent`](Self::take_extent), 0 if
+    /// none was, and when the last one ended.
     began: AtomicU64,
     ended: AtomicU64,
     /// Runs so far, and what they took together, of systems that are gone too.
@@ -125,8 +164,14 @@ pub(crate) struct Totals {
 }
 
 impl SystemTimings {
-    /// Notes that `system` ran. Systems of a world run one after another, so plain loads and stores
-    /// do.
+    /// Notes that a run of a system took as long as this, or is taken to have. Systems of a world run
+    /// one after another, so plain loads and stores do.
+    pub(crate) fn count(&self, nanoseconds: u64) {
+        add(&self.calls, 1);
+        add(&self.total, nanoseconds);
+    }
+
+    /// Notes that `system` ran, as timed.
     pub(crate) fn note(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
         if !system.listed.load(Ordering::Relaxed) {
             system.listed.store(true, Ordering::Relaxed);
@@ -136,8 +181,7 @@ impl SystemTimings {
             self.began.store(run.start, Ordering::Relaxed);
         }
         self.ended.store(run.end, Ordering::Relaxed);
-        add(&self.calls, 1);
-        add(&self.total, run.end.saturating_sub(run.start));
+        self.count(run.end.saturating_sub(run.start));
     }
 
     /// Calls `take` with each system that has run for the first time since the last call and still
@@ -150,7 +194,7 @@ impl SystemTimings {
         });
     }
 
-    /// From the first begin to the last end since the last call; `None` if no system ran.
+    /// From the first begin to the last end of those that were timed since the last call; `None` if none was.
     pub(crate) fn take_extent(&self) -> Option<Range<u64>> {
         let began = self.began.swap(0, Ordering::Relaxed);
         (began > 0).then(|| began..self.ended.load(Ordering::Relaxed))
@@ -206,4 +250,42 @@ pub(crate) fn running_index() -> Option<usize> {
 #[cfg(feature = "trace")]
 pub(crate) fn running_name() -> Option<Arc<str>> {
     with_running(|system| system.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a system as its tag does; returns how many of the runs were timed.
+    fn run(timing: &SystemTiming, times: usize, nanoseconds: u64) -> usize {
+        let runs = (0..times).map(|_| match timing.is_due() {
+            true => {
+                timing.record(nanoseconds);
+                1
+            }
+            false => {
+                assert_eq!(timing.record_untimed(), nanoseconds, "as long as the last one");
+                0
+            }
+        });
+        runs.sum()
+    }
+
+    #[test]
+    fn of_short_systems_some_runs_are_timed_and_all_are_counted() {
+        let timing = SystemTiming::new("short".into());
+        assert_eq!(run(&timing, 80, 500), 10);
+        assert_eq!((timing.calls(), timing.total()), (80, Duration::from_nanos(80 * 500)));
+        assert_eq!((timing.longest(), timing.recent().mean), (Duration::from_nanos(500), Duration::from_nanos(500)));
+    }
+
+    #[test]
+    fn of_long_systems_each_run_is_timed() {
+        let timing = SystemTiming::new("long".into());
+        assert_eq!(run(&timing, 80, SHORT), 80);
+        assert_eq!(timing.total(), Duration::from_nanos(80 * SHORT));
+        // It becomes short: seen at once.
+        assert_eq!(run(&timing, 1, 10) + run(&timing, 8, 10), 2);
+        assert_eq!(timing.recent().p95, Duration::from_nanos(SHORT));
+    }
 }

@@ -15,7 +15,7 @@ use bevy_ecs::{
 use crate::{
     context::{SystemContext, SystemScope, WorldContext, enter as enter_context, with_system},
     pool::now,
-    record::SystemTiming,
+    record::{Recorder, SystemTiming},
     settings::{AffinitySettings, SchedulerMode},
 };
 
@@ -70,16 +70,34 @@ unsafe impl SystemParam for Exclusive {
 /// Runs a tagged system in a scope of its own and records how long it took, if it was called.
 pub(super) struct Tagged {
     timing: Arc<SystemTiming>,
+    /// Of the world it ran in last: while spans are recorded every run is timed.
+    recorder: Option<Arc<Recorder>>,
 }
 
 impl Tagged {
     pub(super) fn new(name: String) -> Self {
-        Self { timing: Arc::new(SystemTiming::new(name)) }
+        Self { timing: Arc::new(SystemTiming::new(name)), recorder: None }
     }
 
-    fn record(&self, run: Range<u64>) {
-        self.timing.record(run.end.saturating_sub(run.start));
-        with_system(|entered| entered.context.record_system(&self.timing, run));
+    fn is_due(&self) -> bool {
+        self.timing.is_due() || self.recorder.as_ref().is_some_and(|recorder| recorder.recording().is_on())
+    }
+
+    fn record(&mut self, run: Range<u64>) {
+        let Self { timing, recorder } = self;
+        timing.record(run.end.saturating_sub(run.start));
+        with_system(|entered| {
+            let context = &entered.context;
+            context.record_system(timing, run);
+            if recorder.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &context.recorder)) {
+                *recorder = Some(context.recorder.clone());
+            }
+        });
+    }
+
+    fn record_untimed(&self) {
+        let nanoseconds = self.timing.record_untimed();
+        with_system(|entered| entered.context.systems.count(nanoseconds));
     }
 }
 
@@ -105,10 +123,13 @@ impl<S: System<In = ()>> Adapt<S> for Tagged {
         #[cfg(feature = "trace")]
         let _span = tracing::info_span!("affine_system", name = &*self.timing.name).entered();
         let _scope = SystemScope::open(self.timing.clone());
-        let began = now();
+        let began = self.is_due().then(now);
         let result = run_system(input);
         if was_called(&result) {
-            self.record(began..now());
+            match began {
+                Some(began) => self.record(began..now()),
+                None => self.record_untimed(),
+            }
         }
         result
     }
