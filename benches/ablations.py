@@ -50,7 +50,7 @@ def nanoseconds_of_auto(entry):
     """The median of Auto in one cell; of `skew`, how far shares were from even in a frame, on average."""
     figures = entry["figures"]
     if "contenders" in figures:
-        return next((each["median"] for each in figures["contenders"] if each["name"] == "Auto"), None)
+        return next((each["median"] for each in figures["contenders"] if each["name"].endswith("Auto")), None)
     if "imbalances" in figures and entry["cell"] == "Auto":
         known = [value for value in figures["imbalances"] if value]
         return statistics.mean(known) if known else None
