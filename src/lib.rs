@@ -115,7 +115,7 @@ pub use plugin::AffinityParallelPlugin;
 pub use pool::WorkerTimes;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerStats};
 pub use query::{AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, ReborrowQuery};
-pub use record::{FrameSpan, Span, SpanKind};
+pub use record::{FrameSpan, Span, SpanKind, StageLane, StageSpan};
 pub use scatter::{Calendar, Outbox, ScatterReport, TimedOutbox};
 pub use schedule::{AffineSystems, AffinitySystems, IntoAffine, affine_system};
 pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerCount};

@@ -40,7 +40,6 @@ impl Plugin for AffinityParallelPlugin {
         app.init_resource::<AffinitySettings>()
             .init_resource::<SchedulerMode>()
             .init_resource::<AffinitySchedules>()
-            .init_resource::<LookedInto>()
             .register_type::<AffinitySettings>()
             .register_type::<SchedulerMode>()
             .register_type::<AffinitySchedules>()
@@ -52,7 +51,9 @@ impl Plugin for AffinityParallelPlugin {
             .allow_ambiguous_resource::<WorldContext>();
         let settings = app.world().resource::<AffinitySettings>();
         let context = WorldContext::new(settings, Topology::get());
-        app.insert_resource(context.current().pool.clone()).insert_resource(context).add_systems(
+        let recorder = context.current().recorder.clone();
+        app.insert_resource(LookedInto::new(recorder)).insert_resource(context.current().pool.clone());
+        app.insert_resource(context).add_systems(
             First,
             // Some of Bevy's own systems there are exclusive.
             (look_into_schedules, follow_settings_and_cores).in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),

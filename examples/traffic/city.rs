@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use indicatif::ProgressBar;
 
-use crate::map::Network;
+use crate::map::{Control, Network};
 use crate::model::{
     Day, Demand, Due, Incidence, Intersection, LinkState, MORNING, NetworkError, PARTS, PATIENCE, PlannedTrips, Road,
-    TripRequest, Trips, drive_time, intersections,
+    Rules, TripRequest, Trips, drive_time, intersections,
 };
+#[cfg(feature = "game")]
+use crate::model::{Timing, green_wave_along};
 use crate::routes::{self, Planned, Rerouter, Routes};
 
 /// Seconds between two trips of a car, in the busiest hour: enough for it to be somewhere else.
@@ -144,6 +146,25 @@ impl City {
     }
 
     /// Where a road begins: the intersection and the number of the exit.
+    /// The rules of an intersection with signals put up, or taken away.
+    pub fn rules(&self, node: u32, has_signals: bool) -> Rules {
+        let control = if has_signals { Control::Signals } else { Control::Priority };
+        Rules::new(&self.network, &self.incidence, node, control, 0)
+    }
+
+    /// The roads that begin at an intersection.
+    #[cfg(feature = "game")]
+    pub fn exits(&self, node: u32) -> &[u32] {
+        self.incidence.exits(node)
+    }
+
+    /// A green wave from the intersection where a road begins, along that road: the next signals and
+    /// their timings.
+    #[cfg(feature = "game")]
+    pub fn green_wave(&self, exit: u32, timing: Timing, has_signals: impl Fn(u32) -> bool) -> Vec<(u32, Timing)> {
+        green_wave_along(&self.network, &self.incidence, (exit, timing), has_signals)
+    }
+
     pub fn road_start(&self, road: u32) -> (u32, u8) {
         (self.network.links[road as usize].from, self.incidence.exit_number(road))
     }

@@ -127,6 +127,10 @@ impl Plain {
                 self.intersections[node as usize].set_timing(timing, now);
                 self.wake[node as usize] = now;
             }
+            Order::Lights { node, up } => {
+                self.intersections[node as usize].set_rules(self.city.rules(node, up), now);
+                self.wake[node as usize] = now;
+            }
             Order::Road { road, closed } => {
                 let (node, exit) = self.city.road_start(road);
                 self.routes = Arc::new(self.rerouter().set_closed(node, exit, closed));
@@ -250,7 +254,7 @@ fn deliver(intersections: &mut [Intersection], wake: &mut [u32], target: u32, me
 impl Simulation for Plain {
     fn plan(&mut self, orders: &[(u32, Order)]) -> Result<(), Refusal> {
         let has_signals = |node: u32| self.intersections[node as usize].has_signals();
-        orders.iter().try_for_each(|&(_, order)| order.check(&self.city.network, has_signals))?;
+        Order::check_all(orders, &self.city.network, has_signals)?;
         self.orders.extend(orders.iter().map(|&(at, order)| (at + order.delay(), order)));
         self.orders.make_contiguous().sort_by_key(|&(at, _)| at);
         Ok(())

@@ -7,7 +7,7 @@ use bevy_ecs::prelude::Resource;
 use super::places::Places;
 use crate::{
     pool::now,
-    record::{FrameSpan, Recorder, Ring, Span, SpanKind},
+    record::{FrameSpan, Recorder, Ring, Span, SpanKind, StageSpan},
 };
 
 /// What every worker and every tagged system did in the last frames: bars to draw, or to write to a
@@ -15,7 +15,7 @@ use crate::{
 ///
 /// Nothing is recorded until [`record`](Self::record) asks for it; then each round costs some
 /// dozens of nanoseconds for each worker more. The last 65,536 spans and the last 1,024 frames are
-/// kept, in memory (8 MiB) that is allocated when recording is first asked for. Spans are added at
+/// kept, in memory (9 MiB) that is allocated when recording is first asked for. Spans are added at
 /// the end of each frame.
 ///
 /// ```
@@ -44,6 +44,7 @@ pub struct AffinityTimeline {
     recorder: Arc<Recorder>,
     spans: Ring<Span>,
     frames: Ring<FrameSpan>,
+    stages: Ring<StageSpan>,
     /// Whether [`record`](Self::record) asked for a recording, and whether the overlay shows one.
     asked: bool,
     watched: bool,
@@ -56,9 +57,13 @@ const SPANS: usize = 1 << 16;
 /// Frames that are kept. 72 KiB.
 const FRAMES: usize = 1 << 10;
 
+/// Stages that are kept: those of a thousand frames. 0.9 MiB.
+const STAGES: usize = 1 << 14;
+
 impl AffinityTimeline {
     pub(super) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, spans: Ring::default(), frames: Ring::default(), asked: false, watched: false }
+        let (spans, frames, stages) = (Ring::default(), Ring::default(), Ring::default());
+        Self { recorder, spans, frames, stages, asked: false, watched: false }
     }
 
     /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the
@@ -87,6 +92,7 @@ impl AffinityTimeline {
         if self.asked || self.watched {
             self.spans.reserve(SPANS);
             self.frames.reserve(FRAMES);
+            self.stages.reserve(STAGES);
             self.recorder.start();
         } else {
             self.recorder.stop();
@@ -118,10 +124,25 @@ impl AffinityTimeline {
         self.frames.values().iter()
     }
 
-    /// From the begin of the oldest span to the end of the newest; `None` if there are none.
+    /// The last 16,384 stages of frames, in the order in which they ended: runs of the schedules that
+    /// the plugin gave an executor, and parts of rendering.
+    pub fn stages(&self) -> impl DoubleEndedIterator<Item = &StageSpan> + ExactSizeIterator {
+        self.stages.values().iter()
+    }
+
+    /// The stages of which a part lies in `window`, in the order in which they ended.
+    pub fn stages_in(&self, window: Range<u64>) -> impl Iterator<Item = &StageSpan> {
+        self.stages().filter(move |stage| stage.end >= window.start && stage.begin < window.end)
+    }
+
+    /// From the begin of the oldest span to the end of the newest; of the stages if there are no
+    /// spans. `None` if there are neither.
     pub fn extent(&self) -> Option<Range<u64>> {
-        let spans = self.spans.values();
-        Some(spans.front()?.called..spans.back()?.released)
+        let (spans, stages) = (self.spans.values(), self.stages.values());
+        match (spans.front(), spans.back()) {
+            (Some(first), Some(last)) => Some(first.called..last.released),
+            _ => Some(stages.front()?.begin..stages.back()?.end),
+        }
     }
 
     /// How much busier than the mean the busiest worker was in `window`: 0 if all were as busy, 1
@@ -140,6 +161,7 @@ impl AffinityTimeline {
     pub fn clear(&mut self) {
         self.spans.clear();
         self.frames.clear();
+        self.stages.clear();
     }
 
     /// Takes what was recorded in `frame`, with the numbers of systems, and says by their places
@@ -150,6 +172,7 @@ impl AffinityTimeline {
             let whose_systems_are_gone = |span: &&mut Span| span.system.is_some_and(|place| vacated.contains(&place));
             self.spans.newest_mut().filter(whose_systems_are_gone).for_each(|span| span.system = None);
         }
+        recorder.drain_stages(|stage| self.stages.push(stage));
         let before = self.spans.values().len();
         recorder.drain(|span| {
             self.spans.push(Span { system: span.system.and_then(|number| places.find(number)), ..span });
@@ -166,6 +189,7 @@ impl std::fmt::Debug for AffinityTimeline {
             .field("recording", &self.is_recording())
             .field("spans", &self.spans.values().len())
             .field("frames", &self.frames.values().len())
+            .field("stages", &self.stages.values().len())
             .finish()
     }
 }

@@ -11,20 +11,24 @@ use serde::{Serialize, Serializer};
 
 use super::{AffinityDiagnostics, AffinityTimeline};
 use crate::{
-    record::{FrameSpan, Span, SpanKind},
+    record::{FrameSpan, Span, SpanKind, StageLane, StageSpan},
     topology::Topology,
 };
 
 /// The lane of frames. Workers follow.
 const FRAMES_LANE: usize = 0;
 
+/// The lanes of stages, by number: behind those of all workers. They are shown before these.
+const STAGE_LANES: [(usize, StageLane, &str); 2] =
+    [(1 << 20, StageLane::Main, "main schedules"), ((1 << 20) + 1, StageLane::Rendering, "rendering")];
+
 /// Perfetto's name for a program; there is one.
 const PROCESS: u32 = 1;
 
 impl AffinityTimeline {
     /// Writes what was recorded in `window` as a JSON array of trace events, which
-    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open: a lane of frames, a lane
-    /// for each worker with a slice for each span and each wait at the barrier, and the imbalance
+    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open: a lane of frames, one
+    /// of the app's schedules, one of rendering where it is known, a lane for each worker with a slice for each span and each wait at the barrier, and the imbalance
     /// of each frame. Needs the feature `trace-file`.
     ///
     /// ```
@@ -44,7 +48,7 @@ impl AffinityTimeline {
     pub fn write_trace(&self, window: Range<u64>, diagnostics: &AffinityDiagnostics, to: impl Write) -> io::Result<()> {
         let trace = Trace { timeline: self, diagnostics, window };
         let mut to = BufWriter::new(to);
-        let events = trace.lanes().chain(trace.frames()).chain(trace.spans());
+        let events = trace.lanes().chain(trace.frames()).chain(trace.stages()).chain(trace.spans());
         serde_json::Serializer::new(&mut to).collect_seq(events)?;
         to.flush()
     }
@@ -93,6 +97,7 @@ enum Args {
     Order { sort_index: usize },
     Span(SpanArgs),
     Frame { mode: String, delta_us: f64, tagged_us: f64, calls: u64 },
+    Stage { ran: &'static str },
     Imbalance { percent: f64 },
     None {},
 }
@@ -116,10 +121,13 @@ impl<'a> Trace<'a> {
         let seen = self.spans_in().map(|span| span.worker + 1).max().unwrap_or(0);
         let workers = seen.max(self.diagnostics.workers.len());
         let names = (0..workers).map(|worker| self.lane_name(worker)).collect::<Vec<_>>();
-        let names = std::iter::once("frames".to_owned()).chain(names);
-        names.enumerate().flat_map(|(lane, name)| {
+        let stages = STAGE_LANES.into_iter().filter(|&(_, lane, _)| self.stages_on(lane).next().is_some());
+        let stages = stages.map(|(number, _, name)| (number, name.to_owned()));
+        let workers = names.into_iter().enumerate().map(|(worker, name)| (FRAMES_LANE + 1 + worker, name));
+        let lanes = std::iter::once((FRAMES_LANE, "frames".to_owned())).chain(stages).chain(workers);
+        lanes.enumerate().flat_map(|(place, (lane, name))| {
             let event = |kind: &'static str, args| Event::new(kind.into(), "", Phase::Metadata, lane, 0, args);
-            [event("thread_name", Args::Name { name }), event("thread_sort_index", Args::Order { sort_index: lane })]
+            [event("thread_name", Args::Name { name }), event("thread_sort_index", Args::Order { sort_index: place })]
         })
     }
 
@@ -155,6 +163,19 @@ impl<'a> Trace<'a> {
         let percent = self.timeline.imbalance_in(frame.begin..frame.end)? * 100.0;
         let args = Args::Imbalance { percent };
         Some(Event::new("imbalance".into(), "frame", Phase::Counter, FRAMES_LANE, frame.end, args))
+    }
+
+    fn stages(&self) -> impl Iterator<Item = Event<'a>> {
+        STAGE_LANES.into_iter().flat_map(|(number, lane, _)| {
+            self.stages_on(lane).map(move |stage| {
+                let args = Args::Stage { ran: stage.detail };
+                Event::slice((&*stage.name).into(), "stage", number, stage.begin..stage.end, args)
+            })
+        })
+    }
+
+    fn stages_on(&self, lane: StageLane) -> impl Iterator<Item = &'a StageSpan> + use<'a> {
+        self.timeline.stages_in(self.window.clone()).filter(move |stage| stage.lane == lane)
     }
 
     /// Spans, each with its wait at the barrier.

@@ -12,7 +12,7 @@ pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
 pub use which::AffinitySchedules;
 
-use std::{mem, panic::resume_unwind, sync::Arc};
+use std::{mem, ops::Range, panic::resume_unwind, sync::Arc};
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
@@ -25,9 +25,13 @@ use bevy_ecs::{
 };
 use bevy_tasks::ComputeTaskPool;
 
-use crate::pool::now;
+use crate::{
+    pool::now,
+    record::{StageLane, StageSpan},
+};
 use gang::{DrawBlueprint, Drawer, Handler, SystemsOnGang};
 use race::{Decision, Race};
+use record::Traced;
 
 /// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, by its
 /// multi-threaded one, or on the gang. [`AffinityParallelPlugin`](crate::AffinityParallelPlugin)
@@ -218,6 +222,13 @@ impl AffinityExecutor {
         result.unwrap_or_else(|payload| resume_unwind(payload));
     }
 
+    /// Records a run.
+    fn trace(&self, way: ScheduleWay, Range { start: begin, end }: Range<u64>) {
+        let Some(Traced { name, recorder }) = self.record.traced() else { return };
+        let (lane, name, detail) = (StageLane::Main, name.clone(), way.name());
+        recorder.write_stage(StageSpan { lane, name, detail, begin, end });
+    }
+
     /// New ones in the place of Bevy's executors that a panic has left: they believe that they are
     /// in the middle of a run, and a lock of the multi-threaded one may be poisoned.
     fn renew(&mut self) {
@@ -266,7 +277,8 @@ impl SystemExecutor for AffinityExecutor {
             self.recover(schedule, world);
         }
         let Decision { way, timed, lesson } = self.decide(schedule, world, skip_systems);
-        let began = timed.then(now);
+        let traced = self.record.traced().is_some();
+        let began = (timed || traced).then(now);
         match way {
             _ if lesson => self.learn(schedule, world, error_handler),
             ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, error_handler),
@@ -277,8 +289,13 @@ impl SystemExecutor for AffinityExecutor {
             }
         }
         (self.unfinished, self.left_over) = (false, !self.apply_final_deferred);
-        if let Some(began) = began {
-            self.race.observe(now().saturating_sub(began), compute_threads);
+        let Some(began) = began else { return };
+        let ended = now();
+        if traced {
+            self.trace(way, began..ended);
+        }
+        if timed {
+            self.race.observe(ended.saturating_sub(began), compute_threads);
             self.record.explain(&self.race);
         }
     }

@@ -1,11 +1,14 @@
 //! What an executor and those who look at it share.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, OnceLock, PoisonError,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
+use bevy_ecs::schedule::InternedScheduleLabel;
+
 use super::race::{Explanation, Race};
+use crate::record::Recorder;
 
 /// What the [`AffinityExecutor`](super::AffinityExecutor) of one schedule says, and is told. No
 /// other data is published by these atomics, so they are all relaxed.
@@ -15,12 +18,22 @@ pub(crate) struct ScheduleRecord {
     explanation: Mutex<Explanation>,
     /// Whether all runs are to go by Bevy's default executor.
     plain: AtomicBool,
+    /// Where runs are recorded, and under which name.
+    traced: OnceLock<Traced>,
+}
+
+/// Where the runs of a schedule are recorded.
+#[derive(Debug)]
+pub(super) struct Traced {
+    pub(super) name: Arc<str>,
+    pub(super) recorder: Arc<Recorder>,
 }
 
 impl ScheduleRecord {
     pub(super) fn new(race: &Race) -> Arc<Self> {
         let explanation = Mutex::new(race.explain());
-        Arc::new(Self { runs: AtomicU64::new(0), explanation, plain: AtomicBool::new(false) })
+        let (runs, plain, traced) = (AtomicU64::new(0), AtomicBool::new(false), OnceLock::new());
+        Arc::new(Self { runs, explanation, plain, traced })
     }
 
     /// The executor is the only one that writes here.
@@ -40,6 +53,17 @@ impl ScheduleRecord {
 
     pub(crate) fn explanation(&self) -> Explanation {
         *self.explanation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has runs recorded as those of `schedule` whenever `recorder` records.
+    pub(crate) fn trace(&self, schedule: InternedScheduleLabel, recorder: &Arc<Recorder>) {
+        self.traced.get_or_init(|| Traced { name: format!("{schedule:?}").into(), recorder: recorder.clone() });
+    }
+
+    /// Where a run is to be recorded, if it is.
+    #[inline]
+    pub(super) fn traced(&self) -> Option<&Traced> {
+        self.traced.get().filter(|traced| traced.recorder.recording().is_on())
     }
 
     #[inline]

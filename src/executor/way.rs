@@ -33,4 +33,13 @@ pub enum ScheduleWay {
 impl ScheduleWay {
     /// Every way.
     pub const ALL: &[Self] = &[Self::OneThread, Self::BevysThreads, Self::OnTheGang];
+
+    /// In words: `on one thread`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OneThread => "on one thread",
+            Self::BevysThreads => "on Bevy's threads",
+            Self::OnTheGang => "on the gang",
+        }
+    }
 }

@@ -22,6 +22,9 @@ pub(super) const WAIT: Color32 = Color32::from_rgb(0x6E, 0x6E, 0x78);
 pub(super) const BUSY: Color32 = Color32::from_rgb(0x4F, 0xB4, 0x8C);
 /// Neither working nor waiting.
 pub(super) const IDLE: Color32 = Color32::from_rgb(0x36, 0x38, 0x40);
+/// Runs of schedules and parts of rendering, and those that lie inside of another.
+pub(super) const STAGE: Color32 = Color32::from_rgb(0x4A, 0x55, 0x6E);
+pub(super) const STAGE_INSIDE: Color32 = Color32::from_rgb(0x66, 0x74, 0x93);
 /// What one worker did of another's share, taken over or stolen: drawn over the colour of the
 /// system.
 pub(super) const HELP: Color32 = Color32::WHITE;
@@ -87,6 +90,9 @@ mod tests {
         // The ground of egui's windows and that of lanes, in its dark style.
         for ground in [Color32::from_gray(27), GROUND] {
             assert!([TEXT, LABEL, BUDGET].into_iter().all(|text| contrast(text, ground) >= 4.5));
+        }
+        for stage in [STAGE, STAGE_INSIDE] {
+            assert!(contrast(stage, on(stage)) >= 4.5, "{stage:?}");
         }
     }
 

@@ -12,12 +12,14 @@ mod modes;
 mod panel;
 mod plugin;
 mod recorded;
+mod rendering;
 mod save;
 mod schedules;
 mod settings;
 mod shares;
 mod snapshot;
 mod systems_table;
+mod threads;
 mod timeline;
 mod warnings;
 

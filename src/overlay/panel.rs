@@ -15,11 +15,12 @@ use super::{
     controls::Controls,
     forecasts, history,
     modes::Modes,
-    recorded::Recorded,
+    recorded::{Recorded, Source},
     save::Saved,
     schedules, shares,
     snapshot::Snapshot,
     systems_table::SystemsTable,
+    threads::Threads,
     timeline::{Nanoseconds, Timeline},
     warnings,
 };
@@ -38,6 +39,7 @@ pub(super) struct OverlayState {
     saved: Saved,
     snapshot: Snapshot,
     recorded: Recorded,
+    threads: Threads,
     /// The frame that was asked for and that the recording does not hold any more.
     gone: Option<u64>,
     refreshed: Option<Instant>,
@@ -56,6 +58,8 @@ const FORECAST_INTERVAL: Duration = Duration::from_secs(1);
 struct Cost {
     /// To lay it out.
     layout: Smoothed,
+    /// To ask the system what other threads did.
+    asking: Smoothed,
     /// For egui to make triangles of it, and of all else that egui draws.
     drawing: Smoothed,
 }
@@ -76,15 +80,16 @@ impl Smoothed {
 impl Cost {
     fn end_frame(&mut self) {
         self.layout.end_frame();
+        self.asking.end_frame();
         self.drawing.end_frame();
     }
 
     fn show(&self, ui: &mut Ui) {
-        let [layout, drawing] = [&self.layout, &self.drawing].map(|part| part.mean.as_nanos() as f64);
-        ui.weak(format!("overlay: {}", Nanoseconds(layout + drawing))).on_hover_text(format!(
-            "of a frame's time on the CPU: {} to lay the panel out, {} for egui to draw it and all else of egui",
-            Nanoseconds(layout),
-            Nanoseconds(drawing),
+        let parts = [&self.layout, &self.drawing, &self.asking].map(|part| part.mean.as_nanos() as f64);
+        let [layout, drawing, asking] = parts.map(Nanoseconds);
+        ui.weak(format!("overlay: {}", Nanoseconds(parts.iter().sum()))).on_hover_text(format!(
+            "of a frame's time on the CPU: {layout} to lay the panel out, {drawing} for egui to draw it and all \
+             else of egui, {asking} to ask the system what other threads did",
         ));
     }
 }
@@ -134,6 +139,11 @@ pub fn affinity_overlay_ui(ui: &mut Ui, world: &mut World) {
     });
 }
 
+/// Where the bars of this world come from.
+fn source<'a>(world: &'a World, threads: &'a Threads) -> Source<'a> {
+    Source { timeline: world.resource(), diagnostics: world.resource(), settings: world.resource(), threads }
+}
+
 /// Records while the panel is seen: from the first frame in which the panel is drawn to the first
 /// in which it is not.
 pub(super) fn record_while_seen(mut state: ResMut<OverlayState>, mut timeline: ResMut<AffinityTimeline>) {
@@ -161,10 +171,15 @@ pub(super) fn compare_modes(
 impl OverlayState {
     /// Returns whether the panel was drawn in the frame.
     fn end_frame(&mut self) -> bool {
-        self.cost.end_frame();
-        if !self.seen {
+        if self.seen {
+            let begin = Instant::now();
+            self.threads.end_frame();
+            self.cost.asking.frame = begin.elapsed();
+        } else {
             self.timeline.leave();
+            self.threads.forget();
         }
+        self.cost.end_frame();
         mem::take(&mut self.seen)
     }
 
@@ -203,7 +218,8 @@ impl OverlayState {
         self.refreshed = Some(now);
         let diagnostics = world.resource::<AffinityDiagnostics>();
         self.snapshot.refresh(diagnostics);
-        self.recorded.load_newest(world.resource(), diagnostics, world.resource());
+        self.timeline.set_budget(world.resource::<OverlaySettings>().budget);
+        self.recorded.load_newest(source(world, &self.threads));
         self.timeline.follow(&self.recorded);
     }
 
@@ -255,8 +271,11 @@ impl OverlayState {
             if ui.button(text).on_hover_text("Space, or a click on a bar").clicked() {
                 self.timeline.freeze(!self.timeline.is_frozen());
             }
-            if ui.button("fit").on_hover_text("double-click").clicked() {
+            if ui.button("whole frame").on_hover_text("double-click").clicked() {
                 self.timeline.fit(&self.recorded);
+            }
+            if ui.button("tagged systems").on_hover_text("from the first one to the last").clicked() {
+                self.timeline.fit_tagged(&self.recorded);
             }
             let folder = &world.resource::<OverlaySettings>().trace_folder;
             self.saved.show(ui, folder, world.resource(), world.resource());
@@ -285,7 +304,7 @@ impl OverlayState {
 
     /// Shows the frame with this number in the timeline, and keeps it there.
     fn jump_to(&mut self, number: u64, world: &World) {
-        let there = self.recorded.load_frame(world.resource(), world.resource(), world.resource(), number);
+        let there = self.recorded.load_frame(source(world, &self.threads), number);
         self.gone = (!there).then_some(number);
         if there {
             let was_frozen = self.timeline.is_frozen();

@@ -14,7 +14,7 @@ use bevy_window::WindowPlugin;
 
 use super::{
     DrawingBegun, OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, drawing_begins, drawing_ends,
-    input, record_while_seen,
+    input, record_while_seen, rendering,
 };
 use crate::schedule::AffinitySystems;
 
@@ -114,6 +114,7 @@ fn add_panel_systems(app: &mut App) {
     let show = show_window.run_if(is_visible).in_set(AffinitySystems::Overlay).ambiguous_with_all();
     let begins = drawing_begins.before(EguiPostUpdateSet::ProcessOutput);
     let ends = drawing_ends.after(EguiPostUpdateSet::ProcessOutput).before(EguiPostUpdateSet::PostProcessOutput);
+    rendering::plugin(app);
     app.add_plugins(input::plugin)
         .init_resource::<DrawingBegun>()
         .add_systems(EguiPrimaryContextPass, show)

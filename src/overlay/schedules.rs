@@ -28,7 +28,7 @@ fn show_heads(ui: &mut Ui) {
     ui.weak("schedule");
     ui.weak("runs").on_hover_text("in whichever way was measured to take least");
     for &way in ScheduleWay::ALL {
-        ui.weak(name(way))
+        ui.weak(way.name())
             .on_hover_text("what a run is expected to take; - where it was not tried since the schedule changed");
     }
     ui.weak("runs so far").on_hover_text("since the schedule changed");
@@ -38,7 +38,7 @@ fn show_heads(ui: &mut Ui) {
 
 fn show_schedule(ui: &mut Ui, schedule: &ScheduleDiagnostics) {
     ui.label(&schedule.label);
-    ui.label(name(schedule.choice));
+    ui.label(schedule.choice.name());
     for &way in ScheduleWay::ALL {
         let time = schedule.expected(way).map(|time| Nanoseconds(time.as_nanos() as f64).to_string());
         let text = RichText::new(format!("{:>DIGITS$}", time.as_deref().unwrap_or("-"))).monospace();
@@ -47,12 +47,4 @@ fn show_schedule(ui: &mut Ui, schedule: &ScheduleDiagnostics) {
     ui.monospace(schedule.runs.to_string());
     ui.monospace(schedule.trials.to_string());
     ui.end_row();
-}
-
-fn name(way: ScheduleWay) -> String {
-    match way {
-        ScheduleWay::OneThread => "on one thread".to_string(),
-        ScheduleWay::BevysThreads => "on Bevy's threads".to_string(),
-        ScheduleWay::OnTheGang => "on the gang".to_string(),
-    }
 }

@@ -77,6 +77,10 @@ impl Screen {
         self.places.iter().any(|place| place.0 == name)
     }
 
+    pub(super) fn shows_in_part(&self, part: &str) -> bool {
+        self.places.iter().any(|place| place.0.contains(part))
+    }
+
     /// The rest of a text that begins like this.
     fn text_after(&self, begin: &str) -> Option<&str> {
         self.places.iter().find_map(|place| place.0.strip_prefix(begin))
@@ -149,10 +153,22 @@ impl Screen {
         &self.resource::<OverlayState>().timeline
     }
 
-    /// A point on the bars of the leader: right below the row with the button.
-    pub(super) fn on_the_bars(&self) -> Pos2 {
+    /// A point on the lane of schedules: right below the row with the button.
+    pub(super) fn on_the_schedules(&self) -> Pos2 {
         let button = self.place("Save trace");
         pos2(400.0, button.bottom() + 12.0)
+    }
+
+    /// A point on the lane of the leader, which is the next one.
+    pub(super) fn on_the_bars(&self) -> Pos2 {
+        self.on_the_schedules() + vec2(0.0, 25.0)
+    }
+
+    /// Presses, moves and releases the pointer with Shift held.
+    pub(super) fn drag_with_shift(&mut self, from: Pos2, to: Pos2) {
+        self.modifiers = Modifiers::SHIFT;
+        self.drag(from, to);
+        self.modifiers = Modifiers::NONE;
     }
 }
 

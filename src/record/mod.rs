@@ -6,11 +6,13 @@
 
 mod ring;
 mod span;
+mod stage;
 mod system;
 mod weak_list;
 
 pub(crate) use ring::Ring;
 pub use span::{FrameSpan, Span, SpanKind};
+pub use stage::{StageLane, StageSpan};
 #[cfg(feature = "trace")]
 pub(crate) use system::running_name;
 pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, known_name, running_index};
@@ -26,9 +28,11 @@ use crossbeam_utils::CachePadded;
 /// Spans that wait for the end of the frame; if there are more in one frame, the oldest are lost.
 /// 0.8 MiB.
 const STAGED_SPANS: usize = 1 << 13;
+/// Stages that wait for the end of the frame. 14 KiB.
+const STAGED_STAGES: usize = 1 << 8;
 
 /// Where the pools and the tagged systems of one world leave their spans.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Recorder {
     /// The number of the [`Recording`]: looked at in every round, so on a line that is seldom
     /// written.
@@ -36,9 +40,10 @@ pub(crate) struct Recorder {
     staged: Mutex<Staged>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Staged {
     spans: Ring<Span>,
+    stages: Ring<StageSpan>,
     recordings: u32,
 }
 
@@ -72,6 +77,7 @@ impl Recorder {
         if !self.recording().is_on() {
             let mut staged = self.staged();
             staged.spans.reserve(STAGED_SPANS);
+            staged.stages.reserve(STAGED_STAGES);
             staged.recordings = staged.recordings.wrapping_add(1).max(1);
             self.recording.store(staged.recordings, Ordering::Relaxed);
         }
@@ -85,6 +91,16 @@ impl Recorder {
     /// it costs some 15 ns.
     pub(crate) fn write(&self, write: impl FnOnce(&mut Ring<Span>)) {
         write(&mut self.staged().spans);
+    }
+
+    /// Notes a stage that has ended.
+    pub(crate) fn write_stage(&self, stage: StageSpan) {
+        self.staged().stages.push(stage);
+    }
+
+    /// Calls `take` with each stage since the last call.
+    pub(crate) fn drain_stages(&self, take: impl FnMut(StageSpan)) {
+        self.staged().stages.drain().for_each(take);
     }
 
     /// Calls `take` with each span since the last call.

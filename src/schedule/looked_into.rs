@@ -10,14 +10,19 @@ use bevy_ecs::{
 use bevy_platform::collections::HashMap;
 
 use super::configured::tag_in;
-use crate::executor::{AffinityExecutor, AffinitySchedules, ScheduleRecord};
+use crate::{
+    executor::{AffinityExecutor, AffinitySchedules, ScheduleRecord},
+    record::Recorder,
+};
 
 /// What was found in the schedules of one world.
-#[derive(Resource, Default)]
+#[derive(Resource)]
 pub(crate) struct LookedInto {
     schedules: HashMap<InternedScheduleLabel, Seen>,
     /// How often all were looked through.
     looks: u64,
+    /// Where runs are recorded.
+    recorder: Arc<Recorder>,
 }
 
 /// What was found in one schedule.
@@ -63,12 +68,18 @@ impl Seen {
     }
 
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
-    fn install(&mut self, schedule: &mut Schedule) {
-        self.record = Some(AffinityExecutor::install_recorded(schedule));
+    fn install(&mut self, schedule: &mut Schedule, recorder: &Arc<Recorder>) {
+        let record = AffinityExecutor::install_recorded(schedule);
+        record.trace(schedule.label(), recorder);
+        self.record = Some(record);
     }
 }
 
 impl LookedInto {
+    pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
+        Self { schedules: HashMap::default(), looks: 0, recorder }
+    }
+
     /// Looks into all schedules but those that run now: they are not in `schedules` meanwhile.
     pub(crate) fn look(&mut self, schedules: &mut Schedules, which: &AffinitySchedules) {
         self.looks += 1;
@@ -83,7 +94,7 @@ impl LookedInto {
             seen.look = self.looks;
             seen.tag(schedule);
             if seen.record.is_none() && which.includes_interned(label) {
-                seen.install(schedule);
+                seen.install(schedule, &self.recorder);
             }
         }
     }

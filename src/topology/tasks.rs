@@ -6,7 +6,7 @@
 use super::CoreId;
 
 /// The system's number of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ThreadNumber(pub(super) u32);
 
 /// One thread at one time.
@@ -45,6 +45,26 @@ pub(super) fn process_ran() -> u64 {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn process_ran() -> u64 {
     0
+}
+
+/// Calls `found` with each thread of this process and how long it ran so far, in nanoseconds; never
+/// where the system does not tell.
+#[cfg(feature = "overlay")]
+pub(crate) fn for_each_thread(mut found: impl FnMut(ThreadNumber, u64)) {
+    let _ = for_each_of_ours(|task| found(task.thread, task.ran));
+}
+
+/// Whether it is the thread that the process began with.
+#[cfg(feature = "overlay")]
+pub(crate) fn is_main_thread(thread: ThreadNumber) -> bool {
+    thread.0 == std::process::id()
+}
+
+/// A thread's name, as far as the system keeps it: 15 letters.
+#[cfg(feature = "overlay")]
+pub(crate) fn name_of_thread(thread: ThreadNumber) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/self/task/{}/comm", thread.0)).ok()?;
+    Some(name.trim_end().to_string())
 }
 
 /// Calls `found` with each thread of this process; `None` where the system does not tell.

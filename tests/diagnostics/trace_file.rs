@@ -57,8 +57,10 @@ fn lanes_are_named_and_every_span_is_on_the_lane_of_its_worker() {
         .filter(|event| event["name"] == "thread_name")
         .map(|event| (number(event, "tid") as u64, text(&event["args"], "name")))
         .collect();
-    let [(0, "frames"), (1, leader), (2, first), (3, second)] = lanes.into_iter().collect::<Vec<_>>()[..] else {
-        panic!("a lane for the frames and one for each worker")
+    let [(0, "frames"), (1, leader), (2, first), (3, second), (_, "main schedules")] =
+        lanes.into_iter().collect::<Vec<_>>()[..]
+    else {
+        panic!("a lane for the frames, one for each worker, and one of schedules")
     };
     assert!(leader.starts_with("leader") && first.starts_with("worker 1") && second.starts_with("worker 2"));
 
@@ -96,6 +98,20 @@ fn slices_of_a_lane_are_nested() {
                 open.push(end);
             }
         }
+    }
+}
+
+#[test]
+fn schedules_are_stages_that_lie_inside_of_frames() {
+    let (app, events) = traced(Scheduling::lock_step(3));
+    let stages = slices(&events, "stage");
+    let updates: Vec<_> = stages.iter().filter(|event| text(event, "name") == "Update").collect();
+    assert_eq!(updates.len(), 3);
+    for (event, frame) in updates.iter().zip(timeline(&app).frames()) {
+        let (begin, lasts) = (number(event, "ts") * 1e3, number(event, "dur") * 1e3);
+        assert!(begin >= frame.begin as f64 && begin + lasts <= frame.end as f64 + 1.0, "{event} in {frame:?}");
+        assert!(lasts >= frame.tagged as f64, "tagged systems run in it");
+        assert!(text(&event["args"], "ran").starts_with("on "), "{event}");
     }
 }
 

@@ -53,7 +53,7 @@ impl Journal {
     pub fn note(world: &mut World, at: u32, orders: &[Order], text: String) {
         let Some(&first) = orders.first() else { return };
         let node = node(world, first);
-        let inverse = orders.iter().filter_map(|&order| inverse(world, order)).collect();
+        let inverse = orders.iter().flat_map(|&order| inverse(world, order)).collect();
         let around = world.resource::<Places>().intersections_around(node, AROUND);
         let cars = [cars(world, &around); 2];
         let entries = &mut world.resource_mut::<Self>().into_inner().entries;
@@ -74,21 +74,28 @@ impl Journal {
 /// Where an order is given.
 fn node(world: &World, order: Order) -> u32 {
     match order {
-        Order::Signals { node, .. } | Order::RushHour { node } => node,
+        Order::Signals { node, .. } | Order::Lights { node, .. } | Order::RushHour { node } => node,
         Order::Road { road, .. } => world.resource::<Plan>().road_start(road).0,
     }
 }
 
 /// What makes an order undone that has not taken effect. A rush hour has come and does not go.
-fn inverse(world: &World, order: Order) -> Option<Order> {
+fn inverse(world: &World, order: Order) -> Vec<Order> {
+    let timing = |node: u32| {
+        let entity = world.resource::<Directory>().intersection(node);
+        let intersection = world.get::<Intersection>(entity).filter(|intersection| intersection.has_signals())?;
+        Some(Order::Signals { node, timing: intersection.timing() })
+    };
     match order {
-        Order::Signals { node, .. } => {
-            let entity = world.resource::<Directory>().intersection(node);
-            let timing = world.get::<Intersection>(entity)?.timing();
-            Some(Order::Signals { node, timing })
-        }
-        Order::Road { road, closed } => Some(Order::Road { road, closed: !closed }),
-        Order::RushHour { .. } => None,
+        Order::Signals { node, .. } => timing(node).into_iter().collect(),
+        Order::Lights { node, up } => match timing(node) {
+            Some(timing) if !up => vec![Order::Lights { node, up: true }, timing],
+            None if up => vec![Order::Lights { node, up: false }],
+            // It changes nothing.
+            _ => Vec::new(),
+        },
+        Order::Road { road, closed } => vec![Order::Road { road, closed: !closed }],
+        Order::RushHour { .. } => Vec::new(),
     }
 }
 

@@ -98,6 +98,8 @@ fn describe(order: Order) -> String {
             "signals of intersection {node}: cycle {} s, main green {} s, offset {} s",
             timing.cycle, timing.main_green, timing.offset
         ),
+        Order::Lights { node, up: true } => format!("signals for intersection {node}"),
+        Order::Lights { node, up: false } => format!("no signals for intersection {node}"),
         Order::Road { road, closed: true } => format!("close road {road}"),
         Order::Road { road, closed: false } => format!("reopen road {road}"),
         Order::RushHour { node } => format!("rush hour toward intersection {node}"),

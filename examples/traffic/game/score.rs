@@ -67,7 +67,7 @@ impl Score {
     pub fn note_order(world: &mut World, at: u32, order: Order) {
         match order {
             Order::RushHour { .. } => world.resource_mut::<Self>().share(at, order),
-            Order::Signals { node, .. } => Self::compete(world, node),
+            Order::Signals { node, .. } | Order::Lights { node, .. } => Self::compete(world, node),
             Order::Road { road, .. } => {
                 let (node, _) = world.resource::<Plan>().road_start(road);
                 Self::compete(world, node);

@@ -10,6 +10,7 @@ use super::select::Places;
 use super::shared::{GameState, Selection};
 use super::style::{self, GREEN, QUIET, RED};
 use super::view::Scenery;
+use crate::map::Network;
 use crate::model::{Intersection, Order, Timing};
 use crate::simulation::{Directory, Now, Plan};
 
@@ -58,6 +59,22 @@ impl City<'_, '_> {
         };
         self.places.intersections_around(node, ALIKE).into_iter().filter_map(signals).collect()
     }
+
+    /// The ways out of an intersection that lead straight on to other signals: in which direction,
+    /// and the orders that make a green wave of them.
+    fn waves(&self, node: u32, timing: Timing) -> Vec<(&'static str, Vec<Order>)> {
+        let has_signals = |node: u32| {
+            let intersection = self.intersections.get(self.directory.intersection(node));
+            intersection.is_ok_and(Intersection::has_signals)
+        };
+        let wave = |&exit: &u32| {
+            let signals = self.plan.green_wave(exit, timing, has_signals);
+            let orders: Vec<_> = signals.into_iter().map(|(node, timing)| Order::Signals { node, timing }).collect();
+            let direction = compass(self.scenery.courses[exit as usize].direction);
+            (!orders.is_empty()).then_some((direction, orders))
+        };
+        self.plan.exits(node).iter().filter_map(wave).collect()
+    }
 }
 
 fn show(
@@ -87,15 +104,45 @@ fn show(
             if ui.button("the same for all signals within 500 m").clicked() {
                 wishes.all(city.alike(node, edit.timing));
             }
+            offer_waves(ui, city.waves(node, edit.timing), &mut wishes);
         } else if intersection.has_plan() {
             ui.label("signals with the scenario's programme");
         } else {
-            ui.label("no signals: whoever comes first goes first");
+            ui.label("no signals: the right of way holds");
         }
+        offer_lights(ui, node, intersection.has_signals(), &city.plan.network, &mut wishes);
         ui.separator();
         queues(ui, node, intersection, &city);
     });
     Ok(())
+}
+
+/// A button for each direction in which a green wave can run.
+fn offer_waves(ui: &mut egui::Ui, waves: Vec<(&'static str, Vec<Order>)>, wishes: &mut Wishes) {
+    if waves.is_empty() {
+        return;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.label("green wave to the");
+        for (direction, orders) in waves {
+            let signals = orders.len();
+            let what = format!("{signals} more signals along the road turn green as cars from here come to them");
+            if ui.small_button(direction).on_hover_text(what).clicked() {
+                wishes.all(orders);
+            }
+        }
+    });
+}
+
+/// Signals can be put up where roads cross, and taken away.
+fn offer_lights(ui: &mut egui::Ui, node: u32, has_signals: bool, network: &Network, wishes: &mut Wishes) {
+    let order = Order::Lights { node, up: !has_signals };
+    if order.check(network, |_| has_signals).is_ok() {
+        let text = if has_signals { "take the signals away" } else { "put up signals" };
+        if ui.button(text).clicked() {
+            wishes.one(order);
+        }
+    }
 }
 
 /// The edit of this intersection; a new one, as after an undo, starts with what its signals do.

@@ -183,6 +183,13 @@ impl Approach {
         }
     }
 
+    /// Other rules hold from second `now` on: another phase, and as many vehicles an hour.
+    pub fn change_rules(&mut self, old: &Programme, phase: Phase, flow: u32, now: u32) {
+        self.change_programme(old, now);
+        (self.phase, self.yield_until) = (phase, 0);
+        self.line.change_flow(flow);
+    }
+
     /// The signals change before second `now`: green so far has earned its credit, and cars that
     /// wait ask again.
     pub fn change_programme(&mut self, old: &Programme, now: u32) {

@@ -1,7 +1,7 @@
 //! From a road network to intersections.
 
 use super::approach::Approach;
-use super::control::{entry_flow, lanes, right_of_way, signals};
+use super::control::{Rules, lanes};
 use super::exit::Exit;
 use super::green_wave;
 use super::incidence::Incidence;
@@ -19,12 +19,11 @@ pub fn intersections(network: &Network, incidence: &Incidence) -> Vec<Intersecti
 fn intersection(network: &Network, incidence: &Incidence, node: u32, offset: u16) -> Intersection {
     let roads = incidence.approaches(node);
     let links = incidence.links_into(network, node);
-    let (programme, phases) = signals(network, node, links, offset);
-    let right_of_way = right_of_way(network, incidence, node, links);
+    let control = network.nodes[node as usize].control;
+    let Rules { programme, phases, flows, right_of_way } = Rules::new(network, incidence, node, control, offset);
     let approach = |(index, road): (usize, u32)| {
-        let link = &links[index];
-        let flow = entry_flow(link, right_of_way.as_ref(), index);
-        let approach = Approach::new(link.from, incidence.exit_number(road), phases[index], flow);
+        let exit = incidence.exit_number(road);
+        let approach = Approach::new(links[index].from, exit, phases[index], flows[index]);
         approach.with_lanes(lanes(network, incidence, node, index))
     };
     let approaches = roads.enumerate().map(approach).collect();

@@ -1,6 +1,7 @@
 //! What the player may change at an intersection.
 
 use super::Intersection;
+use super::control::Rules;
 use super::signal::{Programme, Timing};
 
 impl Intersection {
@@ -20,9 +21,9 @@ impl Intersection {
     }
 
     /// Lets the signals follow another timing from second `now` on. Cars might move at once. Where
-    /// a programme came with the map, it stays.
+    /// there are none, or a programme came with the map, all stays as it is.
     pub fn set_timing(&mut self, timing: Timing, now: u32) {
-        if self.has_plan() {
+        if !self.has_signals() {
             return;
         }
         let programme = Programme::timed(timing);
@@ -30,6 +31,20 @@ impl Intersection {
             approach.change_programme(&self.programme, now);
         }
         self.programme = programme;
+    }
+
+    /// Has other rules hold from second `now` on. Cars might move at once. Where a programme came
+    /// with the map, it stays.
+    pub fn set_rules(&mut self, rules: Rules, now: u32) {
+        if self.has_plan() {
+            return;
+        }
+        let approaches = self.approaches.iter_mut().zip(rules.phases.into_iter().zip(rules.flows));
+        for (approach, (phase, flow)) in approaches {
+            approach.change_rules(&self.programme, phase, flow, now);
+        }
+        self.programme = rules.programme;
+        self.right_of_way = rules.right_of_way.map(Box::new);
     }
 
     /// Closes or reopens the road that begins at an exit. Cars that wait for a full road decide

@@ -7,6 +7,8 @@
 
 use super::incidence::Incidence;
 use super::road::{PARTS, drive_time};
+#[cfg(feature = "game")]
+use super::signal::Timing;
 use super::signal::{Arm, Phase, Programme, crosses};
 use crate::map::{Link, Network};
 
@@ -22,10 +24,56 @@ struct Corridor {
     from: u32,
     to: u32,
     seconds: u32,
+    /// The link that ends there.
+    #[cfg_attr(not(feature = "game"), expect(dead_code, reason = "for waves that a player orders"))]
+    last: u32,
     /// The phases that let cars onto the way and off it.
     phases: [Phase; 2],
     weight: u32,
     two_way: bool,
+}
+
+/// The most signals of one wave: those of a road through a large city.
+#[cfg(feature = "game")]
+const MOST: usize = 50;
+
+/// The timings that the next signals along a road need, so that who leaves the first one at the
+/// begin of its green on `exit` finds each of them turn green. The road goes straight on; the wave
+/// ends where the next signals are too far. All have the cycle of the first, and its green for the
+/// cars that come along the road.
+#[cfg(feature = "game")]
+pub fn along(
+    network: &Network,
+    incidence: &Incidence,
+    (exit, timing): (u32, Timing),
+    has_signals: impl Fn(u32) -> bool,
+) -> Vec<(u32, Timing)> {
+    let (mut link, mut before, mut at_first) = (exit, timing, None);
+    let mut wave: Vec<(u32, Timing)> = Vec::new();
+    let first = network.links[exit as usize].from;
+    while let Some(way) = corridor(network, incidence, link, &has_signals).filter(|_| wave.len() < MOST) {
+        if way.to == first || wave.iter().any(|&(node, _)| node == way.to) {
+            break;
+        }
+        let phase = *at_first.get_or_insert(way.phases[0]);
+        // Where the road is the main one at one end and the crossing one at the other, greens change
+        // places.
+        let main_green = if way.phases[1] == phase { timing.main_green } else { timing.crossing_green() };
+        let next = after(&way, before, Timing { main_green, ..timing });
+        wave.push((way.to, next));
+        let Some(onward) = straight_on(network, incidence, &network.links[way.last as usize]) else { break };
+        (link, before) = (onward, next);
+    }
+    wave
+}
+
+/// The timing with the offset that lets a wave run on.
+#[cfg(feature = "game")]
+fn after(way: &Corridor, before: Timing, timing: Timing) -> Timing {
+    let start = |timing, phase| i64::from(Programme::timed(timing).green_start(phase));
+    let shift = start(timing, way.phases[1]) - start(before, way.phases[0]) - i64::from(way.seconds);
+    let offset = (i64::from(before.offset) + shift).rem_euclid(i64::from(timing.cycle));
+    Timing { offset: offset as u16, ..timing }
 }
 
 /// For every intersection how far its cycle is ahead of one that began in second 0.
@@ -40,8 +88,10 @@ pub fn offsets(network: &Network, incidence: &Incidence) -> Vec<u16> {
 }
 
 fn corridors(network: &Network, incidence: &Incidence) -> Vec<Corridor> {
-    let signals = (0..network.nodes.len() as u32).filter(|&node| network.nodes[node as usize].has_signals());
-    let from = |node| incidence.exits(node).iter().filter_map(move |&link| corridor(network, incidence, link));
+    let has_signals = |node: u32| network.nodes[node as usize].has_signals();
+    let signals = (0..network.nodes.len() as u32).filter(|&node| has_signals(node));
+    let from =
+        |node| incidence.exits(node).iter().filter_map(move |&link| corridor(network, incidence, link, &has_signals));
     let mut corridors: Vec<Corridor> = signals.flat_map(from).collect();
     let mut ways: Vec<(u32, u32)> = corridors.iter().map(|way| (way.to, way.from)).collect();
     ways.sort_unstable();
@@ -52,7 +102,12 @@ fn corridors(network: &Network, incidence: &Incidence) -> Vec<Corridor> {
 }
 
 /// Follows a link straight on to the next signals.
-fn corridor(network: &Network, incidence: &Incidence, first: u32) -> Option<Corridor> {
+fn corridor(
+    network: &Network,
+    incidence: &Incidence,
+    first: u32,
+    has_signals: &impl Fn(u32) -> bool,
+) -> Option<Corridor> {
     let (mut link, mut parts) = (first, 0);
     loop {
         let road = &network.links[link as usize];
@@ -60,13 +115,13 @@ fn corridor(network: &Network, incidence: &Incidence, first: u32) -> Option<Corr
         if parts > LONGEST * PARTS {
             return None;
         }
-        if network.nodes[road.to as usize].has_signals() {
+        if has_signals(road.to) {
             let start = &network.links[first as usize];
             let phases = [phase(network, incidence, start.from, start), phase(network, incidence, road.to, road)];
             let weight = u32::from(start.lanes) * u32::from(start.speed_kmh);
             let (from, to) = (start.from, road.to);
             let seconds = parts / PARTS;
-            return (from != to).then_some(Corridor { from, to, seconds, phases, weight, two_way: false });
+            return (from != to).then_some(Corridor { from, to, seconds, last: link, phases, weight, two_way: false });
         }
         link = straight_on(network, incidence, road)?;
     }
@@ -181,6 +236,24 @@ mod tests {
         // 20 s from signal to signal: each turns green 20 s after the one before.
         for pair in offsets[1..4].windows(2) {
             assert_eq!((pair[0] + Programme::CYCLE - pair[1]) % Programme::CYCLE, 20, "{offsets:?}");
+        }
+    }
+
+    #[cfg(feature = "game")]
+    #[test]
+    fn a_wave_along_a_road_meets_every_green_at_its_begin() {
+        let network = street(6, 2_000, true);
+        let incidence = Incidence::new(&network).unwrap();
+        let first = Timing { cycle: 90, main_green: 40, offset: 17 };
+        let exit = *incidence.exits(0).iter().find(|&&link| network.links[link as usize].to == 1).unwrap();
+        let wave = along(&network, &incidence, (exit, first), |node| node < 6 && node != 3);
+        assert_eq!(wave.iter().map(|&(node, _)| node).collect::<Vec<_>>(), [1, 2, 4, 5], "3 has none now");
+        let green_begins = |timing: Timing| (90 - i64::from(timing.offset)).rem_euclid(90);
+        for (node, timing) in wave {
+            assert!(timing.check().is_ok() && timing.cycle == 90);
+            // The street is the main road everywhere, and takes 20 s from one to the next.
+            let after = i64::from(node) * 20;
+            assert_eq!(green_begins(timing), (green_begins(first) + after).rem_euclid(90), "{node}: {timing:?}");
         }
     }
 

@@ -55,7 +55,7 @@ pub struct Intersection {
     pub(super) programme: Programme,
     pub(super) approaches: Few<Approach>,
     pub(super) exits: Few<Exit>,
-    right_of_way: Option<Box<RightOfWay>>,
+    pub(super) right_of_way: Option<Box<RightOfWay>>,
     order: ServiceOrder,
     /// Seconds after which the head of a queue pushes into a full link.
     patience: u32,

@@ -36,9 +36,11 @@ pub use approach::Approach;
 pub use approach::Passed;
 pub use build::intersections;
 pub use car::{Due, Trips};
-pub use control::capacities;
+pub use control::{Rules, capacities};
 pub use day::{DAY, Day, MORNING};
 pub use demand::Demand;
+#[cfg(feature = "game")]
+pub use green_wave::along as green_wave_along;
 pub use incidence::{Incidence, MOST_ROADS, NetworkError};
 pub use intersection::{Intersection, PATIENCE};
 pub use message::Message;

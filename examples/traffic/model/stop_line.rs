@@ -113,6 +113,12 @@ impl StopLine {
         self.earned_until = until;
     }
 
+    /// Passes so many vehicles an hour from now on.
+    pub fn change_flow(&mut self, flow: u32) {
+        (self.flow, self.yielding_since) = (flow, NEVER);
+        self.credit = self.credit.min(flow + CAR_COST - 1);
+    }
+
     /// The part of the state that needs a light, and so a head where lights differ by head.
     pub fn write_credit(&self, light: &impl Light, now: u32, state: &mut SequenceHash) {
         state.write(u64::from(self.credit_at(light, now)));

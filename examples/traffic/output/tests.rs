@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::{fs, process};
 
 use bevy_affinity::prelude::*;
 use indicatif::ProgressBar;
@@ -14,14 +14,14 @@ use crate::model::TripRequest;
 use crate::plain::Plain;
 use crate::scenario::Files;
 use crate::simulation::CityApp;
-use crate::tests::grid;
+use crate::tests::{grid, path_of_its_own};
 
 /// A folder for one test, removed when it goes out of scope.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("bevy-affinity-output-{test}-{}", process::id())))
+        Self(path_of_its_own(test))
     }
 
     fn read(&self, name: &str) -> String {

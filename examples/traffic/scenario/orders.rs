@@ -11,6 +11,9 @@ use super::time;
 use crate::map::{MapError, Network};
 use crate::model::{Order, Timing};
 
+/// What can be ordered.
+const KINDS: &str = "signals, add-signals, remove-signals, close, reopen or rush";
+
 /// Where the columns are. Others are not read.
 struct Columns {
     at: usize,
@@ -62,10 +65,12 @@ impl Columns {
         let place = whole("where", &fields[self.place])?;
         let order = match &fields[self.order] {
             "signals" => Order::Signals { node: place, timing: self.timing(fields)? },
+            "add-signals" => Order::Lights { node: place, up: true },
+            "remove-signals" => Order::Lights { node: place, up: false },
             "close" => Order::Road { road: place, closed: true },
             "reopen" => Order::Road { road: place, closed: false },
             "rush" => Order::RushHour { node: place },
-            other => return Err(format!("order should be signals, close, reopen or rush, found {}", quote(other))),
+            other => return Err(format!("order should be {KINDS}, found {}", quote(other))),
         };
         Ok((at, order))
     }

@@ -11,6 +11,7 @@ use super::text::UNPACKING;
 use super::{Files, Scenario};
 use crate::map::SignalPlan;
 use crate::map::hostile::memory;
+use crate::tests::path_of_its_own;
 
 /// What reading a scenario may take at most: so many bytes for each byte of its files or, where
 /// they are packed, of what they may unpack to, and room for pieces and small files.
@@ -22,7 +23,7 @@ pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("bevy-affinity-scenario-{test}-{}", std::process::id()));
+        let path = path_of_its_own(test);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }

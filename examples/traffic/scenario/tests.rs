@@ -83,7 +83,10 @@ fn mistakes_in_orders_are_told_with_their_line() {
     for (csv, part) in [
         ("", "o.csv, line 1: the columns should be at,order,where,cycle,green,offset, found ``"),
         ("at,order\n", "line 1: the columns should be at,order,where"),
-        (&format!("{ORDERS}1,open,3,,,\n"), "line 2: order should be signals, close, reopen or rush, found `open`"),
+        (
+            &format!("{ORDERS}1,open,3,,,\n"),
+            "line 2: order should be signals, add-signals, remove-signals, close, reopen or rush, found `open`",
+        ),
         (&format!("{ORDERS}1,close,3\n"), "line 2: 3 fields, but 6 columns"),
         (&format!("{ORDERS}\n1,close,48,,,\n"), "line 3: there is no road 48: the last is 47"),
         (&format!("{ORDERS}1,rush,16,,,\n"), "line 2: there is no intersection 16: the last is 15"),

@@ -39,6 +39,14 @@ impl Orders {
         })
     }
 
+    /// Whether the next signals at an intersection are put up or taken away.
+    fn lights(&self, node: u32) -> Option<bool> {
+        self.pending.iter().rev().find_map(|&(_, order)| match order {
+            Order::Lights { node: other, up } if other == node => Some(up),
+            _ => None,
+        })
+    }
+
     fn insert(&mut self, at: u32, order: Order) {
         let place = self.pending.partition_point(|&(other, _)| other <= at);
         self.pending.insert(place, (at, order));
@@ -64,7 +72,7 @@ impl Orders {
 /// Has orders given at the begin of stated seconds; those of one second in the order in which they
 /// stand here.
 pub fn plan(world: &mut World, orders: &[(u32, Order)]) -> Result<(), Refusal> {
-    orders.iter().try_for_each(|&(_, order)| check(world, order))?;
+    Order::check_all(orders, &world.resource::<Plan>().network, |node| has_signals(world, node))?;
     let mut all = world.get_resource_or_init::<Orders>();
     all.planned.extend(orders);
     all.planned.make_contiguous().sort_by_key(|&(at, _)| at);
@@ -88,10 +96,17 @@ fn give_checked(world: &mut World, order: Order) -> u32 {
 }
 
 fn check(world: &World, order: Order) -> Result<(), Refusal> {
-    let directory = world.resource::<Directory>();
-    let has_signals =
-        |node| world.get::<Intersection>(directory.intersection(node)).is_some_and(Intersection::has_signals);
-    order.check(&world.resource::<Plan>().network, has_signals)
+    order.check(&world.resource::<Plan>().network, |node| has_signals(world, node))
+}
+
+/// Whether there are signals, or will be.
+fn has_signals(world: &World, node: u32) -> bool {
+    let pending = world.get_resource::<Orders>().and_then(|orders| orders.lights(node));
+    if let Some(up) = pending {
+        return up;
+    }
+    let entity = world.resource::<Directory>().intersection(node);
+    world.get::<Intersection>(entity).is_some_and(Intersection::has_signals)
 }
 
 /// Whether the next step can be made without waiting for a search.
@@ -123,6 +138,10 @@ fn obey(world: &mut World, orders: &mut Orders) {
         match order {
             Order::Signals { node, timing } => {
                 change_intersection(world, node, now, |intersection| intersection.set_timing(timing, now));
+            }
+            Order::Lights { node, up } => {
+                let rules = world.resource::<Plan>().rules(node, up);
+                change_intersection(world, node, now, |intersection| intersection.set_rules(rules, now));
             }
             Order::Road { road, closed } => {
                 ways::take(world);

@@ -7,6 +7,10 @@ mod orders;
 mod theory;
 mod whole_city;
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, process};
+
 use indicatif::ProgressBar;
 
 use crate::city::{City, Travel};
@@ -73,4 +77,11 @@ pub fn grid(side: u32) -> Network {
     }
     links.sort_by_key(|link| (link.to, link.from));
     Network::new(format!("grid {side} x {side}"), nodes, links)
+}
+
+/// A path that no other test has, in this run or another.
+pub fn path_of_its_own(test: &str) -> PathBuf {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let number = TAKEN.fetch_add(1, Ordering::Relaxed);
+    env::temp_dir().join(format!("bevy-affinity-{test}-{}-{number}", process::id()))
 }

@@ -10,7 +10,7 @@ use super::crowded;
 use crate::city::City;
 use crate::map::Control;
 use crate::measure::Simulation;
-use crate::model::{Order, Timing};
+use crate::model::{Intersection, Order, Timing};
 use crate::plain::Plain;
 use crate::simulation::{self, CityApp};
 
@@ -25,6 +25,7 @@ fn order() -> impl Strategy<Value = Order> {
     });
     prop_oneof![
         2 => (0_u32..256, timing).prop_map(|(node, timing)| Order::Signals { node, timing }),
+        2 => (0_u32..256, any::<bool>()).prop_map(|(node, up)| Order::Lights { node, up }),
         4 => (0_u32..960, any::<bool>()).prop_map(|(road, keep_open)| Order::Road { road, closed: !keep_open }),
         1 => (0_u32..256).prop_map(|node| Order::RushHour { node }),
     ]
@@ -184,15 +185,43 @@ fn the_rush_hour_brings_more_trips() {
 }
 
 #[test]
+fn signals_can_be_taken_away_and_put_up_again() {
+    let city = Arc::new(crowded());
+    let node = (0..256).find(|&node| city.intersections()[node as usize].has_signals()).unwrap();
+    let timing = Timing { cycle: 90, main_green: 60, offset: 4 };
+    let again = [(0, Order::Lights { node, up: false }), (120, Order::Lights { node, up: true })];
+    let script: Script = again.into_iter().chain([(120, Order::Signals { node, timing })]).collect();
+    let mut now = 0;
+    let app = gang(&city, SchedulerMode::LockStep, 2);
+    let mut before = Vec::new();
+    let mut plain = follow_plainly(&city, &script, |plain| {
+        let intersection = &plain.intersections()[node as usize];
+        assert_eq!(intersection.has_signals(), now >= 120, "in second {now}");
+        before.push(passed(intersection));
+        now += 1;
+    });
+    // The crossing road is half as wide, yet served while the main road is not.
+    assert!(before[100] > before[0] && before[STEPS as usize - 1] > before[120], "cars pass either way");
+    assert_eq!(follow(app, &script, 256), plain.state_hash());
+}
+
+fn passed(intersection: &Intersection) -> u64 {
+    intersection.approaches().iter().map(|approach| u64::from(approach.passed.cars)).sum()
+}
+
+#[test]
 fn impossible_orders_are_refused_with_a_reason() {
     let mut city = crowded();
     city.network.nodes[7].control = Control::Priority;
+    city.network.nodes[20].control = Control::Roundabout;
     let mut app = gang(&Arc::new(city), SchedulerMode::Serial, 1);
     let timing = Timing { cycle: 60, main_green: 27, offset: 0 };
     for (order, reason) in [
         (Order::Road { road: 960, closed: true }, "there is no road 960: the last is 959"),
         (Order::RushHour { node: 256 }, "there is no intersection 256: the last is 255"),
         (Order::Signals { node: 7, timing }, "intersection 7 has no signals"),
+        (Order::Lights { node: 300, up: true }, "there is no intersection 300"),
+        (Order::Lights { node: 20, up: true }, "intersection 20 has a roundabout"),
         (Order::Signals { node: 8, timing: Timing { cycle: 300, ..timing } }, "20 to 180 s"),
     ] {
         let refusal = simulation::give(app.world(), order).unwrap_err().to_string();

@@ -7,7 +7,7 @@ fn span(worker: usize, times: Range<u64>, round: Range<u64>) -> Span {
 
 fn lanes(workers: usize) -> Recorded {
     let mut recorded = Recorded::default();
-    recorded.lanes.resize_with(workers + 1, Lane::default);
+    recorded.workers.resize_with(workers + 1, Lane::default);
     recorded
 }
 
@@ -21,7 +21,7 @@ fn a_share_has_its_waits_on_either_side() {
     recorded.add(&span(1, 1_020..1_080, 1_000..1_100), 1_000);
     recorded.finish_lanes(2, Duration::ZERO);
     let expected = [(BarKind::Wait, 0.0, 20.0), (BarKind::Work, 20.0, 80.0), (BarKind::Wait, 80.0, 100.0)];
-    assert_eq!(kinds(&recorded.lanes[1]), expected);
+    assert_eq!(kinds(&recorded.workers[1]), expected);
 }
 
 #[test]
@@ -31,9 +31,9 @@ fn workers_are_parked_once_they_have_spun_long_enough() {
         recorded.add(&span(worker, begin..begin + 20, begin..begin + 20), 1_000);
     }
     recorded.finish_lanes(2, Duration::from_nanos(100));
-    let parked: Vec<_> = kinds(&recorded.lanes[1]).into_iter().filter(|bar| bar.0 == BarKind::Parked).collect();
+    let parked: Vec<_> = kinds(&recorded.workers[1]).into_iter().filter(|bar| bar.0 == BarKind::Parked).collect();
     assert_eq!(parked, [(BarKind::Parked, 170.0, 1_000.0)]);
-    assert!(kinds(&recorded.lanes[0]).iter().all(|bar| bar.0 != BarKind::Parked), "the leader never parks");
+    assert!(kinds(&recorded.workers[0]).iter().all(|bar| bar.0 != BarKind::Parked), "the leader never parks");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn what_the_leader_took_over_is_marked() {
     let mut recorded = lanes(3);
     recorded.add(&Span { share_of: 2, ..span(0, 0..50, 0..50) }, 0);
     recorded.finish_lanes(3, Duration::ZERO);
-    assert_eq!(recorded.lanes[0].bars[0].taken_from, Some(2));
+    assert_eq!(recorded.workers[0].bars[0].taken_from, Some(2));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn stolen_rows_are_marked_where_they_were_swept() {
     recorded.add(&span(0, 100..200, 100..200), 0);
     recorded.add(&Span { share_of: 1, ..span(0, 300..400, 300..400) }, 0);
     recorded.finish_lanes(2, Duration::ZERO);
-    let begins = |lane: usize| recorded.lanes[lane].bars.iter().map(Bar::help_begins).collect::<Vec<_>>();
+    let begins = |lane: usize| recorded.workers[lane].bars.iter().map(Bar::help_begins).collect::<Vec<_>>();
     assert_eq!(begins(1), [Some(160.0)], "four of ten rows, at the end");
     assert_eq!(begins(0), [None, Some(300.0)]);
 }
@@ -64,7 +64,7 @@ fn the_workers_of_a_session_are_summed_up_on_a_lane_of_its_own() {
         recorded.add(&Span { kind: SpanKind::Session, jobs_taken, joins_published: 5, ..part }, 0);
     }
     recorded.finish_lanes(3, Duration::ZERO);
-    let [session] = recorded.lanes[3].bars[..] else { panic!("{:?}", recorded.lanes[3]) };
+    let [session] = &recorded.workers[3].bars[..] else { panic!("{:?}", recorded.workers[3]) };
     assert_eq!((session.promotions, session.joins, session.helpers), (7, 15, 2));
     assert_eq!((session.kind, session.begin, session.end), (BarKind::Session, 0.0, 100.0));
 }
@@ -75,6 +75,6 @@ fn without_sessions_there_is_no_lane_for_them_and_old_gangs_are_left_out() {
     recorded.add(&span(0, 0..10, 0..10), 0);
     recorded.add(&span(7, 0..10, 0..10), 0);
     recorded.finish_lanes(1, Duration::ZERO);
-    assert_eq!(recorded.lanes.len(), 1);
-    assert_eq!(recorded.lanes[0].bars.len(), 1);
+    assert_eq!(recorded.workers.len(), 1);
+    assert_eq!(recorded.workers[0].bars.len(), 1);
 }

@@ -15,6 +15,9 @@ const TEXT_SIZE: f32 = 11.0;
 const TEXT_WIDTH: f32 = 28.0;
 /// Height of the mark on rows of other workers, in points.
 const HELP_HEIGHT: f32 = 3.0;
+/// How much lower a stage is than the one that it lies inside of, in points, and how often.
+const STEP_DOWN: f32 = 5.0;
+const DEEPEST: usize = 3;
 /// The most lines of the grid.
 const TICKS: usize = 7;
 /// Bars of one lane, kind and colour that begin less than this many points after the last one ended
@@ -29,11 +32,11 @@ pub(super) fn paint(
     systems: &[SystemRow],
 ) {
     let mut mesh = Mesh::default();
-    for index in 0..recorded.lanes.len() {
+    for index in 0..recorded.lanes().count() {
         mesh.add_colored_rect(layout.lane(index), colours::GROUND);
     }
     let canvas = painter.with_clip_rect(layout.canvas().intersect(painter.clip_rect()));
-    for (index, lane) in recorded.lanes.iter().enumerate() {
+    for (index, lane) in recorded.lanes().enumerate() {
         paint_name(painter, layout.lane(index), layout.whole.left(), lane);
         for kind in BarKind::FROM_BACK {
             add_bars(&mut mesh, layout, timeline, layout.lane(index), lane, kind);
@@ -41,7 +44,7 @@ pub(super) fn paint(
     }
     canvas.add(Shape::mesh(mesh));
     paint_axis(painter, &canvas, layout, timeline, recorded);
-    for (index, lane) in recorded.lanes.iter().enumerate() {
+    for (index, lane) in recorded.lanes().enumerate() {
         paint_texts(&canvas, layout, timeline, layout.lane(index), lane, systems);
     }
     if let Some((place, bar)) = timeline.selected.and_then(|place| Some((place, place.find(recorded)?.1))) {
@@ -73,7 +76,7 @@ fn add_bars(mesh: &mut Mesh, layout: &Layout, timeline: &Timeline, row: Rect, la
         };
         // Also what is shorter than a pixel is seen.
         let right = right.max(left + 1.0);
-        mesh.add_colored_rect(part_of(row, kind, left, right), colour);
+        mesh.add_colored_rect(part_of(row, bar, left, right), colour);
         if let Some(begin) = bar.help_begins() {
             let begin = begin_of_mark(layout.x(timeline.axis.position(begin)), left, right);
             let mark = Rect::from_min_max(pos2(begin, row.top()), pos2(right, row.top() + HELP_HEIGHT));
@@ -98,10 +101,12 @@ fn visible(layout: &Layout, timeline: &Timeline, bar: &Bar) -> Option<(f32, f32)
 }
 
 /// Work fills the lane; what is not work is as much lower as it is worth less.
-fn part_of(row: Rect, kind: BarKind, left: f32, right: f32) -> Rect {
-    let height = match kind {
+fn part_of(row: Rect, bar: &Bar, left: f32, right: f32) -> Rect {
+    let height = match bar.kind {
         BarKind::System | BarKind::Work | BarKind::Session => row.height(),
-        BarKind::Wait => row.height() * 0.4,
+        BarKind::Stage => row.height() - (bar.depth.min(DEEPEST) as f32) * STEP_DOWN,
+        BarKind::OnCore => row.height() * 0.6,
+        BarKind::Wait | BarKind::Between => row.height() * 0.4,
         BarKind::Parked => 2.0,
     };
     Rect::from_min_max(pos2(left, row.bottom() - height), pos2(right, row.bottom()))
@@ -113,13 +118,17 @@ fn colour(bar: &Bar) -> Color32 {
         BarKind::System => system.gamma_multiply(0.35),
         BarKind::Work | BarKind::Session => system,
         BarKind::Wait => colours::WAIT,
-        BarKind::Parked => colours::IDLE,
+        BarKind::Stage if bar.depth % 2 == 1 => colours::STAGE_INSIDE,
+        BarKind::Stage => colours::STAGE,
+        BarKind::OnCore => colours::BUSY,
+        BarKind::Parked | BarKind::Between => colours::IDLE,
     }
 }
 
 /// Names in the bars that have room for some letters.
 fn paint_texts(canvas: &Painter, layout: &Layout, timeline: &Timeline, row: Rect, lane: &Lane, systems: &[SystemRow]) {
-    for bar in lane.bars.iter().filter(|bar| matches!(bar.kind, BarKind::Work | BarKind::Session)) {
+    let has_text = |bar: &&Bar| matches!(bar.kind, BarKind::Work | BarKind::Session | BarKind::Stage);
+    for bar in lane.bars.iter().filter(has_text).filter(|bar| bar.depth == 0) {
         let Some((left, right)) = visible(layout, timeline, bar) else { continue };
         let left = left.max(row.left());
         let within = Rect::from_min_max(pos2(left, row.top()), pos2(right, row.bottom())).shrink2(vec2(3.0, 0.0));
@@ -136,7 +145,8 @@ fn paint_texts(canvas: &Painter, layout: &Layout, timeline: &Timeline, row: Rect
     }
 }
 
-/// Round times below the lanes, counted from the first tagged system, and the borders of frames.
+/// Round times below the lanes, counted from the frame's begin, the borders of frames, and the end
+/// of the budget.
 fn paint_axis(painter: &Painter, canvas: &Painter, layout: &Layout, timeline: &Timeline, recorded: &Recorded) {
     let area = layout.canvas();
     let step = timeline.axis.step(TICKS);
@@ -152,17 +162,23 @@ fn paint_axis(painter: &Painter, canvas: &Painter, layout: &Layout, timeline: &T
             colours::LABEL,
         );
     }
-    for &border in &recorded.borders {
-        let position = timeline.axis.position(border);
+    let borders = recorded.borders.iter().map(|&border| (border, colours::LABEL));
+    for (time, colour) in borders.chain([(timeline.budget, colours::BUDGET)]) {
+        let position = timeline.axis.position(time);
         if (0.0..=1.0).contains(&position) {
-            canvas.vline(layout.x(position), area.y_range(), Stroke::new(1.5, colours::BUDGET));
+            canvas.vline(layout.x(position), area.y_range(), Stroke::new(1.5, colour));
         }
+    }
+    if let Some(stretch) = &timeline.stretch {
+        let [left, right] = [stretch.begin(), stretch.end()].map(|time| layout.x(timeline.axis.position(time)));
+        let shade = Rect::from_x_y_ranges(left..=right, area.y_range());
+        canvas.rect_filled(shade, 0.0, Color32::from_white_alpha(28));
     }
 }
 
 fn paint_selection(canvas: &Painter, layout: &Layout, timeline: &Timeline, place: Place, bar: &Bar) {
     if let Some((left, right)) = visible(layout, timeline, bar) {
-        let rect = part_of(layout.lane(place.lane), bar.kind, left, right.max(left + 1.0));
+        let rect = part_of(layout.lane(place.lane), bar, left, right.max(left + 1.0));
         canvas.rect_stroke(rect, 0.0, Stroke::new(1.5, Color32::WHITE), StrokeKind::Outside);
     }
 }

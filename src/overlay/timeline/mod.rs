@@ -3,17 +3,19 @@
 mod axis;
 mod interaction;
 mod lanes;
+mod stretch;
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use bevy_egui::egui::{self, Rect, Sense, pos2, vec2};
 
 use axis::Axis;
 pub(super) use axis::Nanoseconds;
+use stretch::Stretch;
 
 use super::{
     colours,
-    recorded::{Bar, Lane, Recorded},
+    recorded::{Bar, BarKind, Lane, Recorded},
     snapshot::SystemRow,
 };
 
@@ -37,6 +39,12 @@ pub(super) struct Timeline {
     steps: Option<i64>,
     /// The bar under the pointer, or the one that was clicked.
     selected: Option<Place>,
+    /// The stretch of time that was selected.
+    stretch: Option<Stretch>,
+    /// Whether the drag that is under way selects one.
+    selects: bool,
+    /// How long a frame may take, in nanoseconds.
+    budget: f64,
 }
 
 /// A bar: the index of its lane, and its index there.
@@ -48,7 +56,17 @@ struct Place {
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self { axis: Axis::over(0.0..1e6), fitted: true, frozen: false, hovered: false, steps: None, selected: None }
+        Self {
+            axis: Axis::over(0.0..1e6),
+            fitted: true,
+            frozen: false,
+            hovered: false,
+            steps: None,
+            selected: None,
+            stretch: None,
+            selects: false,
+            budget: 0.0,
+        }
     }
 }
 
@@ -62,6 +80,7 @@ impl Timeline {
         self.frozen = frozen;
         if !frozen {
             self.selected = None;
+            self.stretch = None;
         }
     }
 
@@ -73,22 +92,34 @@ impl Timeline {
     /// To be called when other bars are there than before.
     pub(super) fn follow(&mut self, recorded: &Recorded) {
         self.selected = None;
-        let busy = recorded.tagged.clone();
         // Frames differ a little: an axis that followed each would flicker.
-        let fits = self.axis.begin <= busy.start
-            && busy.end <= self.axis.end
-            && (busy.end - busy.start) * 3.0 > self.axis.span();
+        let length = recorded.length.max(self.budget);
+        let fits = self.axis.begin <= 0.0 && length <= self.axis.end && length * 2.0 > self.axis.span();
         if self.fitted && !fits {
             self.fit(recorded);
         }
     }
 
-    /// Shows the tagged systems of the frame, with a margin.
+    /// Shows the whole frame and the budget.
     pub(super) fn fit(&mut self, recorded: &Recorded) {
-        let Range { start, end } = recorded.tagged.clone();
-        let margin = (end - start) * 0.05;
-        self.axis = Axis::over(start - margin..end + 3.0 * margin);
+        self.show_times(0.0..recorded.length.max(self.budget));
         self.fitted = true;
+    }
+
+    /// Shows the tagged systems of the frame.
+    pub(super) fn fit_tagged(&mut self, recorded: &Recorded) {
+        self.show_times(recorded.tagged.clone());
+        self.fitted = false;
+    }
+
+    /// Shows these times, with a margin.
+    fn show_times(&mut self, Range { start, end }: Range<f64>) {
+        let margin = (end - start) * 0.02;
+        self.axis = Axis::over(start - margin..end + 3.0 * margin);
+    }
+
+    pub(super) fn set_budget(&mut self, budget: Duration) {
+        self.budget = budget.as_nanos() as f64;
     }
 
     /// To be called when the timeline is not drawn: the pointer cannot be over it.
@@ -99,7 +130,7 @@ impl Timeline {
     /// Draws the lanes and obeys pointer and keys. Says below what was clicked. Returns by how many
     /// frames to step.
     pub(super) fn show(&mut self, ui: &mut egui::Ui, recorded: &Recorded, systems: &[SystemRow]) -> Option<i64> {
-        let height = recorded.lanes.len() as f32 * (LANE_HEIGHT + LANE_GAP) + AXIS_HEIGHT;
+        let height = recorded.lanes().count() as f32 * (LANE_HEIGHT + LANE_GAP) + AXIS_HEIGHT;
         let size = vec2(ui.available_width().max(NAMES_WIDTH + 100.0), height);
         let response = ui.allocate_response(size, Sense::click_and_drag());
         let layout = Layout { whole: response.rect };
@@ -112,13 +143,16 @@ impl Timeline {
         if let Some((lane, bar)) = self.selected.and_then(|place| place.find(recorded)) {
             describe_in_line(ui, lane, bar, systems);
         }
+        if let Some(stretch) = &self.stretch {
+            stretch.describe(ui, recorded, systems);
+        }
         self.steps.take()
     }
 }
 
 impl Place {
     fn find(self, recorded: &Recorded) -> Option<(&Lane, &Bar)> {
-        let lane = recorded.lanes.get(self.lane)?;
+        let lane = recorded.lane(self.lane)?;
         Some((lane, lane.bars.get(self.bar)?))
     }
 }
@@ -162,7 +196,10 @@ fn show_legend(ui: &mut egui::Ui) {
             (colours::WAIT, "waits at the barrier"),
             (colours::IDLE, "parked"),
             (colours::HELP, "rows of a late worker"),
-            (colours::BUDGET, "a frame begins"),
+            (colours::STAGE, "schedules, rendering"),
+            (colours::BUSY, "other threads' time on a core"),
+            (colours::LABEL, "a frame begins"),
+            (colours::BUDGET, "the budget is used up"),
         ] {
             let (spot, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
             ui.painter().rect_filled(spot, 2.0, colour);
@@ -183,25 +220,30 @@ fn describe(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
             }
         };
         let counted = |count: u64| (count > 0).then(|| count.to_string());
-        fact("worker", Some(lane.name.clone()));
+        fact("on", Some(lane.name.clone()));
+        fact("ran", (!bar.detail.is_empty()).then(|| bar.detail.to_string()));
         fact("core", bar.core.map(|core| core.to_string()));
         fact("rows", counted(bar.rows));
         fact("stolen", counted(bar.stolen_rows).map(|rows| format!("{rows} of these, from workers that were late")));
         fact("taken over", bar.taken_from.map(|worker| format!("from worker {worker}, which was late")));
         fact("joins published", counted(bar.joins));
         fact("jobs promoted", counted(bar.promotions));
-        fact("helpers", counted(u64::from(bar.helpers)));
+        let helpers = if bar.kind == BarKind::OnCore { "threads" } else { "helpers" };
+        fact(helpers, counted(u64::from(bar.helpers)));
         fact("without a job", (bar.idle > 0.0).then(|| Nanoseconds(bar.idle).to_string()));
         fact("from", Some(Nanoseconds(bar.begin).to_string()));
-        fact("lasts", Some(Nanoseconds(bar.end - bar.begin).to_string()));
+        fact("lasts", Some(Nanoseconds(bar.duration()).to_string()));
     });
+    if bar.kind == BarKind::OnCore {
+        ui.weak("each thread, on average; when in the frame, the system does not tell");
+    }
 }
 
 /// The same in one line, for the bar that was clicked.
 fn describe_in_line(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
     let counted = |rows: u64, what: &str| if rows > 0 { format!(", {rows} {what}") } else { String::new() };
     let rows = counted(bar.rows, "rows") + &counted(bar.stolen_rows, "of them stolen");
-    let (from, lasts) = (Nanoseconds(bar.begin), Nanoseconds(bar.end - bar.begin));
+    let (from, lasts) = (Nanoseconds(bar.begin), Nanoseconds(bar.duration()));
     ui.horizontal_wrapped(|ui| {
         ui.strong(bar.name(systems));
         ui.label(format!("on {}: {lasts}{rows}, from {from} on", lane.name));

@@ -68,8 +68,47 @@ fn marks_stay_inside_of_bars_that_are_a_point_long() {
 #[test]
 fn pointing_at_a_bar_finds_it() {
     let mut screen = Screen::new();
+    screen.click("tagged systems");
     screen.click_at(screen.on_the_bars());
     let place = screen.timeline().selected.expect("the leader was at work here");
-    assert_eq!(place.lane, 0);
+    assert_eq!(place.lane, 1);
     assert!(screen.shows("tests::work"), "the bar is described by its system's name");
+}
+
+#[test]
+fn the_whole_frame_is_on_show_and_its_budget() {
+    let mut screen = Screen::new();
+    let budget = 1e9 / 60.0;
+    let axis = screen.timeline().axis;
+    assert!(axis.begin <= 0.0 && axis.end >= budget, "{axis:?}");
+    screen.click("tagged systems");
+    assert!(screen.timeline().axis.span() < axis.span());
+    screen.click("whole frame");
+    assert!(screen.timeline().axis.end >= budget);
+}
+
+#[test]
+fn schedules_are_on_a_lane_of_their_own() {
+    let mut screen = Screen::new();
+    screen.click("tagged systems");
+    screen.click_at(screen.on_the_schedules());
+    assert_eq!(screen.timeline().selected.map(|place| place.lane), Some(0));
+    assert!(screen.shows("Update"), "tagged systems run in it");
+}
+
+#[test]
+fn a_drag_with_shift_sums_up_what_went_on() {
+    let mut screen = Screen::new();
+    screen.click("tagged systems");
+    let before = screen.timeline().axis;
+    let bars = screen.on_the_bars();
+    screen.drag_with_shift(bars - vec2(100.0, 0.0), bars + vec2(100.0, 0.0));
+    screen.frame([]);
+    assert_eq!(screen.timeline().axis, before, "nothing moves");
+    assert!(screen.timeline().is_frozen());
+    let stretch = screen.timeline().stretch.expect("a stretch is selected");
+    assert!(stretch.end() - stretch.begin() > before.span() * 0.1);
+    assert!(screen.shows_in_part(" selected, from ") && screen.shows_in_part("at work "));
+    screen.click_at(bars);
+    assert_eq!(screen.timeline().stretch, None);
 }

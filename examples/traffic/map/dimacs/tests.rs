@@ -4,6 +4,7 @@ use std::io::Write;
 use flate2::{Compression, write::GzEncoder};
 
 use super::*;
+use crate::tests::path_of_its_own;
 
 const GRAPH: &str = "c a square\np sp 3 4\n\na 1 2 100\na 2 1 100\na 2 3 200\na 3 2 200\n";
 const PLACES: &str = "p aux sp co 3\nv 1 0 0\nv 2 1000 0\nv 3 1000 2000\n";
@@ -13,7 +14,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("bevy-affinity-dimacs-{test}-{}", std::process::id()));
+        let path = path_of_its_own(test);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }

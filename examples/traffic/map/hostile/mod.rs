@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{MapError, Network, limits};
+use crate::tests::path_of_its_own;
 
 /// What reading a map may take at most: eight bytes for each byte that its files may unpack to, and
 /// room for the largest block that the format allows. Real maps take 3 to 8 bytes for each byte of
@@ -26,7 +27,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("bevy-affinity-hostile-{test}-{}", std::process::id()));
+        let path = path_of_its_own(test);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
