@@ -52,7 +52,7 @@ fn figures(ui: &mut egui::Ui, road: u32, state: &Road, approach: &Approach, city
     let course = &city.scenery.courses[road as usize];
     let cars = approach.occupancy();
     egui::Grid::new("road").num_columns(2).spacing([18.0, 4.0]).show(ui, |ui| {
-        style::row(ui, "leads", compass(course.direction));
+        style::row(ui, "leads", compass(course.directions()[1]));
         style::row(ui, "length", format!("{} m", link.length_dm / 10));
         style::row(ui, "lanes", link.lanes.to_string());
         style::row(ui, "speed", format!("{} km/h, {} s", link.speed_kmh, course.travel_time));

@@ -10,10 +10,11 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Things are lines from point to point, numbered in their order; `cell` is the side of a cell.
-    pub fn new(cell: f32, lines: impl Iterator<Item = (Vec2, Vec2)>) -> Self {
+    /// Things are lines from point to point, some of several pieces, with their numbers; `cell` is
+    /// the side of a cell.
+    pub fn new(cell: f32, lines: impl Iterator<Item = (u32, (Vec2, Vec2))>) -> Self {
         let mut entries = Vec::new();
-        for (number, (start, end)) in (0..).zip(lines) {
+        for (number, (start, end)) in lines {
             // A sample in every half cell: a corner that is cut off is nearer to the cells beside
             // it than any reach.
             let samples = (start.distance(end) / cell * 2.0).ceil() as u32;
@@ -61,7 +62,7 @@ mod tests {
                 (start, start + Vec2::from_angle(angle(3 * number)) * 400.0)
             })
             .collect();
-        let grid = Grid::new(100.0, lines.iter().copied());
+        let grid = Grid::new(100.0, (0..).zip(lines.iter().copied()));
         for number in 0..100 {
             let (point, reach) = (Vec2::from_angle(angle(7 * number)) * number as f32 * 15.0, number as f32);
             let near: Vec<u32> = grid.near(point, reach).collect();

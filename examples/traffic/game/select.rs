@@ -40,8 +40,9 @@ pub(super) fn plugin(app: &mut App) {
 
 fn index(plan: Res<Plan>, scenery: Res<Scenery>, mut commands: Commands) {
     let positions: Vec<Vec2> = plan.network.nodes.iter().map(|node| Vec2::new(node.x, node.y)).collect();
-    let points = positions.iter().map(|&point| (point, point));
-    let lines = scenery.courses.iter().map(|course| (course.start, course.start + course.direction * course.stop));
+    let points = (0..).zip(positions.iter().map(|&point| (point, point)));
+    let courses = (0..).zip(&scenery.courses);
+    let lines = courses.flat_map(|(road, course)| course.line.pieces().map(move |ends| (road, ends)));
     let (intersections, roads) = (Grid::new(CELL, points), Grid::new(CELL, lines));
     commands.insert_resource(Places { intersections, roads, positions });
 }
@@ -67,7 +68,7 @@ impl Places {
 
     fn road(&self, scenery: &Scenery, point: Vec2, reach: f32) -> Option<u32> {
         let near = self.roads.near(point, reach);
-        nearest(near.map(|road| (road, distance_from(&scenery.courses[road as usize], point))), reach)
+        nearest(near.map(|road| (road, scenery.courses[road as usize].distance(point))), reach)
     }
 }
 
@@ -139,10 +140,4 @@ impl Cars<'_, '_> {
 fn nearest(candidates: impl Iterator<Item = (u32, f32)>, reach: f32) -> Option<u32> {
     let near = candidates.filter(|&(_, distance)| distance <= reach);
     near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(number, _)| number)
-}
-
-/// Metres from a point to the nearest lane.
-fn distance_from(course: &Course, point: Vec2) -> f32 {
-    let along = (point - course.start).dot(course.direction).clamp(0.0, course.stop);
-    (0..course.lanes).map(|lane| course.point(along, lane).distance(point)).fold(f32::INFINITY, f32::min)
 }

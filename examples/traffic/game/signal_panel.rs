@@ -70,7 +70,7 @@ impl City<'_, '_> {
         let wave = |&exit: &u32| {
             let signals = self.plan.green_wave(exit, timing, has_signals);
             let orders: Vec<_> = signals.into_iter().map(|(node, timing)| Order::Signals { node, timing }).collect();
-            let direction = compass(self.scenery.courses[exit as usize].direction);
+            let direction = compass(self.scenery.courses[exit as usize].directions()[0]);
             (!orders.is_empty()).then_some((direction, orders))
         };
         self.plan.exits(node).iter().filter_map(wave).collect()
@@ -198,7 +198,7 @@ fn queues(ui: &mut egui::Ui, node: u32, intersection: &Intersection, city: &City
                 (true, _) => (light(intersection.is_green(approach, now)), "crossing"),
             };
             lamp(ui, colour);
-            ui.label(format!("from {}", compass(-city.scenery.courses[road as usize].direction)));
+            ui.label(format!("from {}", compass(-city.scenery.courses[road as usize].directions()[1])));
             ui.label(egui::RichText::new(phase).color(QUIET));
             let queued = approach.cars().filter(|slot| slot.exit_time <= now).count();
             ui.label(format!("{queued} queued of {}", approach.occupancy()));

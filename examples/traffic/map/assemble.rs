@@ -19,7 +19,9 @@ pub fn assemble(network: Network) -> Result<Network, MapError> {
     let mut nodes: Vec<Node> = order.iter().map(|&old| nodes[old as usize]).collect();
     let (x, y) = centre(&mut nodes);
     let globe = network.globe.map(|globe| globe.moved(x, y));
-    Ok(Network { nodes, links: sorted, bans, globe, ..network })
+    let mut bends = network.bends;
+    bends.shift(x, y);
+    Ok(Network { nodes, links: sorted, bans, globe, bends, ..network })
 }
 
 /// Gives the nodes in `order` the numbers 0, 1, 2 and so on, drops links to other nodes and those
@@ -37,7 +39,7 @@ fn renumber(links: &[Link], order: &[u32], old_nodes: usize) -> (Vec<Link>, Vec<
         links.iter().zip(0..).filter_map(|(link, old)| Some((moved(link)?, old))).collect();
     // All but the last make the order of parallels independent of their order in the file.
     links.sort_unstable_by_key(|&(link, old)| {
-        let Link { from, to, length_dm, lanes, speed_kmh, lane_flow, class } = link;
+        let Link { from, to, length_dm, lanes, speed_kmh, lane_flow, class, .. } = link;
         (to, from, length_dm, speed_kmh, lanes, lane_flow, class, old)
     });
     links.into_iter().unzip()

@@ -56,6 +56,14 @@ impl Projection {
         Place { lon: lon.clamp(-180.0, 180.0), lat: lat.clamp(-90.0, 90.0) }
     }
 
+    /// Metres east and north of the origin.
+    pub fn point(&self, place: Place) -> (f32, f32) {
+        let (east, north) = self.degree();
+        let x = (place.lon - self.centre.lon) * east - self.origin.0;
+        let y = (place.lat - self.centre.lat) * north - self.origin.1;
+        (x as f32, y as f32)
+    }
+
     /// The same map, whose origin is at so many metres east and north of the present one.
     pub fn moved(self, x: f32, y: f32) -> Self {
         Self { origin: (self.origin.0 + f64::from(x), self.origin.1 + f64::from(y)), ..self }
@@ -65,9 +73,7 @@ impl Projection {
 /// Metres east and north of the middle of all places.
 pub fn project(places: &[Place]) -> Vec<(f32, f32)> {
     let projection = Projection::at(middle_of(places));
-    let (centre, (east, north)) = (projection.centre, projection.degree());
-    let metres = |place: &Place| ((place.lon - centre.lon) * east, (place.lat - centre.lat) * north);
-    places.iter().map(metres).map(|(x, y)| (x as f32, y as f32)).collect()
+    places.iter().map(|&place| projection.point(place)).collect()
 }
 
 /// The middle of the box around all places.

@@ -5,6 +5,7 @@
 //! network wherever it came from.
 
 mod assemble;
+mod bends;
 pub mod city;
 pub mod component;
 mod dimacs;
@@ -23,6 +24,7 @@ mod signal_plan;
 use std::io::Cursor;
 use std::path::Path;
 
+pub use bends::{Bends, Shape};
 pub use error::MapError;
 use geo::Projection;
 pub use signal_plan::{Green, Greens, LONGEST_CYCLE, Movement, SignalPlan};
@@ -45,6 +47,8 @@ pub struct Network {
     pub plans: Vec<SignalPlan>,
     /// Whether cars keep to the left.
     pub left_hand: bool,
+    /// The lines of links that are not straight.
+    pub bends: Bends,
     /// What the map says that the simulation does not know of, one line for each kind of thing.
     pub unread: Vec<String>,
 }
@@ -54,7 +58,8 @@ impl Network {
     pub fn new(name: impl Into<String>, nodes: Vec<Node>, links: Vec<Link>) -> Self {
         let (bans, plans, unread) = (Vec::new(), Vec::new(), Vec::new());
         let (attribution, globe, left_hand) = (None, None, false);
-        Self { name: name.into(), attribution, nodes, links, globe, bans, plans, left_hand, unread }
+        let bends = Bends::default();
+        Self { name: name.into(), attribution, nodes, links, globe, bans, plans, left_hand, bends, unread }
     }
 }
 
@@ -104,6 +109,7 @@ pub struct Link {
     /// Vehicles an hour that one lane passes while nothing stops it, at least 1.
     pub lane_flow: u16,
     pub class: Class,
+    pub shape: Shape,
 }
 
 /// How important a road is: at crossings without signals the higher class drives first.
@@ -126,7 +132,8 @@ pub const LANE_FLOW: u16 = 1_800;
 impl Link {
     /// A road of which no more is known.
     pub fn new(from: u32, to: u32, length_dm: u32, lanes: u8, speed_kmh: u16) -> Self {
-        Self { from, to, length_dm, lanes, speed_kmh, lane_flow: LANE_FLOW, class: Class::default() }
+        let (lane_flow, class, shape) = (LANE_FLOW, Class::default(), Shape::STRAIGHT);
+        Self { from, to, length_dm, lanes, speed_kmh, lane_flow, class, shape }
     }
 }
 

@@ -15,6 +15,8 @@ const TEXT_SIZE: f32 = 11.0;
 const TEXT_WIDTH: f32 = 28.0;
 /// Height of the mark on rows of other workers, in points.
 const HELP_HEIGHT: f32 = 3.0;
+/// Stages that are wider than this have a gap behind them, in points.
+const WIDE: f32 = 3.0;
 /// How much lower a stage is than the one that it lies inside of, in points, and how often.
 const STEP_DOWN: f32 = 5.0;
 const DEEPEST: usize = 3;
@@ -75,7 +77,11 @@ fn add_bars(mesh: &mut Mesh, layout: &Layout, timeline: &Timeline, row: Rect, la
             _ => left,
         };
         // Also what is shorter than a pixel is seen.
-        let right = right.max(left + 1.0);
+        let mut right = right.max(left + 1.0);
+        if kind == BarKind::Stage && right > left + WIDE {
+            // The next stage begins where this one ends, in the same colour.
+            right -= 1.0;
+        }
         mesh.add_colored_rect(part_of(row, bar, left, right), colour);
         if let Some(begin) = bar.help_begins() {
             let begin = begin_of_mark(layout.x(timeline.axis.position(begin)), left, right);

@@ -2,6 +2,7 @@
 
 use bevy::math::Vec2;
 
+use super::line::Line;
 use crate::model::Slot;
 
 /// Metres.
@@ -16,16 +17,14 @@ const HALF_CAR: f32 = 3.0;
 /// More lanes than any road has; the rest of a road that claims more is drawn on the last.
 const MOST_LANES: usize = 8;
 
-/// The line of a link from stop line to stop line.
-#[derive(Clone, Copy, Debug)]
+/// The way of a link from stop line to stop line.
+#[derive(Clone, Debug)]
 pub struct Course {
-    /// The road's middle at the intersection upstream.
-    pub start: Vec2,
-    /// A unit vector.
-    pub direction: Vec2,
-    /// Metres from `start` where cars leave the intersection upstream.
+    /// The road's middle, from intersection to intersection.
+    pub line: Line,
+    /// Metres along it where cars leave the intersection upstream.
     pub entry: f32,
-    /// Metres from `start` where they stop.
+    /// Metres along it where they stop.
     pub stop: f32,
     /// 1 where cars keep to the right, -1 where they keep to the left.
     pub side: f32,
@@ -41,7 +40,7 @@ pub struct Course {
 pub struct Place {
     pub car: u32,
     pub lane: u8,
-    /// Metres from the course's start.
+    /// Metres along the course.
     pub before: f32,
     pub after: f32,
 }
@@ -60,13 +59,25 @@ impl Course {
 
     /// A point at this distance in metres from the road's middle, to the side on which cars drive.
     pub fn beside(&self, along: f32, outward: f32) -> Vec2 {
-        let to_the_right = Vec2::new(self.direction.y, -self.direction.x);
-        self.start + self.direction * along + to_the_right * (outward * self.side)
+        let (middle, direction) = self.line.at(along);
+        let to_the_right = Vec2::new(direction.y, -direction.x);
+        middle + to_the_right * (outward * self.side)
     }
 
     /// Radians, counter-clockwise from east.
-    pub fn heading(&self) -> f32 {
-        self.direction.to_angle()
+    pub fn heading(&self, along: f32) -> f32 {
+        self.line.at(along).1.to_angle()
+    }
+
+    /// Where cars come from, and where they drive when they arrive: unit vectors.
+    pub fn directions(&self) -> [Vec2; 2] {
+        [self.line.at(0.0).1, self.line.at(self.line.length()).1]
+    }
+
+    /// Metres from a point to the nearest lane.
+    pub fn distance(&self, point: Vec2) -> f32 {
+        let along = self.line.nearest(point).min(self.stop);
+        (0..self.lanes).map(|lane| self.point(along, lane).distance(point)).fold(f32::INFINITY, f32::min)
     }
 
     /// Metres that a car can drive.
@@ -129,8 +140,7 @@ mod tests {
 
     fn course(lanes: u8) -> Course {
         Course {
-            start: Vec2::new(100.0, 50.0),
-            direction: Vec2::Y,
+            line: Line::new([Vec2::new(100.0, 50.0), Vec2::new(100.0, 160.0)]),
             entry: 5.0,
             stop: 105.0,
             side: 1.0,

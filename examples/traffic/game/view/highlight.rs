@@ -51,9 +51,10 @@ fn outline(painter: &egui::Painter, view: &CameraView, scenery: &Scenery, road: 
     let course = &scenery.courses[road as usize];
     let sides =
         [course.first_lane - LANE_WIDTH / 2.0, course.first_lane + (f32::from(course.lanes) - 0.5) * LANE_WIDTH];
-    let [left, right] = sides.map(|side| [0.0, course.stop + course.entry].map(|along| course.beside(along, side)));
-    let corners = [left[0], left[1], right[1], right[0]].map(|corner| screen(view, corner));
-    painter.add(egui::Shape::closed_line(corners.to_vec(), egui::Stroke::new(LINE, COLOUR)));
+    let [left, right] =
+        sides.map(|side| course.line.corners().map(|along| course.beside(along, side)).collect::<Vec<_>>());
+    let corners = left.iter().chain(right.iter().rev()).map(|&corner| screen(view, corner)).collect();
+    painter.add(egui::Shape::closed_line(corners, egui::Stroke::new(LINE, COLOUR)));
 }
 
 fn screen(view: &CameraView, place: Vec2) -> egui::Pos2 {

@@ -59,11 +59,11 @@ impl Minimap {
         let size = (bounds.size() * scale).ceil().max(Vec2::ONE).to_array().map(|side| side as usize);
         let mut map = Self { bounds, size, cells: Vec::new(), roads: vec![0.0; size[0] * size[1]], texture: None };
         for course in &scenery.courses {
-            map.cells.push(map.cell(course.start + course.direction * course.stop / 2.0) as u32);
+            map.cells.push(map.cell(course.line.at(course.stop / 2.0).0) as u32);
             let pixels = (course.stop * scale).ceil().max(1.0);
             for pixel in 0..pixels as u32 {
                 let along = course.stop * (pixel as f32 + 0.5) / pixels;
-                let cell = map.cell(course.start + course.direction * along);
+                let cell = map.cell(course.line.at(along).0);
                 map.roads[cell] = (map.roads[cell] + 0.35).min(1.0);
             }
         }

@@ -7,6 +7,7 @@ mod detail;
 mod glyph;
 mod highlight;
 mod legend;
+mod line;
 mod minimap;
 mod pack;
 mod quads;

@@ -256,7 +256,7 @@ impl Painter<'_> {
 
     fn signal(&self, road: u32, is_green: bool, glyphs: &mut Vec<u8>) {
         let course = &self.scenery.courses[road as usize];
-        let pose = Pose { position: course.stop_line(), heading: course.heading() };
+        let pose = Pose { position: course.stop_line(), heading: course.heading(course.stop) };
         if self.area.contains(pose.position) {
             glyphs.extend_from_slice(&glyph::signal(&self.area, pose, course.lanes, is_green));
         }
@@ -264,7 +264,7 @@ impl Painter<'_> {
 }
 
 fn pose(course: &Course, along: f32, lane: u8) -> Pose {
-    Pose { position: course.point(along, lane), heading: course.heading() }
+    Pose { position: course.point(along, lane), heading: course.heading(along) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use bevy::math::{Rect, Vec2};
 
 use super::course::LANE_WIDTH;
+use super::scenery::line;
 use crate::map::{Link, Network};
 
 /// In the place of a link's number: there is no way in that direction.
@@ -20,13 +21,13 @@ pub enum Class {
     Motorway,
 }
 
-/// A road between two intersections.
+/// A straight piece of a road between two intersections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ribbon {
     pub start: Vec2,
     pub end: Vec2,
-    /// The nodes at both.
-    pub nodes: [u32; 2],
+    /// The nodes at both, if they are intersections and not bends of the road.
+    pub nodes: [Option<u32>; 2],
     /// The link that is drawn on the right, seen from start to end: where cars keep to the right it
     /// leads from start to end.
     pub forward: u32,
@@ -42,34 +43,37 @@ pub struct Ribbon {
 /// neighbours in the list are neighbours in the city.
 pub fn ribbons(network: &Network) -> Vec<Ribbon> {
     let numbers = 0..network.links.len() as u32;
-    let mut ribbons: Vec<Ribbon> = numbers.filter_map(|number| ribbon(network, number)).collect();
+    let mut ribbons: Vec<Ribbon> = numbers.flat_map(|number| pieces(network, number)).collect();
     ribbons.sort_by_key(|ribbon| ribbon.class > Class::Minor);
     ribbons
 }
 
 /// None if the link is the way back of another one.
-fn ribbon(network: &Network, number: u32) -> Option<Ribbon> {
+fn pieces(network: &Network, number: u32) -> Vec<Ribbon> {
     let link = &network.links[number as usize];
     let backward = opposite(network, number);
     if backward.is_some_and(|backward| backward < number) {
-        return None;
+        return Vec::new();
     }
-    let place = |node: u32| {
-        let node = &network.nodes[node as usize];
-        Vec2::new(node.x, node.y)
-    };
-    let nodes = if network.left_hand { [link.to, link.from] } else { [link.from, link.to] };
+    let line = line(network, link);
     let back_lanes = backward.map_or(0, |backward| network.links[backward as usize].lanes);
-    Some(Ribbon {
-        start: place(nodes[0]),
-        end: place(nodes[1]),
-        nodes,
-        forward: number,
-        backward,
-        lanes: (link.lanes, back_lanes),
-        insets: [0.0; 2],
-        class: Class::of(link),
-    })
+    let last = line.pieces().count() - 1;
+    let piece = |(index, (start, end)): (usize, (Vec2, Vec2))| {
+        let nodes = [(index == 0).then_some(link.from), (index == last).then_some(link.to)];
+        // The shader has the forward link on the right.
+        let turned = network.left_hand;
+        Ribbon {
+            start: if turned { end } else { start },
+            end: if turned { start } else { end },
+            nodes: if turned { [nodes[1], nodes[0]] } else { nodes },
+            forward: number,
+            backward,
+            lanes: (link.lanes, back_lanes),
+            insets: [0.0; 2],
+            class: Class::of(link),
+        }
+    };
+    line.pieces().enumerate().map(piece).collect()
 }
 
 /// The link in the other direction: of several between the same intersections the one with the same

@@ -4,6 +4,7 @@ use bevy::math::{Rect, Vec2};
 use bevy::prelude::Resource;
 
 use super::course::{Course, LANE_WIDTH};
+use super::line::Line;
 use super::ribbon::{Ribbon, opposite, ribbons};
 use crate::map::{Link, Network, Node};
 use crate::model::{Road, travel_time};
@@ -13,6 +14,9 @@ const STOP_LINE_GAP: f32 = 4.0;
 
 /// The largest share of a link that lies within the crossing at either end.
 const LARGEST_INSET: f32 = 0.3;
+
+/// Metres around an intersection within which roads lead straight to it.
+const JUNCTION: f32 = 12.0;
 
 /// Fewest roads at a crossing; two that meet are a bend.
 const CROSSING: u8 = 3;
@@ -37,15 +41,16 @@ impl Scenery {
         let mut ribbons = ribbons(network);
         let insets = insets(network, &ribbons);
         for ribbon in &mut ribbons {
-            ribbon.insets = ribbon.nodes.map(|node| insets[node as usize]);
+            ribbon.insets = ribbon.nodes.map(|node| node.map_or(0.0, |node| insets[node as usize]));
         }
         let links = (0..).zip(&network.links);
+        let courses: Vec<_> = links.map(|(number, link)| course(network, &insets, number, link)).collect();
         Self {
             bounds: network.nodes.iter().map(point).fold(Rect::EMPTY, |bounds, point| bounds.union_point(point)),
             first_view,
-            courses: links.map(|(number, link)| course(network, &insets, number, link)).collect(),
             storage: network.links.iter().map(|link| Road::new(link).storage).collect(),
-            reach: reach(network),
+            reach: reach(network, &courses),
+            courses,
             ribbons,
         }
     }
@@ -59,7 +64,7 @@ fn point(node: &Node) -> Vec2 {
 fn insets(network: &Network, ribbons: &[Ribbon]) -> Vec<f32> {
     let mut crossings = vec![(0_u8, 0.0_f32); network.nodes.len()];
     for ribbon in ribbons {
-        for node in ribbon.nodes {
+        for node in ribbon.nodes.into_iter().flatten() {
             let (roads, widest) = &mut crossings[node as usize];
             *roads = roads.saturating_add(1);
             *widest = widest.max(ribbon.width());
@@ -70,13 +75,12 @@ fn insets(network: &Network, ribbons: &[Ribbon]) -> Vec<f32> {
 }
 
 fn course(network: &Network, insets: &[f32], number: u32, link: &Link) -> Course {
-    let [start, end] = [link.from, link.to].map(|node| point(&network.nodes[node as usize]));
-    let length = start.distance(end);
+    let line = line(network, link);
+    let length = line.length();
     let inset = |node: u32| insets[node as usize].min(length * LARGEST_INSET);
     let opposite_lanes = opposite(network, number).map_or(0, |other| network.links[other as usize].lanes);
     Course {
-        start,
-        direction: (end - start).try_normalize().unwrap_or(Vec2::X),
+        line,
         entry: inset(link.from),
         stop: length - inset(link.to),
         side: if network.left_hand { -1.0 } else { 1.0 },
@@ -86,11 +90,22 @@ fn course(network: &Network, insets: &[f32], number: u32, link: &Link) -> Course
     }
 }
 
-fn reach(network: &Network) -> Vec<Rect> {
+/// From intersection to intersection. What the map draws right before an intersection is left out:
+/// several nodes may have become one, and not where its lines end.
+pub fn line(network: &Network, link: &Link) -> Line {
+    let [start, end] = [link.from, link.to].map(|node| point(&network.nodes[node as usize]));
+    let bends = network.bends.of(link.shape).into_iter().map(Vec2::from);
+    let is_between = |bend: &Vec2| bend.distance(start) > JUNCTION && bend.distance(end) > JUNCTION;
+    Line::new([start].into_iter().chain(bends.filter(is_between)).chain([end]))
+}
+
+fn reach(network: &Network, courses: &[Course]) -> Vec<Rect> {
     let mut reach: Vec<Rect> = network.nodes.iter().map(|node| Rect::from_corners(point(node), point(node))).collect();
-    for link in &network.links {
+    for (link, course) in network.links.iter().zip(courses) {
         let rect = &mut reach[link.to as usize];
-        *rect = rect.union_point(point(&network.nodes[link.from as usize]));
+        for (start, _) in course.line.pieces() {
+            *rect = rect.union_point(start);
+        }
     }
     reach
 }
@@ -108,8 +123,8 @@ mod tests {
             let end = point(&network.nodes[link.to as usize]);
             assert!(course.entry < course.stop, "{course:?}");
             let at_stop_line = course.point(course.stop, 0).distance(end);
-            assert!(at_stop_line < course.start.distance(end), "{course:?}");
-            assert!(scenery.reach[link.to as usize].contains(course.start));
+            assert!(at_stop_line < course.line.length(), "{course:?}");
+            assert!(scenery.reach[link.to as usize].contains(course.line.at(0.0).0));
         }
     }
 

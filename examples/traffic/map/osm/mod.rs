@@ -120,7 +120,8 @@ fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result
     let rings = raw.rings();
     let attribution = Some(ATTRIBUTION.into());
     let globe = Some(Projection::at(raw.middle));
-    let map = Network { attribution, bans: turns, left_hand, globe, ..Network::new(name, raw.nodes, raw.links) };
+    let bends = raw.bends;
+    let map = Network { attribution, bans: turns, left_hand, globe, bends, ..Network::new(name, raw.nodes, raw.links) };
     let merged = junctions::merge(map, &rings, &paths);
     tally.add(Kind::LongTurns, merged.long_turns);
     tally.add(Kind::FootLights, merged.foot_lights);

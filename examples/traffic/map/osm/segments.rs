@@ -1,9 +1,11 @@
 //! Stretches of road from junction to junction, and the links that may be driven along them.
 
+use std::ops::Range;
+
 use super::tags::Carriageway;
 use super::ways::{Point, Points, Way};
-use crate::map::geo::{self, Place};
-use crate::map::{Control, Link, Node};
+use crate::map::geo::{self, Place, Projection};
+use crate::map::{Bends, Control, Link, Node, Shape};
 
 /// Metres along the road within which traffic lights belong to a junction: they stand at its stop
 /// lines. Farther away they are for people on foot.
@@ -19,6 +21,8 @@ pub struct Raw {
     pub way_of: Vec<u32>,
     /// The middle of the nodes.
     pub middle: Place,
+    /// How links bend.
+    pub bends: Bends,
     /// Traffic lights too far from any junction to be its own.
     pub foot_lights: usize,
     /// The points by id, and the number of the node for each that is one.
@@ -32,15 +36,17 @@ impl Raw {
         let foot_lights = move_signals(&mut points, &segments);
         let (nodes, numbers, middle) = nodes(&points.points);
         let ways = std::mem::take(&mut points.ways);
-        points.named = Vec::new();
-        let (mut links, mut way_of) = (Vec::new(), Vec::new());
+        let (mut links, mut way_of, mut bends) = (Vec::new(), Vec::new(), Bends::default());
+        let projection = Projection::at(middle);
         for segment in segments {
-            for link in segment.links(&ways[segment.way as usize], &numbers) {
+            let shape = bends.add(&segment.line(&points, &projection));
+            for link in segment.links(&ways[segment.way as usize], shape, &numbers) {
                 links.push(link);
                 way_of.push(segment.way);
             }
         }
-        Self { nodes, links, ways, way_of, middle, foot_lights, points, numbers }
+        points.named = Vec::new();
+        Self { nodes, links, ways, way_of, middle, bends, foot_lights, points, numbers }
     }
 
     /// The number of the node with this id, if it is one.
@@ -60,6 +66,8 @@ impl Raw {
 #[derive(Debug, PartialEq)]
 struct Segment {
     way: u32,
+    /// The points that it runs through, as indices of those named along ways.
+    run: Range<usize>,
     /// Indices of the points at both ends.
     start: u32,
     end: u32,
@@ -79,7 +87,7 @@ fn cut(points: &mut Points) -> Vec<Segment> {
             points.points[points.named[end] as usize].junction = true;
         }
     }
-    runs.into_iter().flat_map(|(way, run)| segments(way, &points.named[run], &points.points)).collect()
+    runs.into_iter().flat_map(|(way, run)| segments(way, run, points)).collect()
 }
 
 /// Moves signals at stop lines to their junctions: there is one for each approach, and a node with
@@ -118,33 +126,43 @@ fn control(point: &Point) -> Control {
 
 impl Segment {
     /// The directions that may be driven, between nodes instead of points.
-    fn links(&self, way: &Way, numbers: &[u32]) -> impl Iterator<Item = Link> + use<> {
+    fn links(&self, way: &Way, shape: Shape, numbers: &[u32]) -> impl Iterator<Item = Link> + use<> {
         let (road, length_dm) = (way.road, self.length_dm);
         let (start, end) = (numbers[self.start as usize], numbers[self.end as usize]);
-        let link = move |from, to| {
+        let link = move |from, to, shape| {
             move |side: Carriageway| Link {
                 lane_flow: road.lane_flow,
                 class: road.class,
+                shape,
                 ..Link::new(from, to, length_dm, side.lanes, side.speed_kmh)
             }
         };
-        road.forward.map(link(start, end)).into_iter().chain(road.backward.map(link(end, start)))
+        let backward = road.backward.map(link(end, start, shape.reversed()));
+        road.forward.map(link(start, end, shape)).into_iter().chain(backward)
+    }
+
+    /// From end to end, in metres from the map's middle.
+    fn line(&self, points: &Points, projection: &Projection) -> Vec<(f32, f32)> {
+        let places = points.named[self.run.clone()].iter().filter_map(|&point| points.points[point as usize].place);
+        places.map(|place| projection.point(place)).collect()
     }
 }
 
 /// Cuts a run of points at its junctions. The first and the last point have to be junctions.
-fn segments(way: u32, run: &[u32], points: &[Point]) -> Vec<Segment> {
-    let junctions = (0..run.len()).filter(|&i| points[run[i] as usize].junction);
-    let cuts: Vec<usize> = junctions.collect();
-    cuts.windows(2).map(|cut| segment(way, &run[cut[0]..=cut[1]], points)).collect()
+fn segments(way: u32, run: Range<usize>, points: &Points) -> Vec<Segment> {
+    let is_junction = |&at: &usize| points.points[points.named[at] as usize].junction;
+    let cuts: Vec<usize> = run.filter(is_junction).collect();
+    cuts.windows(2).map(|cut| segment(way, cut[0]..cut[1] + 1, points)).collect()
 }
 
 /// One segment from the points it runs through.
-fn segment(way: u32, run: &[u32], points: &[Point]) -> Segment {
+fn segment(way: u32, range: Range<usize>, points: &Points) -> Segment {
+    let (run, points) = (&points.named[range.clone()], &points.points);
     let distances = distances(run, points);
     let (last, length) = (run.len() - 1, distances[run.len() - 1]);
     let mut segment = Segment {
         way,
+        run: range,
         start: run[0],
         end: run[last],
         length_dm: (length * 10.0).round() as u32,
@@ -227,6 +245,23 @@ mod tests {
         assert_eq!(lengths, [500, 500, 1_000, 1_000, 1_500, 1_500]);
         assert_eq!(map.way_of, [0, 0, 0, 0, 1, 1]);
         assert_eq!([0, 1, 3].map(|id| map.node(id).is_some()), [true, false, true]);
+    }
+
+    #[test]
+    fn roads_keep_their_bends_in_either_direction() {
+        let mut map = Ways::new(0);
+        map.add(1, road(Direction::Both), [0, 1, 2, 3].map(Ok).into_iter()).unwrap();
+        let mut points = Points::of(map);
+        for (id, east, north) in [(0, 0.0, 0.0), (1, 0.0, 2.0), (2, 2.0, 2.0), (3, 4.0, 2.0)] {
+            let number = points.number(id).unwrap();
+            points.put(number, Place { lon: east * STEP, lat: north * STEP }, Marks::default());
+        }
+        let map = Raw::new(points);
+        let bend = |link: usize| map.bends.of(map.links[link].shape);
+        // The ends are 200 m and 100 m apart, and the origin is between them.
+        let [(x, y)] = bend(0)[..] else { panic!("one bend: {:?}", bend(0)) };
+        assert!((x + 100.0).abs() < 0.1 && (y - 50.0).abs() < 0.1, "{x}, {y}");
+        assert_eq!(bend(0), bend(1), "there and back");
     }
 
     #[test]
