@@ -13,6 +13,8 @@ use super::shared::GameState;
 use super::view::Scenery;
 use crate::city::City;
 use crate::cli::Options;
+use crate::map::land::Land;
+use crate::map::{self, Network};
 use crate::model::Order;
 use crate::simulation::{plan, populate, step};
 
@@ -22,7 +24,7 @@ const BAD_INPUT: u8 = 2;
 /// How long a frame may step the city while it fills: the bar still moves smoothly.
 const FILLING_TIME: Duration = Duration::from_millis(15);
 
-type Loaded = (City, Vec<(u32, Order)>, Scenery);
+type Loaded = (City, Vec<(u32, Order)>, Box<Scenery>);
 
 /// A city on its way.
 #[derive(Resource)]
@@ -36,7 +38,7 @@ struct Loading {
 enum Stage {
     Reading(JoinHandle<Result<Loaded, String>>),
     /// The city is there; the scenery follows when the game begins.
-    Filling(Scenery),
+    Filling(Box<Scenery>),
     Ended,
 }
 
@@ -63,8 +65,18 @@ fn load(options: &Options, progress: &ProgressBar) -> Result<Loaded, String> {
     progress.set_length(0);
     progress.set_message("Drawing the map");
     let first_view = options.view.map(|[east, north, width]| (Vec2::new(east, north), width));
-    let scenery = Scenery::new(&city.network, first_view);
-    Ok((city, orders, scenery))
+    let scenery = Scenery::new(&city.network, first_view).with_land(land(options, &city.network));
+    Ok((city, orders, Box::new(scenery)))
+}
+
+/// What lies around the roads: of a scenario or a generated city nothing is known.
+fn land(options: &Options, network: &Network) -> Land {
+    let Some(projection) = &network.globe else { return Land::default() };
+    match &options.map {
+        Some(file) => map::land(file, projection),
+        None if options.network.is_some() || options.net.is_some() => Land::default(),
+        None => map::isle_of_mans_land(projection),
+    }
 }
 
 /// One frame's work on the way to the game.
@@ -72,7 +84,7 @@ fn advance(world: &mut World) {
     world.resource_scope(|world, mut loading: Mut<Loading>| {
         loading.stage = match std::mem::replace(&mut loading.stage, Stage::Ended) {
             Stage::Reading(thread) if thread.is_finished() => receive(world, &loading, thread),
-            Stage::Filling(scenery) if loading.progress.position() >= loading.warmup.into() => begin(world, scenery),
+            Stage::Filling(scenery) if loading.progress.position() >= loading.warmup.into() => begin(world, *scenery),
             Stage::Filling(scenery) => {
                 fill(world, &loading);
                 Stage::Filling(scenery)

@@ -16,6 +16,8 @@ pub mod hilbert;
 #[cfg(test)]
 pub mod hostile;
 mod junctions;
+#[cfg(feature = "game")]
+pub mod land;
 mod lights;
 pub mod limits;
 mod osm;
@@ -143,6 +145,21 @@ const ISLE_OF_MAN: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/
 /// The map that is compiled into the program.
 pub fn isle_of_man() -> Result<Network, MapError> {
     osm::read_pbf("Isle of Man", Cursor::new(ISLE_OF_MAN))
+}
+
+/// What lies around the roads of the built-in map, which `projection` has made flat.
+#[cfg(feature = "game")]
+pub fn isle_of_mans_land(projection: &Projection) -> land::Land {
+    osm::read_land("Isle of Man", Cursor::new(ISLE_OF_MAN), projection).unwrap_or_default()
+}
+
+/// What lies around the roads of a map file that was read as a network: nothing if it does not say,
+/// or not any more.
+#[cfg(feature = "game")]
+pub fn land(path: &Path, projection: &Projection) -> land::Land {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_extract = [".pbf", ".osm", ".osm.gz"].iter().any(|ending| name.ends_with(ending));
+    is_extract.then(|| osm::load_land(path, projection).ok()).flatten().unwrap_or_default()
 }
 
 /// Reads a map file; the end of its name tells the format.

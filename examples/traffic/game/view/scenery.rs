@@ -6,6 +6,7 @@ use bevy::prelude::Resource;
 use super::course::{Course, LANE_WIDTH};
 use super::line::Line;
 use super::ribbon::{Ribbon, opposite, ribbons};
+use crate::map::land::Land;
 use crate::map::{Link, Network, Node};
 use crate::model::{Road, travel_time};
 
@@ -34,6 +35,8 @@ pub struct Scenery {
     /// For each intersection the rectangle around the links that end there.
     pub reach: Vec<Rect>,
     pub ribbons: Vec<Ribbon>,
+    /// What lies around the roads, if the map has it.
+    pub land: Land,
 }
 
 impl Scenery {
@@ -52,7 +55,14 @@ impl Scenery {
             reach: reach(network, &courses),
             courses,
             ribbons,
+            land: Land::default(),
         }
+    }
+}
+
+impl Scenery {
+    pub fn with_land(self, land: Land) -> Self {
+        Self { land, ..self }
     }
 }
 

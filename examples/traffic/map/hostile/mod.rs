@@ -44,7 +44,14 @@ impl Folder {
         let most = BYTES_PER_BYTE * size + BYTES_ANYWAY;
         assert!(peak <= most, "{name}: {peak} bytes of memory for {size} bytes of files, at most {most} are allowed");
         match &read {
-            Ok(network) => assert_is_whole(network),
+            Ok(network) => {
+                assert_is_whole(network);
+                #[cfg(feature = "game")]
+                if let Some(projection) = &network.globe {
+                    let (_, peak) = memory::peak(|| super::land(&self.0.join(name), projection));
+                    assert!(peak <= most, "{name}: {peak} bytes for what lies around the roads");
+                }
+            }
             Err(error) => assert_is_a_line(error, &self.0),
         }
         read.map_err(|error| error.to_string().replace(&format!("{}/", self.0.display()), ""))

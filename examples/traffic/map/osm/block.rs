@@ -3,10 +3,9 @@
 
 use std::ops::Range;
 
-use super::NANODEGREE;
-use super::marks::Marks;
 use super::restrictions::MemberKind;
 use super::wire::{Broken, Deltas, Fields, Packed, Value, zigzag};
+use super::{NANODEGREE, Tags};
 use crate::map::geo::Place;
 
 /// Most strings in the table of a block: writers put 8,000 elements into one, with a few tags each.
@@ -44,10 +43,10 @@ pub enum WayOrRelation<'a> {
 }
 
 /// A point, where it is if that is anywhere on earth, and what stands there.
-pub struct Node {
+pub struct Node<T> {
     pub id: i64,
     pub place: Option<Place>,
-    pub marks: Marks,
+    pub tags: T,
 }
 
 impl<'a> Block<'a> {
@@ -78,7 +77,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    pub fn for_each_node(&self, mut visit: impl FnMut(Node) -> Result<(), Broken>) -> Result<(), Broken> {
+    pub fn for_each_node<T: Tags>(&self, mut visit: impl FnMut(Node<T>) -> Result<(), Broken>) -> Result<(), Broken> {
         self.for_each_element(|kind, message| match kind {
             1 => visit(self.node(message)?),
             2 => self.dense_nodes(message, &mut visit),
@@ -102,7 +101,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn node(&self, message: &[u8]) -> Result<Node, Broken> {
+    fn node<T: Tags>(&self, message: &[u8]) -> Result<Node<T>, Broken> {
         let (mut id, mut lon, mut lat) = (0, 0, 0);
         let (mut keys, mut values): (&[u8], &[u8]) = (&[], &[]);
         for field in Fields::of(message) {
@@ -115,17 +114,21 @@ impl<'a> Block<'a> {
                 _ => {}
             }
         }
-        let mut marks = Marks::default();
+        let mut tags = T::default();
         for tag in (Pairs { keys: Packed::of(keys), values: Packed::of(values) }) {
             let (key, value) = tag?;
-            marks.add(self.strings.get(key)?, self.strings.get(value)?);
+            tags.add(self.strings.get(key)?, self.strings.get(value)?);
         }
-        Ok(Node { id, place: self.grid.place(lon, lat), marks })
+        Ok(Node { id, place: self.grid.place(lon, lat), tags })
     }
 
     /// Nodes as columns of numbers, each the difference to the one before, and one row of tags for
     /// all, the node's own behind one another and a 0 at the end.
-    fn dense_nodes(&self, message: &[u8], visit: &mut impl FnMut(Node) -> Result<(), Broken>) -> Result<(), Broken> {
+    fn dense_nodes<T: Tags>(
+        &self,
+        message: &[u8],
+        visit: &mut impl FnMut(Node<T>) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
         let mut columns: [&[u8]; 4] = [&[]; 4];
         for field in Fields::of(message) {
             match field? {
@@ -142,8 +145,8 @@ impl<'a> Block<'a> {
             let (Some(lat), Some(lon)) = (lats.next(), lons.next()) else {
                 return Err(Broken::new("fewer coordinates than nodes"));
             };
-            let marks = self.dense_marks(&mut tags)?;
-            visit(Node { id: id?, place: self.grid.place(lon?, lat?), marks })?;
+            let tags = self.dense_tags(&mut tags)?;
+            visit(Node { id: id?, place: self.grid.place(lon?, lat?), tags })?;
         }
         if lats.next().is_some() || lons.next().is_some() {
             return Err(Broken::new("more coordinates than nodes"));
@@ -152,13 +155,13 @@ impl<'a> Block<'a> {
     }
 
     /// Reads the tags of the next of the dense nodes, which may have run out.
-    fn dense_marks(&self, tags: &mut Packed) -> Result<Marks, Broken> {
-        let mut marks = Marks::default();
-        while let Some(key) = tags.next().transpose()?.filter(|&key| key != 0) {
-            let value = tags.next().ok_or_else(uneven)??;
-            marks.add(self.strings.get(key)?, self.strings.get(value)?);
+    fn dense_tags<T: Tags>(&self, packed: &mut Packed) -> Result<T, Broken> {
+        let mut tags = T::default();
+        while let Some(key) = packed.next().transpose()?.filter(|&key| key != 0) {
+            let value = packed.next().ok_or_else(uneven)??;
+            tags.add(self.strings.get(key)?, self.strings.get(value)?);
         }
-        Ok(marks)
+        Ok(tags)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the tags of a node say about driving past it.
 
+use super::Tags;
 use super::unread::{Kind, Kinds};
 
 /// What stands at a node.
@@ -11,8 +12,8 @@ pub struct Marks {
     pub unread: Kinds,
 }
 
-impl Marks {
-    pub fn add(&mut self, key: &[u8], value: &[u8]) {
+impl Tags for Marks {
+    fn add(&mut self, key: &[u8], value: &[u8]) {
         match (key, value) {
             (b"highway", b"traffic_signals") => self.signal = true,
             (b"highway", b"mini_roundabout") => self.mini_roundabout = true,

@@ -11,6 +11,8 @@ mod access;
 mod blobs;
 mod block;
 mod driving;
+#[cfg(feature = "game")]
+mod land;
 mod marks;
 mod pbf;
 mod restrictions;
@@ -29,6 +31,8 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 
 use self::blobs::Blobs;
+#[cfg(feature = "game")]
+use self::land::{LandPlaces, LandSurvey};
 use self::restrictions::{Members, RelationTags, Restriction, Restrictions};
 use self::segments::Raw;
 use self::tags::WayTags;
@@ -39,12 +43,17 @@ use self::wire::Broken;
 use self::xml::Xml;
 use super::assemble::assemble;
 use super::geo::Projection;
+#[cfg(feature = "game")]
+use super::land::Land;
 use super::{MapError, Network, driving_side, junctions, lights, limits};
 
 const ATTRIBUTION: &str = "© OpenStreetMap contributors";
 
 /// In degrees: the unit of coordinates.
 const NANODEGREE: f64 = 1e-9;
+
+/// A file of XML from its begin on.
+type Opened = Result<Box<dyn BufRead>, MapError>;
 
 /// A file with an extract, whatever its format.
 trait Source {
@@ -56,6 +65,17 @@ trait Source {
 
     /// Reads nodes.
     fn place(&mut self, points: &mut Points) -> Result<(), MapError>;
+
+    /// The same of what lies around the roads.
+    #[cfg(feature = "game")]
+    fn survey_land(&mut self, survey: &mut LandSurvey) -> Result<(), MapError>;
+    #[cfg(feature = "game")]
+    fn place_land(&mut self, places: &mut LandPlaces) -> Result<(), MapError>;
+}
+
+/// What the tags of an element say: each is shown once, in any order.
+trait Tags: Default {
+    fn add(&mut self, key: &[u8], value: &[u8]);
 }
 
 /// What the first reading of a file brings.
@@ -73,13 +93,35 @@ pub fn load_pbf(path: &Path) -> Result<Network, MapError> {
 
 /// Reads the extract in XML at `path`, packed with gzip if its name ends in `.gz`.
 pub fn load_xml(path: &Path) -> Result<Network, MapError> {
+    let name = path.display().to_string();
+    named(path, read(&name, &mut xml(path, &name)?)?)
+}
+
+fn xml<'a>(path: &Path, name: &'a str) -> Result<Xml<'a, impl Fn() -> Opened>, MapError> {
     let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    let open = || -> Result<Box<dyn BufRead>, MapError> {
-        let plain = BufReader::new(limits::open(path)?.0);
+    let path = path.to_owned();
+    let (_, length) = limits::open(&path)?;
+    let open = move || -> Opened {
+        let plain = BufReader::new(limits::open(&path)?.0);
         Ok(if is_packed { Box::new(BufReader::new(MultiGzDecoder::new(plain))) } else { Box::new(plain) })
     };
-    let (_, length) = limits::open(path)?;
-    named(path, read(&path.display().to_string(), &mut Xml::new(&path.display().to_string(), length, open))?)
+    Ok(Xml::new(name, length, open))
+}
+
+/// Reads what lies around the roads of an extract that `projection` has made flat.
+#[cfg(feature = "game")]
+pub fn load_land(path: &Path, projection: &Projection) -> Result<Land, MapError> {
+    let name = path.display().to_string();
+    if name.ends_with(".pbf") {
+        return read_land(&name, BufReader::new(limits::open(path)?.0), projection);
+    }
+    land::read(&mut xml(path, &name)?, projection)
+}
+
+/// The same of protocol buffers.
+#[cfg(feature = "game")]
+pub fn read_land(name: &str, source: impl Read + Seek, projection: &Projection) -> Result<Land, MapError> {
+    land::read(&mut Blobs::new(name, source)?, projection)
 }
 
 /// Reads an extract of protocol buffers called `name` in errors.

@@ -1,6 +1,7 @@
 //! What the tags of a way say about driving on it. Tags are free text written by many hands: what
 //! cannot be understood counts as absent.
 
+use super::Tags;
 use super::access::{Access, Entry};
 use super::speed;
 use super::unread::{Kind, Kinds};
@@ -80,6 +81,15 @@ struct Speeds {
     backward: Option<u16>,
     /// By the rule that a sign or a zone refers to.
     implied: Option<u16>,
+}
+
+impl Tags for WayTags {
+    /// What is no text says nothing.
+    fn add(&mut self, key: &[u8], value: &[u8]) {
+        if let (Ok(key), Ok(value)) = (str::from_utf8(key), str::from_utf8(value)) {
+            Self::add(self, key, value);
+        }
+    }
 }
 
 impl WayTags {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use osmpbf::Element;
 use quick_xml::escape::escape;
 
-use super::block::{Block, WayOrRelation};
+use super::block::{Block, Node, WayOrRelation};
+use super::marks::Marks;
 use super::*;
 use crate::map::{ISLE_OF_MAN, Link};
 use crate::model::storage;
@@ -72,8 +73,8 @@ fn the_reader_agrees_with_another_one() {
                 ways.push((format!("{tags:?}"), way.nodes().collect::<Result<Vec<_>, _>>()?));
                 Ok(())
             })?;
-            block.for_each_node(|node| {
-                nodes.push((node.id, node.place.map(|place| (place.lon, place.lat)), node.marks.signal));
+            block.for_each_node(|node: Node<Marks>| {
+                nodes.push((node.id, node.place.map(|place| (place.lon, place.lat)), node.tags.signal));
                 Ok(())
             })
         })

@@ -31,7 +31,7 @@ pub struct Way {
 impl Ways {
     /// None, in a file of so many bytes.
     pub fn new(file: u64) -> Self {
-        Self { ways: Vec::new(), nodes: Vec::new(), most: (file / BYTES_PER_NODE + FREE_NODES).min(u32::MAX.into()) }
+        Self { ways: Vec::new(), nodes: Vec::new(), most: most_nodes(file) }
     }
 
     /// The most nodes that all ways may name together.
@@ -54,6 +54,11 @@ impl Ways {
         }
         Ok(())
     }
+}
+
+/// The most nodes that the ways of a file of so many bytes may name.
+pub fn most_nodes(file: u64) -> u64 {
+    (file / BYTES_PER_NODE + FREE_NODES).min(u32::MAX.into())
 }
 
 pub fn too_many_nodes(most: u64) -> Broken {

@@ -7,12 +7,14 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
+#[cfg(feature = "game")]
+use super::land::{LandPlaces, LandSurvey, LandTags};
 use super::marks::Marks;
 use super::restrictions::{MemberKind, Members, RelationTags};
 use super::tags::WayTags;
 use super::ways::{Points, too_many_nodes};
 use super::wire::Broken;
-use super::{Source, Survey};
+use super::{Opened, Source, Survey, Tags};
 use crate::map::MapError;
 use crate::map::geo::Place;
 
@@ -40,18 +42,21 @@ pub struct Xml<'a, F> {
     open: F,
 }
 
-impl<'a, F: Fn() -> Result<Box<dyn BufRead>, MapError>> Xml<'a, F> {
+impl<'a, F: Fn() -> Opened> Xml<'a, F> {
     /// An extract called `name` in errors.
     pub fn new(name: &'a str, length: u64, open: F) -> Self {
         Self { name, length, open }
     }
 
     /// Shows all elements from the start of the file.
-    fn for_each(&self, mut visit: impl FnMut(&Element) -> Result<(), Broken>) -> Result<(), MapError> {
+    fn for_each<W: Tags, N: Tags>(
+        &self,
+        mut visit: impl FnMut(&mut Element<W, N>) -> Result<(), Broken>,
+    ) -> Result<(), MapError> {
         let most = self.length.saturating_mul(UNPACKING).saturating_add(UNPACKED_ANYWAY);
         let mut reader = Reader::from_reader(Bounded { source: (self.open)()?, tag: 0, all: most });
         let mut text = Vec::new();
-        let mut parser = Parser::default();
+        let mut parser = Parser::<W, N>::default();
         loop {
             text.clear();
             reader.get_mut().tag = LONGEST_TAG;
@@ -69,14 +74,14 @@ impl<'a, F: Fn() -> Result<Box<dyn BufRead>, MapError>> Xml<'a, F> {
     }
 }
 
-impl<F: Fn() -> Result<Box<dyn BufRead>, MapError>> Source for Xml<'_, F> {
+impl<F: Fn() -> Opened> Source for Xml<'_, F> {
     fn length(&self) -> u64 {
         self.length
     }
 
     fn survey(&mut self, survey: &mut Survey) -> Result<(), MapError> {
         let most = survey.ways.most_nodes();
-        self.for_each(|element| match element.kind {
+        self.for_each::<WayTags, NoTags>(|element| match element.kind {
             Kind::Way if element.nodes.len() as u64 >= most => Err(too_many_nodes(most)),
             Kind::Way => survey.add_way(element.id, &element.way, element.nodes.iter().copied().map(Ok)),
             Kind::Relation => survey.add_relation(element.relation, &element.members),
@@ -85,11 +90,39 @@ impl<F: Fn() -> Result<Box<dyn BufRead>, MapError>> Source for Xml<'_, F> {
     }
 
     fn place(&mut self, points: &mut Points) -> Result<(), MapError> {
-        self.for_each(|element| match element.kind {
-            Kind::Node => points.add(element.id, element.place, element.marks),
+        self.for_each::<NoTags, Marks>(|element| match element.kind {
+            Kind::Node => points.add(element.id, element.place, element.node),
             _ => Ok(()),
         })
     }
+
+    #[cfg(feature = "game")]
+    fn survey_land(&mut self, survey: &mut LandSurvey) -> Result<(), MapError> {
+        let most = survey.most_nodes();
+        self.for_each::<LandTags, NoTags>(|element| match element.kind {
+            Kind::Way if element.nodes.len() as u64 >= most => Err(too_many_nodes(most)),
+            Kind::Way => survey.add_way(std::mem::take(&mut element.way), element.nodes.iter().copied().map(Ok)),
+            _ => Ok(()),
+        })
+    }
+
+    #[cfg(feature = "game")]
+    fn place_land(&mut self, places: &mut LandPlaces) -> Result<(), MapError> {
+        self.for_each::<NoTags, LandTags>(|element| {
+            if element.kind == Kind::Node {
+                places.add(element.id, element.place, std::mem::take(&mut element.node));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Of elements that are not looked at.
+#[derive(Default)]
+struct NoTags;
+
+impl Tags for NoTags {
+    fn add(&mut self, _key: &[u8], _value: &[u8]) {}
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,14 +137,14 @@ enum Kind {
 
 /// An element with all that is inside of it.
 #[derive(Default)]
-struct Element {
+struct Element<W, N> {
     kind: Kind,
     id: i64,
     place: Option<Place>,
-    marks: Marks,
+    node: N,
     /// Along a way.
     nodes: Vec<i64>,
-    way: WayTags,
+    way: W,
     relation: RelationTags,
     members: Members,
 }
@@ -119,17 +152,21 @@ struct Element {
 /// Puts elements together from what is inside of them: the file is `<osm>`, in which there are
 /// elements, in which there are tags and members.
 #[derive(Default)]
-struct Parser {
-    element: Element,
+struct Parser<W, N> {
+    element: Element<W, N>,
     /// Elements that are not closed yet.
     depth: usize,
     /// The first of them was `<osm>`.
     is_osm: bool,
 }
 
-impl Parser {
+impl<W: Tags, N: Tags> Parser<W, N> {
     /// Takes in a piece of the file; false at its end.
-    fn read(&mut self, event: Event, visit: &mut impl FnMut(&Element) -> Result<(), Broken>) -> Result<bool, Broken> {
+    fn read(
+        &mut self,
+        event: Event,
+        visit: &mut impl FnMut(&mut Element<W, N>) -> Result<(), Broken>,
+    ) -> Result<bool, Broken> {
         match event {
             Event::Start(tag) => {
                 self.open(&tag)?;
@@ -181,17 +218,17 @@ impl Parser {
         Ok(())
     }
 
-    fn close(&mut self, visit: &mut impl FnMut(&Element) -> Result<(), Broken>) -> Result<(), Broken> {
+    fn close(&mut self, visit: &mut impl FnMut(&mut Element<W, N>) -> Result<(), Broken>) -> Result<(), Broken> {
         if self.depth != 1 || self.element.kind == Kind::Other {
             return Ok(());
         }
-        let visited = visit(&self.element);
+        let visited = visit(&mut self.element);
         self.element.clear(Kind::Other);
         visited
     }
 }
 
-impl Element {
+impl<W: Tags, N: Tags> Element<W, N> {
     /// Keeps the memory of its lists.
     fn clear(&mut self, kind: Kind) {
         let mut nodes = std::mem::take(&mut self.nodes);
@@ -241,8 +278,8 @@ impl Element {
 
     fn tag(&mut self, key: &str, value: &str) {
         match self.kind {
-            Kind::Node => self.marks.add(key.as_bytes(), value.as_bytes()),
-            Kind::Way => self.way.add(key, value),
+            Kind::Node => self.node.add(key.as_bytes(), value.as_bytes()),
+            Kind::Way => self.way.add(key.as_bytes(), value.as_bytes()),
             Kind::Relation => self.relation.add(key, value),
             Kind::Other => {}
         }
