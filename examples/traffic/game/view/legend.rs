@@ -1,4 +1,5 @@
-//! In the lower left corner: where the map comes from, and how long a metre is.
+//! In the lower left corner: what the colours of roads say, how long a metre is, and where the map
+//! comes from.
 
 use bevy::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
@@ -24,12 +25,33 @@ fn show(mut contexts: EguiContexts, view: Res<CameraView>, plan: Res<Plan>) -> R
         .anchor(egui::Align2::LEFT_BOTTOM, egui::vec2(MARGIN, -MARGIN))
         .interactable(false)
         .show(context, |ui| {
+            colours(ui);
             scale_bar(ui, view.metres_per_pixel);
             if let Some(attribution) = &plan.network.attribution {
                 ui.label(egui::RichText::new(attribution).size(11.0).color(COLOUR));
             }
         });
     Ok(())
+}
+
+/// What the shader draws, from an empty road to a closed one.
+const ROADS: [(egui::Color32, &str); 5] = [
+    (egui::Color32::from_rgb(58, 70, 84), "empty"),
+    (egui::Color32::from_rgb(44, 118, 108), "flows"),
+    (egui::Color32::from_rgb(243, 174, 51), "busy"),
+    (egui::Color32::from_rgb(237, 62, 60), "full"),
+    (egui::Color32::from_rgb(231, 63, 137), "closed"),
+];
+
+fn colours(ui: &mut egui::Ui) {
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        for (colour, meaning) in ROADS {
+            let (spot, _) = ui.allocate_exact_size(egui::vec2(14.0, 4.0), egui::Sense::hover());
+            ui.painter().rect_filled(spot, 1.0, colour);
+            ui.label(egui::RichText::new(meaning).size(11.0).color(COLOUR));
+        }
+    });
 }
 
 fn scale_bar(ui: &mut egui::Ui, metres_per_pixel: f32) {

@@ -32,8 +32,9 @@ struct Minimap {
     bounds: Rect,
     /// Pixels across and down.
     size: [usize; 2],
-    /// For each link the pixel in its middle.
+    /// The pixels along each link, and where those of each end.
     cells: Vec<u32>,
+    ends: Vec<u32>,
     /// For each pixel how much road there is: one is as much as can be seen.
     roads: Vec<f32>,
     texture: Option<egui::TextureHandle>,
@@ -57,15 +58,19 @@ impl Minimap {
         let bounds = scenery.bounds;
         let scale = SIZE / bounds.size().max_element().max(1.0);
         let size = (bounds.size() * scale).ceil().max(Vec2::ONE).to_array().map(|side| side as usize);
-        let mut map = Self { bounds, size, cells: Vec::new(), roads: vec![0.0; size[0] * size[1]], texture: None };
+        let roads = vec![0.0; size[0] * size[1]];
+        let mut map = Self { bounds, size, cells: Vec::new(), ends: Vec::new(), roads, texture: None };
         for course in &scenery.courses {
-            map.cells.push(map.cell(course.line.at(course.stop / 2.0).0) as u32);
             let pixels = (course.stop * scale).ceil().max(1.0);
-            for pixel in 0..pixels as u32 {
-                let along = course.stop * (pixel as f32 + 0.5) / pixels;
-                let cell = map.cell(course.line.at(along).0);
-                map.roads[cell] = (map.roads[cell] + 0.35).min(1.0);
+            let along = (0..pixels as u32).map(|pixel| course.stop * (pixel as f32 + 0.5) / pixels);
+            let mut cells: Vec<u32> = along.map(|along| map.cell(course.line.at(along).0) as u32).collect();
+            cells.dedup();
+            for &cell in &cells {
+                let road = &mut map.roads[cell as usize];
+                *road = (*road + 0.35).min(1.0);
             }
+            map.cells.extend(cells);
+            map.ends.push(map.cells.len() as u32);
         }
         map
     }
@@ -78,13 +83,16 @@ impl Minimap {
         row * width + column
     }
 
-    fn image(&self, densities: &Densities) -> egui::ColorImage {
+    fn image(&self, density: impl Fn(u32) -> u8) -> egui::ColorImage {
         // Of the links in each pixel: the sum of their densities, and their number.
         let mut sums = vec![(0_u32, 0_u32); self.roads.len()];
-        for (link, &cell) in (0..).zip(&self.cells) {
-            let (sum, links) = &mut sums[cell as usize];
-            *sum += u32::from(densities.get(link));
-            *links += 1;
+        let mut first = 0;
+        for (link, &end) in (0..).zip(&self.ends) {
+            for &cell in &self.cells[first..end as usize] {
+                let (sum, links) = &mut sums[cell as usize];
+                (*sum, *links) = (*sum + u32::from(density(link)), *links + 1);
+            }
+            first = end as usize;
         }
         let pixels =
             self.roads.iter().zip(sums).map(|(&road, (sum, links))| colour(road, sum / links.max(1))).collect();
@@ -102,7 +110,7 @@ fn colour(road: f32, density: u32) -> egui::Color32 {
 }
 
 fn paint(mut contexts: EguiContexts, mut map: ResMut<Minimap>, densities: Res<Densities>) -> Result {
-    let image = map.image(&densities);
+    let image = map.image(|link| densities.get(link));
     match &mut map.texture {
         Some(texture) => texture.set(image, egui::TextureOptions::LINEAR),
         none => *none = Some(contexts.ctx_mut()?.load_texture("minimap", image, egui::TextureOptions::LINEAR)),
@@ -144,4 +152,22 @@ fn draw_frame(painter: &egui::Painter, rect: egui::Rect, map: &Minimap, view: &C
     let frame = egui::Rect::from_two_pos(at(view.visible.min), at(view.visible.max));
     let frame = egui::Rect::from_center_size(frame.center(), frame.size().max(egui::Vec2::splat(6.0)));
     painter.rect_stroke(frame, 0.0, (1.0, FRAME), egui::StrokeKind::Middle);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::grid;
+
+    #[test]
+    fn a_jam_glows_along_its_whole_road() {
+        let scenery = Scenery::new(&grid(4), None);
+        let map = Minimap::new(&scenery);
+        let empty = map.image(|_| 0);
+        let jammed = map.image(|link| if link == 5 { 255 } else { 0 });
+        let glowing = empty.pixels.iter().zip(&jammed.pixels).filter(|(a, b)| a != b).count();
+        let scale = SIZE / scenery.bounds.size().max_element();
+        let length = scenery.courses[5].stop * scale;
+        assert!(glowing as f32 > 0.8 * length && length > 30.0, "{glowing} of {length} pixels");
+    }
 }
