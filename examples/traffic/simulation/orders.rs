@@ -95,6 +95,7 @@ fn give_checked(world: &mut World, order: Order) -> u32 {
     at
 }
 
+#[cfg(any(test, feature = "game"))]
 fn check(world: &World, order: Order) -> Result<(), Refusal> {
     order.check(&world.resource::<Plan>().network, |node| has_signals(world, node))
 }
