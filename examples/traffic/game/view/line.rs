@@ -2,6 +2,11 @@
 
 use bevy::math::Vec2;
 
+use crate::map::{Link, Network, Node};
+
+/// Metres around an intersection within which roads lead straight to it.
+const JUNCTION: f32 = 12.0;
+
 /// Through at least two points.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -19,6 +24,15 @@ struct Piece {
 }
 
 impl Line {
+    /// A link's, from intersection to intersection. What the map draws right before an intersection
+    /// is left out: several nodes may have become one, and not where its lines end.
+    pub fn of(network: &Network, link: &Link) -> Self {
+        let [start, end] = [link.from, link.to].map(|node| point(&network.nodes[node as usize]));
+        let bends = network.bends.of(link.shape).into_iter().map(Vec2::from);
+        let is_between = |bend: &Vec2| bend.distance(start) > JUNCTION && bend.distance(end) > JUNCTION;
+        Self::new([start].into_iter().chain(bends.filter(is_between)).chain([end]))
+    }
+
     /// Through these points; points at the same place as the one before add nothing.
     pub fn new(points: impl IntoIterator<Item = Vec2>) -> Self {
         let mut points = points.into_iter();
@@ -70,6 +84,11 @@ impl Line {
         let nearest = self.pieces.iter().map(on).min_by(|a, b| a.1.total_cmp(&b.1));
         nearest.map_or(0.0, |(along, _)| along)
     }
+}
+
+/// Where a node is.
+pub fn point(node: &Node) -> Vec2 {
+    Vec2::new(node.x, node.y)
 }
 
 #[cfg(test)]

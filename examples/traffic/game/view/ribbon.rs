@@ -3,7 +3,7 @@
 use bevy::math::{Rect, Vec2};
 
 use super::course::LANE_WIDTH;
-use super::scenery::line;
+use super::line::Line;
 use crate::map::{Link, Network};
 
 /// In the place of a link's number: there is no way in that direction.
@@ -55,7 +55,7 @@ fn pieces(network: &Network, number: u32) -> Vec<Ribbon> {
     if backward.is_some_and(|backward| backward < number) {
         return Vec::new();
     }
-    let line = line(network, link);
+    let line = Line::of(network, link);
     let back_lanes = backward.map_or(0, |backward| network.links[backward as usize].lanes);
     let last = line.pieces().count() - 1;
     let piece = |(index, (start, end)): (usize, (Vec2, Vec2))| {

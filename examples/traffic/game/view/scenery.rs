@@ -4,10 +4,10 @@ use bevy::math::{Rect, Vec2};
 use bevy::prelude::Resource;
 
 use super::course::{Course, LANE_WIDTH};
-use super::line::Line;
+use super::line::{Line, point};
 use super::ribbon::{Ribbon, opposite, ribbons};
 use crate::map::land::Land;
-use crate::map::{Link, Network, Node};
+use crate::map::{Link, Network};
 use crate::model::{Road, travel_time};
 
 /// Metres between the kerb of the crossing road and the middle of the first car that waits there.
@@ -15,9 +15,6 @@ const STOP_LINE_GAP: f32 = 4.0;
 
 /// The largest share of a link that lies within the crossing at either end.
 const LARGEST_INSET: f32 = 0.3;
-
-/// Metres around an intersection within which roads lead straight to it.
-const JUNCTION: f32 = 12.0;
 
 /// Fewest roads at a crossing; two that meet are a bend.
 const CROSSING: u8 = 3;
@@ -66,10 +63,6 @@ impl Scenery {
     }
 }
 
-fn point(node: &Node) -> Vec2 {
-    Vec2::new(node.x, node.y)
-}
-
 /// For each intersection the metres from its middle to the stop lines.
 fn insets(network: &Network, ribbons: &[Ribbon]) -> Vec<f32> {
     let mut crossings = vec![(0_u8, 0.0_f32); network.nodes.len()];
@@ -85,7 +78,7 @@ fn insets(network: &Network, ribbons: &[Ribbon]) -> Vec<f32> {
 }
 
 fn course(network: &Network, insets: &[f32], number: u32, link: &Link) -> Course {
-    let line = line(network, link);
+    let line = Line::of(network, link);
     let length = line.length();
     let inset = |node: u32| insets[node as usize].min(length * LARGEST_INSET);
     let opposite_lanes = opposite(network, number).map_or(0, |other| network.links[other as usize].lanes);
@@ -98,15 +91,6 @@ fn course(network: &Network, insets: &[f32], number: u32, link: &Link) -> Course
         lanes: link.lanes,
         travel_time: travel_time(link),
     }
-}
-
-/// From intersection to intersection. What the map draws right before an intersection is left out:
-/// several nodes may have become one, and not where its lines end.
-pub fn line(network: &Network, link: &Link) -> Line {
-    let [start, end] = [link.from, link.to].map(|node| point(&network.nodes[node as usize]));
-    let bends = network.bends.of(link.shape).into_iter().map(Vec2::from);
-    let is_between = |bend: &Vec2| bend.distance(start) > JUNCTION && bend.distance(end) > JUNCTION;
-    Line::new([start].into_iter().chain(bends.filter(is_between)).chain([end]))
 }
 
 fn reach(network: &Network, courses: &[Course]) -> Vec<Rect> {
