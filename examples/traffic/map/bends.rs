@@ -22,7 +22,7 @@ pub struct Bends {
 }
 
 /// How far a line that is kept may be from the map's own, in metres: less than half a lane.
-const TOLERANCE: f32 = 1.0;
+const TOLERANCE: f32 = 1.5;
 
 impl Bends {
     /// Takes in a line through all these points, and returns how a link follows it.

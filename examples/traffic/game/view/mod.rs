@@ -31,6 +31,7 @@ const GROUND: Color = Color::srgb(0.043, 0.055, 0.075);
 const SEA: Color = Color::srgb(0.022, 0.060, 0.106);
 
 /// Layers, from the ground up.
+const LAND: f32 = -2.0;
 const AREAS: f32 = -1.0;
 const MINOR_ROADS: f32 = 0.0;
 const MAJOR_ROADS: f32 = 1.0;
