@@ -145,7 +145,6 @@ impl City {
         }
     }
 
-    /// Where a road begins: the intersection and the number of the exit.
     /// The rules of an intersection with signals put up, or taken away.
     pub fn rules(&self, node: u32, has_signals: bool) -> Rules {
         let control = if has_signals { Control::Signals } else { Control::Priority };
@@ -158,13 +157,14 @@ impl City {
         self.incidence.exits(node)
     }
 
-    /// A green wave from the intersection where a road begins, along that road: the next signals and
-    /// their timings.
+    /// A green wave from the intersection where a road begins, along that road: the next signals
+    /// and their timings.
     #[cfg(feature = "game")]
     pub fn green_wave(&self, exit: u32, timing: Timing, has_signals: impl Fn(u32) -> bool) -> Vec<(u32, Timing)> {
         green_wave_along(&self.network, &self.incidence, (exit, timing), has_signals)
     }
 
+    /// Where a road begins: the intersection and the number of the exit.
     pub fn road_start(&self, road: u32) -> (u32, u8) {
         (self.network.links[road as usize].from, self.incidence.exit_number(road))
     }

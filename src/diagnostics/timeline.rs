@@ -124,8 +124,8 @@ impl AffinityTimeline {
         self.frames.values().iter()
     }
 
-    /// The last 16,384 stages of frames, in the order in which they ended: runs of the schedules that
-    /// the plugin gave an executor, and parts of rendering.
+    /// The last 16,384 stages of frames, in the order in which they ended: runs of the schedules
+    /// that the plugin gave an executor, and parts of rendering.
     pub fn stages(&self) -> impl DoubleEndedIterator<Item = &StageSpan> + ExactSizeIterator {
         self.stages.values().iter()
     }

@@ -27,8 +27,9 @@ const PROCESS: u32 = 1;
 
 impl AffinityTimeline {
     /// Writes what was recorded in `window` as a JSON array of trace events, which
-    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open: a lane of frames, one
-    /// of the app's schedules, one of rendering where it is known, a lane for each worker with a slice for each span and each wait at the barrier, and the imbalance
+    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` open: a lane of frames, one of
+    /// the app's schedules, one of rendering where it is known, a lane for each worker with a slice
+    /// for each span and each wait at the barrier, and the imbalance
     /// of each frame. Needs the feature `trace-file`.
     ///
     /// ```

@@ -25,10 +25,16 @@ struct Marks {
     recorder: Arc<Recorder>,
     /// When the last mark of this frame was passed.
     last: Option<u64>,
-    /// Names that are shared by all stages.
-    prepare: Arc<str>,
-    draw: Arc<str>,
-    present: Arc<str>,
+    /// Of all stages, by [`Step`].
+    names: [Arc<str>; 3],
+}
+
+/// What rendering does, in this order.
+#[derive(Clone, Copy)]
+enum Step {
+    Prepare,
+    Draw,
+    Present,
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -36,9 +42,7 @@ pub(super) fn plugin(app: &mut App) {
     let marks = Marks {
         recorder: context.current().recorder.clone(),
         last: None,
-        prepare: "prepare".into(),
-        draw: "draw".into(),
-        present: "present".into(),
+        names: ["prepare", "draw", "present"].map(Arc::from),
     };
     let Some(rendering) = app.get_sub_app_mut(RenderApp) else { return };
     let begins = begins.before_ignore_deferred(RenderSystems::ExtractCommands);
@@ -57,28 +61,26 @@ fn begins(mut marks: ResMut<Marks>) {
 }
 
 fn is_prepared(mut marks: ResMut<Marks>) {
-    let name = marks.prepare.clone();
-    marks.end(name);
+    marks.end(Step::Prepare);
 }
 
 /// All commands have been given to the GPU; windows have not been presented yet.
 fn is_drawn(mut marks: ResMut<Marks>) {
-    let name = marks.draw.clone();
-    marks.end(name);
+    marks.end(Step::Draw);
 }
 
 fn is_over(mut marks: ResMut<Marks>) {
-    let name = marks.present.clone();
-    marks.end(name);
+    marks.end(Step::Present);
     marks.last = None;
 }
 
 impl Marks {
     /// Records what has gone on since the last mark.
-    fn end(&mut self, name: Arc<str>) {
+    fn end(&mut self, step: Step) {
         let Some(last) = &mut self.last else { return };
         let end = now();
         let begin = mem::replace(last, end);
+        let name = self.names[step as usize].clone();
         self.recorder.write_stage(StageSpan { lane: StageLane::Rendering, name, detail: "", begin, end });
     }
 }

@@ -31,8 +31,8 @@ pub struct OverlaySettings {
     /// How often numbers and bars are brought up to date, in times a second; no more than 10, which
     /// is as fast as one can read. Default: 5.
     pub refresh_rate: f32,
-    /// How long a frame may take: a line in the history of frames. Default: 16.7 ms, 60 frames a
-    /// second.
+    /// How long a frame may take: a line in the timeline and in the history of frames. Default:
+    /// 16.7 ms, 60 frames a second.
     pub budget: Duration,
     /// Whether clicks, scrolling, and keys typed into the panel are kept from the game while the
     /// panel is on show. This holds for all of egui: other windows of it keep their input too.

@@ -38,7 +38,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What `control` means at an intersection; its signals, if that has any, are ahead by `offset`.
+    /// What `control` means at an intersection; signals, if that has any, are ahead by `offset`.
     pub fn new(network: &Network, incidence: &Incidence, node: u32, control: map::Control, offset: u16) -> Self {
         let links = incidence.links_into(network, node);
         let phases = phases(network, node, links);

@@ -56,8 +56,8 @@ pub fn along(
             break;
         }
         let phase = *at_first.get_or_insert(way.phases[0]);
-        // Where the road is the main one at one end and the crossing one at the other, greens change
-        // places.
+        // Where the road is the main one at one end and the crossing one at the other, greens
+        // change places.
         let main_green = if way.phases[1] == phase { timing.main_green } else { timing.crossing_green() };
         let next = after(&way, before, Timing { main_green, ..timing });
         wave.push((way.to, next));

@@ -51,7 +51,7 @@ pub(super) fn threads(source: &Source, window: Range<u64>, origin: u64) -> Vec<L
         let begin = since(frame.begin);
         let end = begin + length.min((frame.end - frame.begin) as f64);
         let helpers = frame.threads;
-        let bar = Bar { kind: BarKind::OnCore, begin, end, helpers, idle: 0.0, ..Bar::default() };
+        let bar = Bar { kind: BarKind::OnCore, begin, end, helpers, ..Bar::default() };
         lanes[frame.group].bars.push(bar);
         ran[frame.group] += frame.ran;
     }

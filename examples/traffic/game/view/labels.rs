@@ -86,8 +86,8 @@ impl Sheet<'_> {
         !bounds.intersect(self.view.visible).is_empty()
     }
 
-    /// The middle of the longest stretch that hardly bends, if the name fits in it, and how far it is turned: so
-    /// that it is not upside down.
+    /// The middle of the longest stretch that hardly bends, if the name fits in it, and how far it
+    /// is turned: so that it is not upside down.
     fn room_on(&self, street: &Street) -> Option<(Vec2, f32)> {
         // Letters are about half as wide as high.
         let width = street.name.chars().count() as f32 * STREET_SIZE * 0.5 * self.view.metres_per_pixel;
