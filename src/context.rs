@@ -1,7 +1,7 @@
 //! What a tagged system finds when it starts a parallel call: the mode, the pool, the placement.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     mem::ManuallyDrop,
     ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -69,7 +69,9 @@ impl Context {
         }
     }
 
-    pub(crate) fn chunk_rows(&self) -> usize {
+    /// The most rows that a closure is given in one go where rows come in slices, or change hands
+    /// by fork/join.
+    pub(crate) fn longest_piece(&self) -> usize {
         self.settings.chunk_rows.max(1)
     }
 
@@ -136,35 +138,6 @@ thread_local! {
     /// by the thread: so it is there to the last, for an app that runs in the destructor of another
     /// thread-local.
     static SYSTEM: RefCell<ManuallyDrop<Option<SystemContext>>> = const { RefCell::new(ManuallyDrop::new(None)) };
-}
-
-thread_local! {
-    /// Set while rows of a parallel call are visited on this thread for Bevy's own `par_iter`.
-    static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Held while a thread visits rows for Bevy's `par_iter`: parallel calls inside run on the spot, as
-/// they do inside a round.
-pub(crate) struct BevysBatch {
-    outer: bool,
-}
-
-impl BevysBatch {
-    pub(crate) fn open() -> Self {
-        Self { outer: IN_BEVYS_BATCH.replace(true) }
-    }
-
-    /// Whether this thread is inside one.
-    #[inline]
-    pub(crate) fn is_open() -> bool {
-        IN_BEVYS_BATCH.get()
-    }
-}
-
-impl Drop for BevysBatch {
-    fn drop(&mut self) {
-        IN_BEVYS_BATCH.set(self.outer);
-    }
 }
 
 /// Reads what the tagged system that runs on this thread was given, if one does. `read` calls no

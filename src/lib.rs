@@ -53,12 +53,13 @@
 //!    say so; [`Auto`](SchedulerMode::Auto) asks what calls from this place took by each way.
 //! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them.
 //! 4. On the gang, each storage is cut into one run of rows for each worker, at the same rows as in
-//!    the frame before. The leader publishes the call, workers that have rows begin at once (they
-//!    spin for some microseconds after a round, then sleep), and so does the leader.
+//!    the frame before. The leader publishes the call, workers that have rows, or chunks to help
+//!    with, begin at once (they spin for some microseconds after a round, then sleep), and so does
+//!    the leader.
 //! 5. Who is done takes chunks from the far end of a share that is late. By fork/join, all rows are
 //!    one range of which idle workers take the far half.
-//! 6. The leader waits for all, notes what the call took, moves cuts between shares if some rows
-//!    cost more than others, and goes on.
+//! 6. The leader waits for all, notes what the call took, and goes on. At the frame's end cuts
+//!    between shares move if some rows were found to cost more than others.
 //!
 //! Where each step stands in the code: `docs/architecture.md`. The protocol, its memory orderings
 //! and every `unsafe`: `src/pool/README.md`.

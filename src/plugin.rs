@@ -1,6 +1,6 @@
 //! [`AffinityParallelPlugin`]: the one line to add.
 
-use bevy_app::{App, First, Plugin, PreStartup};
+use bevy_app::{App, First, Last, Plugin, PreStartup};
 use bevy_ecs::{
     prelude::{Commands, IntoScheduleConfigs, Res, Schedules, World},
     system::NonSendMarker,
@@ -8,7 +8,7 @@ use bevy_ecs::{
 
 use crate::{
     context::WorldContext,
-    diagnostics,
+    diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, begin_frame},
     executor::AffinitySchedules,
     pool::{AffinityPool, in_round},
     schedule::{AffinitySystems, LookedInto, look_into_schedules},
@@ -20,9 +20,8 @@ use crate::{
 /// gang.
 ///
 /// Brings the resources [`AffinitySettings`], [`SchedulerMode`], [`AffinitySchedules`] (all kept if
-/// they are there already), [`AffinityPool`], [`AffinityDiagnostics`](crate::AffinityDiagnostics)
-/// and [`AffinityTimeline`](crate::AffinityTimeline). Its order among other plugins is free.
-/// What it does in every frame is in [`AffinitySystems`].
+/// they are there already), [`AffinityPool`], [`AffinityDiagnostics`] and [`AffinityTimeline`]. Its
+/// order among other plugins is free. What it does in every frame is in [`AffinitySystems`].
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -52,16 +51,19 @@ impl Plugin for AffinityParallelPlugin {
         let settings = app.world().resource::<AffinitySettings>();
         let context = WorldContext::new(settings, Topology::get());
         let recorder = context.current().recorder.clone();
-        app.insert_resource(LookedInto::new(recorder)).insert_resource(context.current().pool.clone());
-        app.insert_resource(context).add_systems(
-            First,
-            // Some of Bevy's own systems there are exclusive.
-            (look_into_schedules, follow_settings_and_cores).in_set(AffinitySystems::BeginFrame).ambiguous_with_all(),
-        );
+        app.init_resource::<AffinityDiagnostics>()
+            .insert_resource(AffinityTimeline::new(recorder.clone()))
+            .insert_resource(LookedInto::new(recorder))
+            .insert_resource(context.current().pool.clone())
+            .insert_resource(context);
+        let begin = (look_into_schedules, follow_settings_and_cores, begin_frame).in_set(AffinitySystems::BeginFrame);
+        // Some of Bevy's own systems in `First` are exclusive; no system can see what these change
+        // before the frame's end.
+        app.add_systems(First, begin.ambiguous_with_all());
+        app.add_systems(Last, end_frame.in_set(AffinitySystems::EndFrame));
         // What is configured and tagged in `Startup` is wrapped before that is built; `First` comes
         // behind it.
         app.add_systems(PreStartup, look_into_schedules.ambiguous_with_all());
-        diagnostics::plugin(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);
         // `First` cannot be looked into while the system runs in it, and not all apps are finished.
@@ -102,4 +104,13 @@ fn follow_settings_and_cores(
     if pool.is_none_or(|pool| !context.pool.is_same(&pool)) {
         commands.insert_resource(context.pool.clone());
     }
+}
+
+/// Settles what the frame has shown: cuts between the rows of workers move, and those who observe
+/// are told. Without observers cuts move all the same.
+fn end_frame(world_context: Option<Res<WorldContext>>, observers: Observers) {
+    let Some(world_context) = world_context else { return };
+    let context = world_context.current();
+    context.ownership().placement.end_frame();
+    observers.end_frame(&context);
 }

@@ -116,7 +116,8 @@ pub struct AffinitySettings {
     pub pinning: Pinning,
     /// The most rows in the longest slice that
     /// [`for_each_chunk`](crate::AffineParIter::for_each_chunk) passes on, in a block of
-    /// [`fused`](crate::fused), and in the pieces of a sweep by fork/join. Default: 4,096 rows, 16
+    /// [`fused`](crate::fused), and between two looks at whether others want rows in a sweep by
+    /// fork/join (not of one that sends). Default: 4,096 rows, 16
     /// KiB of an `f32` column: two such columns fit a first-level cache. 0 counts as 1.
     pub chunk_rows: usize,
     /// How long a worker stays awake after its last round before it blocks. Longer keeps the first
@@ -178,8 +179,8 @@ impl Default for AffinitySettings {
 #[reflect(Resource, Default)]
 #[non_exhaustive]
 pub enum SchedulerMode {
-    /// Whichever of the others is fastest, measured at each place that starts parallel calls: on
-    /// the leader alone, in lock step, or by fork/join. Others are tried seldom: that takes less
+    /// Whichever of three is fastest, measured at each place that starts parallel calls: on the
+    /// leader alone, in lock step, or by fork/join. The others are tried seldom: that takes less
     /// than a hundredth of the time. [`AffinityDiagnostics`](crate::AffinityDiagnostics) tells what
     /// was chosen and why.
     #[default]
@@ -190,7 +191,8 @@ pub enum SchedulerMode {
     /// On the same workers, by fork/join: rows go to workers that have nothing to do, in ever
     /// smaller halves. For rows of very uneven cost. Small sweeps stay on the leader here too.
     Heartbeat,
-    /// Through Bevy's own `par_iter`, on its compute threads.
+    /// On Bevy's compute threads: through its own `par_iter` where that has the same verb, and else
+    /// in even parts, one for each thread.
     Bevy,
     /// On the leader alone.
     Serial,

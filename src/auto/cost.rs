@@ -15,13 +15,13 @@ const WORTH_A_RUN: u32 = 500;
 /// back.
 const CALLING_A_WORKER: u64 = 100;
 
-/// The shortest piece of a sweep by fork/join, in nanoseconds: what comes with each (a look at
+/// The shortest grain of a sweep by fork/join, in nanoseconds: what comes with each (a look at
 /// whether a worker wants rows, its place in the line, the copies that a loop begins with: 20 to 40
 /// ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
-const WORTH_A_PIECE: u64 = 2_000;
+const WORTH_A_GRAIN: u64 = 2_000;
 
 /// A worker's share is claimed in this many chunks, if they are then neither shorter than
-/// [`WORTH_A_PIECE`] nor longer than [`LONGEST_CHUNK`].
+/// [`WORTH_A_GRAIN`] nor longer than [`LONGEST_CHUNK`].
 const CHUNKS_OF_A_SHARE: u64 = 8;
 
 /// The longest chunk, in nanoseconds: others wait so long at most for a worker that has begun one,
@@ -29,7 +29,7 @@ const CHUNKS_OF_A_SHARE: u64 = 8;
 const LONGEST_CHUNK: u64 = 8_000;
 
 /// The most rows that the cheapest sweep keeps together.
-const LONGEST_GRAIN: u32 = 1024;
+const MOST_KEPT_TOGETHER: u32 = 1024;
 
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
@@ -77,9 +77,9 @@ impl RowCost {
     /// A sweep that takes one thread T takes n of them T / n, and the leader n * c to call them:
     /// least where n = sqrt(T / c), in runs of sqrt(T * c). Where all workers are worth their call,
     /// runs may be as short as storages are.
-    pub(crate) fn grain(&self, rows: u64, workers: usize) -> u32 {
+    pub(crate) fn shortest_run(&self, rows: u64, workers: usize) -> u32 {
         let Some(cost) = self.get() else { return WHOLE_LINES };
-        let shortest = (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, LONGEST_GRAIN);
+        let shortest = (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, MOST_KEPT_TOGETHER);
         let sweep = rows.saturating_mul(cost.into()) / FRACTION;
         if (sweep / CALLING_A_WORKER).isqrt() >= workers as u64 {
             return shortest;
@@ -88,23 +88,23 @@ impl RowCost {
         shortest.max((run * FRACTION / u64::from(cost)).min(u32::MAX.into()) as u32)
     }
 
-    /// How many rows a worker should sweep in one go, and not more than `longest`, where rows
-    /// change hands.
-    pub(crate) fn piece(&self, longest: usize) -> u64 {
-        let piece = match self.get() {
-            Some(cost) => WORTH_A_PIECE * FRACTION / u64::from(cost),
+    /// How many rows a worker should sweep by fork/join between two looks at whether another wants
+    /// some: not more than `longest`.
+    pub(crate) fn grain(&self, longest: usize) -> u64 {
+        let grain = match self.get() {
+            Some(cost) => WORTH_A_GRAIN * FRACTION / u64::from(cost),
             None => WHOLE_LINES.into(),
         };
-        piece.clamp(1, longest as u64)
+        grain.clamp(1, longest as u64)
     }
 
     /// How many of `rows` rows a worker should claim in one go, of which `workers` have equal
     /// shares; `None` if the shares are too short for one worker to help another.
-    pub(crate) fn chunk_rows(&self, rows: u64, workers: usize) -> Option<u32> {
+    pub(crate) fn rows_of_chunk(&self, rows: u64, workers: usize) -> Option<u32> {
         let cost = u64::from(self.get()?);
         let share = rows.saturating_mul(cost) / FRACTION / workers as u64;
-        let chunk = (share / CHUNKS_OF_A_SHARE).clamp(WORTH_A_PIECE, LONGEST_CHUNK);
-        if share < CHUNKS_OF_A_SHARE / 2 * WORTH_A_PIECE {
+        let chunk = (share / CHUNKS_OF_A_SHARE).clamp(WORTH_A_GRAIN, LONGEST_CHUNK);
+        if share < CHUNKS_OF_A_SHARE / 2 * WORTH_A_GRAIN {
             return None;
         }
         let exact =
@@ -157,12 +157,12 @@ mod tests {
         let dear = RowCost::default();
         dear.observe(8, 80_000);
         assert!(dear.is_worth_a_round(2));
-        assert_eq!(dear.grain(2, 64), 1);
+        assert_eq!(dear.shortest_run(2, 64), 1);
     }
 
     /// How many runs a table of `rows` has on many workers.
     fn runs(cost: &RowCost, rows: u64, workers: usize) -> u64 {
-        (rows / u64::from(cost.grain(rows, workers))).clamp(1, workers as u64)
+        (rows / u64::from(cost.shortest_run(rows, workers))).clamp(1, workers as u64)
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
             cost.observe(10, row * 10);
             let shortest = (500 / row).max(1) as u32;
             for rows in [1, 10, 1_000, 1_000_000] {
-                assert_eq!(cost.grain(rows, 2), shortest, "{rows} rows of {row} ns");
+                assert_eq!(cost.shortest_run(rows, 2), shortest, "{rows} rows of {row} ns");
             }
         }
     }
@@ -224,7 +224,7 @@ mod tests {
             cost.observe(rows, nanoseconds);
             for total in [1, 7, 100, 32_767, 32_768, 99_999, 1 << 32, 1 << 40] {
                 for workers in [2, 3, 64] {
-                    let chunk = cost.chunk_rows(total, workers);
+                    let chunk = cost.rows_of_chunk(total, workers);
                     let chunks = chunk.map_or(0, |rows| total.div_ceil(rows.into()));
                     assert!(chunks <= u64::from(2 * MAX_CHUNKS), "{chunks} chunks of {chunk:?} in {total} rows");
                 }
@@ -239,6 +239,6 @@ mod tests {
             cost.observe(1, u64::MAX);
         }
         assert!(cost.is_worth_a_round(1) && cost.is_worth_a_round(u64::MAX));
-        assert_eq!(cost.grain(u64::MAX, 64), 1);
+        assert_eq!(cost.shortest_run(u64::MAX, 64), 1);
     }
 }

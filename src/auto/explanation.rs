@@ -62,5 +62,5 @@ pub(crate) struct Explanation {
     pub(crate) calls: u64,
     pub(crate) trials: u64,
     /// What a call is expected to take by each strategy, if it was ever taken.
-    pub(crate) figures: [Option<Figure>; 3],
+    pub(crate) figures: [Option<Figure>; Strategy::MEASURED_COUNT],
 }

@@ -1,8 +1,9 @@
 //! What is known of the places that start parallel calls: what their rows cost, what calls took by
 //! each strategy, and so how the next call is to run.
 //!
-//! Pure: numbers in, a decision out. `site.rs` is the record of one place, `cost.rs` and
-//! `estimate.rs` its two measures (a row, a call), `model.rs` the choice of mode `Auto`.
+//! Numbers in, a decision out: nothing here knows of rows or threads. `site.rs` is the record of
+//! one place, shared by those who ask, `cost.rs` and `estimate.rs` its two measures (a row, a
+//! call), `model.rs` the choice of mode `Auto`.
 
 mod cost;
 mod estimate;
@@ -19,7 +20,8 @@ pub(crate) use outcome::Outcome;
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::Strategy;
 
-/// What one thread does in less than this stays there, in nanoseconds. A round and the cache lines
+/// What one thread does in less than this stays there, in nanoseconds: in the fixed modes, and in
+/// trees. `Auto` measures instead. A round and the cache lines
 /// it moves cost 600 ns where two cores share a cache and 2,500 where they do not, and two workers
 /// halve the work at best: it breaks even at 1,200 to 5,000. A session of fork/join costs as much.
 pub(crate) const WORTH_A_ROUND: u64 = 5_000;

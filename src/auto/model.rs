@@ -1,5 +1,5 @@
-//! [`SchedulerMode::Auto`]: how to run a parallel call so that it is never slower than by another
-//! mode. Pure: numbers in, a strategy out.
+//! [`SchedulerMode::Auto`]: how to run a parallel call so that it takes least: on one thread, in
+//! lock step or by fork/join. Pure: numbers in, a strategy out.
 //!
 //! Each place in a program that starts a parallel call has a [`Model`]: what calls took by each
 //! strategy they were sent. A call goes where it is expected to take least; others are tried as
@@ -104,12 +104,12 @@ struct Trial {
 /// What is known of the calls that one place in a program starts.
 #[derive(Debug)]
 pub(crate) struct Model {
-    estimates: [Estimate; 3],
+    estimates: [Estimate; Strategy::MEASURED_COUNT],
     current: Strategy,
     trial: Option<Trial>,
     /// Calls until each strategy may be tried again, and between two trials.
-    wait: [u32; 3],
-    interval: [u32; 3],
+    wait: [u32; Strategy::MEASURED_COUNT],
+    interval: [u32; Strategy::MEASURED_COUNT],
     /// Calls since one was timed.
     untimed: u32,
     /// Nanoseconds that trials may cost.
@@ -131,11 +131,11 @@ pub(crate) struct Model {
 impl Default for Model {
     fn default() -> Self {
         Self {
-            estimates: [Estimate::default(); 3],
+            estimates: Default::default(),
             current: Strategy::Serial,
             trial: None,
-            wait: [0; 3],
-            interval: [FIRST_INTERVAL; 3],
+            wait: Default::default(),
+            interval: [FIRST_INTERVAL; Strategy::MEASURED_COUNT],
             untimed: CALLS_PER_SAMPLE,
             exploration_budget: FIRST_BUDGET,
             busy: 0.0,
@@ -280,8 +280,8 @@ impl Model {
         self.surprises = if surprising { self.surprises + 1 } else { 0 };
         if self.surprises >= SURPRISES {
             self.surprises = 0;
-            self.wait = [0; 3];
-            self.interval = [FIRST_INTERVAL; 3];
+            self.wait = Default::default();
+            self.interval = [FIRST_INTERVAL; Strategy::MEASURED_COUNT];
             self.estimates[self.current as usize].restart(rows, nanoseconds);
             Strategy::MEASURED
                 .into_iter()

@@ -1,4 +1,5 @@
-//! What a parallel call took: all that is learned from it.
+//! What the rows of a parallel call took. With the time of the whole call, which the plan reads, it
+//! is all that is learned.
 
 /// What one parallel call took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -79,7 +79,7 @@ impl Site {
         match strategy {
             Strategy::Serial | Strategy::LockStep => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
             Strategy::Heartbeat => self.cost.observe_session(outcome.leader_rows, outcome.leader_ns),
-            // What a row took is not known.
+            // Never reached: nothing is learned there. What a row took is not known.
             Strategy::Bevy => return,
         }
         if let Some(call) = call {

@@ -18,7 +18,13 @@ pub(crate) enum Strategy {
 
 impl Strategy {
     /// Those that `Auto` decides among. Their number is their place in what it keeps of each.
-    pub(crate) const MEASURED: [Self; 3] = [Self::Serial, Self::LockStep, Self::Heartbeat];
+    pub(crate) const MEASURED: [Self; Self::MEASURED_COUNT] = [Self::Serial, Self::LockStep, Self::Heartbeat];
+    pub(crate) const MEASURED_COUNT: usize = 3;
+
+    /// Whether it is the gang that runs a call so.
+    pub(crate) fn is_the_gangs(self) -> bool {
+        matches!(self, Self::LockStep | Self::Heartbeat)
+    }
 
     /// The mode that runs every call so.
     pub(crate) fn mode(self) -> SchedulerMode {
@@ -30,3 +36,11 @@ impl Strategy {
         }
     }
 }
+
+const _: () = {
+    let mut place = 0;
+    while place < Strategy::MEASURED_COUNT {
+        assert!(Strategy::MEASURED[place] as usize == place, "a strategy's number is its place");
+        place += 1;
+    }
+};

@@ -14,6 +14,7 @@ mod timeline;
 mod trace_file;
 
 pub use forecast::Forecast;
+pub(crate) use frame::{Observers, begin_frame};
 pub use modes::ModeDiagnostics;
 pub use schedules::ScheduleDiagnostics;
 pub use shares::WorkerShares;
@@ -24,23 +25,20 @@ pub use timeline::AffinityTimeline;
 
 use std::time::Duration;
 
-use bevy_app::{App, First, Last};
-use bevy_ecs::prelude::{IntoScheduleConfigs, Res, ResMut, Resource};
+use bevy_ecs::prelude::Resource;
 
 use crate::{
-    context::{Context, WorldContext},
+    context::Context,
     pool::{SweptRows, WorkerStats, now},
     record::{FrameSpan, Ring, Totals},
-    schedule::{AffinitySystems, LookedInto},
+    schedule::LookedInto,
     settings::SchedulerMode,
     topology::{CoreId, Topology},
 };
-use modes::observe_mode;
 use places::Places;
 use schedules::pull_schedules;
 use shares::Window;
 use sites::pull_sites;
-use store::Mirror;
 
 /// Where the time of tagged systems goes, brought up to date at the end of each frame. Frames,
 /// modes and systems count from the app's start, workers and migrations from the last change of
@@ -144,7 +142,7 @@ pub struct WorkerDiagnostics {
     /// Time outside closures in rounds that called it: starting late, or waiting for others at the
     /// barrier.
     pub wait: Duration,
-    /// Rounds taken part in.
+    /// Indices run, its own and others'.
     pub rounds: u64,
     /// Indices run for workers that did not start in time.
     pub taken_over: u64,
@@ -152,7 +150,8 @@ pub struct WorkerDiagnostics {
     pub rounds_left_out: u64,
     /// Rows swept.
     pub swept_rows: u64,
-    /// Rows swept by the worker that swept them last time, on the same core as then.
+    /// Rows swept on the same core as the last time, and by the same worker where they have an
+    /// owner. Rows that were never swept before count too.
     pub same_core_rows: u64,
     /// Rows swept for other workers, which were late with them.
     pub stolen_rows: u64,
@@ -234,44 +233,4 @@ impl WorkerDiagnostics {
         (self.swept_rows, self.same_core_rows) = rows.read();
         self.stolen_rows = rows.stolen();
     }
-}
-
-/// Brings diagnostics, timeline and Bevy's diagnostics up to date in every frame.
-pub(crate) fn plugin(app: &mut App) {
-    let recorder = app.world().resource::<WorldContext>().current().recorder.clone();
-    app.init_resource::<AffinityDiagnostics>()
-        .insert_resource(AffinityTimeline::new(recorder))
-        // No system can see what it changes before the frame's end.
-        .add_systems(First, begin_frame.in_set(AffinitySystems::BeginFrame).ambiguous_with_all())
-        .add_systems(Last, end_frame.in_set(AffinitySystems::EndFrame));
-}
-
-fn begin_frame(diagnostics: Option<ResMut<AffinityDiagnostics>>) {
-    if let Some(mut diagnostics) = diagnostics {
-        diagnostics.begin_frame(now());
-    }
-}
-
-/// Does without whatever of the plugin's resources a user has removed.
-fn end_frame(
-    diagnostics: Option<ResMut<AffinityDiagnostics>>,
-    timeline: Option<ResMut<AffinityTimeline>>,
-    world_context: Option<Res<WorldContext>>,
-    mode: Option<Res<SchedulerMode>>,
-    looked_into: Option<Res<LookedInto>>,
-    mut mirror: Mirror,
-) {
-    let Some(world_context) = world_context else { return };
-    let context = world_context.current();
-    context.ownership().placement.end_frame();
-    let Some(mut diagnostics) = diagnostics else { return };
-    diagnostics.frames += 1;
-    diagnostics.pull(&context, looked_into.as_deref());
-    let mode = mode.map(|mode| *mode).unwrap_or_default();
-    let frame = diagnostics.end_frame(context.systems.take_extent(), context.systems.totals(), mode);
-    observe_mode(&mut diagnostics.modes, &frame);
-    if let Some(mut timeline) = timeline {
-        timeline.take(&context.recorder, frame, &diagnostics.places);
-    }
-    mirror.update(&diagnostics);
 }

@@ -30,7 +30,7 @@ pub struct CallSiteDiagnostics {
     /// The tagged system that it is in, as an index into
     /// [`AffinityDiagnostics::systems`](super::AffinityDiagnostics::systems).
     pub system: Option<usize>,
-    /// Where `par_iter` or `par_iter_mut` is called.
+    /// Where `par_iter`, `par_iter_mut`, `due` or `fused` is called.
     pub location: &'static Location<'static>,
     /// Calls so far.
     pub calls: u64,

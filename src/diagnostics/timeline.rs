@@ -61,7 +61,7 @@ const FRAMES: usize = 1 << 10;
 const STAGES: usize = 1 << 14;
 
 impl AffinityTimeline {
-    pub(super) fn new(recorder: Arc<Recorder>) -> Self {
+    pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
         let (spans, frames, stages) = (Ring::default(), Ring::default(), Ring::default());
         Self { recorder, spans, frames, stages, asked: false, watched: false }
     }

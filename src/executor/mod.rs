@@ -140,12 +140,8 @@ impl AffinityExecutor {
         Self::installed(schedule, forced);
     }
 
-    /// [`install`](Self::install), and what is told of it as long as the schedule has it.
-    pub(crate) fn install_recorded(schedule: &mut Schedule) -> Arc<ScheduleRecord> {
-        Self::installed(schedule, None)
-    }
-
-    fn installed(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Arc<ScheduleRecord> {
+    /// Installs it; returns what is told of it as long as the schedule has it.
+    pub(crate) fn installed(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Arc<ScheduleRecord> {
         let drawer = Drawer::default();
         let executor = Self::reading(drawer.clone(), forced);
         let record = executor.record.clone();

@@ -62,7 +62,8 @@ const LEAST_OF_GANG: f32 = 40_000.0;
 /// what each has in its caches is another's.
 const UNKNOWN_OF_GANG: f32 = 100_000.0;
 
-/// Runs on one thread that tell what each system takes. The first one counts for little.
+/// Runs on one thread that tell what each system takes. The first one fetches
+/// everything into the caches and counts for nothing once there is another.
 const LESSONS: u32 = 3;
 
 /// What is to be done with one run.

@@ -11,12 +11,15 @@ use super::{
     timeline::Nanoseconds,
 };
 use crate::{
+    auto::Strategy,
     diagnostics::{CallMeasurement, CallSiteDiagnostics},
     settings::SchedulerMode,
 };
 
 /// The ways that `Auto` chooses from.
-const WAYS: [SchedulerMode; 3] = [SchedulerMode::Serial, SchedulerMode::LockStep, SchedulerMode::Heartbeat];
+fn ways() -> [SchedulerMode; Strategy::MEASURED_COUNT] {
+    Strategy::MEASURED.map(Strategy::mode)
+}
 
 /// Said while there are no rows.
 pub(super) const NONE: &str = "no parallel call has run in mode Auto yet";
@@ -32,21 +35,24 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
         ui.weak(NONE);
         return;
     }
-    egui::Grid::new("choices").num_columns(5 + WAYS.len()).striped(true).spacing([10.0, 3.0]).show(ui, |ui| {
-        show_heads(ui);
-        for site in &snapshot.call_sites {
-            show_site(ui, site, &snapshot.systems);
-        }
-    });
+    egui::Grid::new("choices").num_columns(5 + Strategy::MEASURED_COUNT).striped(true).spacing([10.0, 3.0]).show(
+        ui,
+        |ui| {
+            show_heads(ui);
+            for site in &snapshot.call_sites {
+                show_site(ui, site, &snapshot.systems);
+            }
+        },
+    );
 }
 
 fn show_heads(ui: &mut Ui) {
     ui.weak("system").on_hover_text("the tagged system that the call is in");
-    ui.weak("call").on_hover_text("where par_iter or par_iter_mut is called");
+    ui.weak("call").on_hover_text("where par_iter, par_iter_mut, due or fused is called");
     let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out";
     ui.weak("runs as").on_hover_text(meaning);
     ui.label(number("rows").weak()).on_hover_text("of one of the last calls");
-    for way in WAYS {
+    for way in ways() {
         let meaning = "what a call is expected to take in this mode: measured before, for as many rows as now. ~ marks what was measured more than 10 s ago, or before the scene changed";
         ui.label(number(&format!("{way:?}")).weak()).on_hover_text(meaning);
     }
@@ -70,7 +76,7 @@ fn show_site(ui: &mut Ui, site: &CallSiteDiagnostics, systems: &[SystemRow]) {
         ui.label(RichText::new(site.reason.to_string()).weak().small());
     });
     ui.label(number(&site.rows.to_string()));
-    for way in WAYS {
+    for way in ways() {
         show_expected(ui, site, way);
     }
     ui.label(number(&site.trials.to_string())).on_hover_text(format!("in {} calls", site.calls));

@@ -1,5 +1,6 @@
 //! The egui panel: modes, settings, the timeline of every core, frames, shares, systems, and what
-//! mode `Auto` chose. Reads the diagnostics and nothing else.
+//! mode `Auto` chose. Reads what the diagnostics tell, and writes the mode and
+//! the settings that a user asks for.
 
 mod ab;
 mod choices;

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use super::Storage;
+use super::{ByStorage, Storage};
 use crate::{ablation::Mechanism, topology::CoreId};
 
 /// This many rows share a footprint: few enough that halves cut between them, many enough that
@@ -15,36 +15,21 @@ const ROWS: u32 = 1024;
 /// For each storage, by number, the core that swept each block of rows last, plus one; 0 before the
 /// first sweep.
 #[derive(Debug, Default)]
-pub(crate) struct Footprints {
-    tables: Vec<Vec<AtomicU32>>,
-    archetypes: Vec<Vec<AtomicU32>>,
-}
+pub(crate) struct Footprints(ByStorage<Vec<AtomicU32>>);
 
 impl Footprints {
     /// Makes room for `rows` rows of `storage`.
     pub(crate) fn cover(&mut self, storage: Storage, rows: u32) {
-        let storages = match storage {
-            Storage::Table(_) => &mut self.tables,
-            Storage::Archetype(_) => &mut self.archetypes,
-        };
-        let index = storage.index();
-        if storages.len() <= index {
-            storages.resize_with(index + 1, Vec::new);
-        }
-        let blocks = rows.div_ceil(ROWS) as usize;
-        if storages[index].len() < blocks {
-            storages[index].resize_with(blocks, AtomicU32::default);
+        let (known, blocks) = (self.0.slot(storage), rows.div_ceil(ROWS) as usize);
+        if known.len() < blocks {
+            known.resize_with(blocks, AtomicU32::default);
         }
     }
 
     /// Notes that `core` sweeps `rows` now; returns how many of them it swept last time too. Exact
     /// to a block: who sweeps a part of one leaves a footprint for all of it.
     pub(crate) fn leave(&self, storage: Storage, rows: Range<u32>, core: CoreId) -> u32 {
-        let storages = match storage {
-            Storage::Table(_) => &self.tables,
-            Storage::Archetype(_) => &self.archetypes,
-        };
-        let known = storages.get(storage.index()).filter(|_| !Mechanism::Footprints.is_out());
+        let known = self.0.get(storage).filter(|_| !Mechanism::Footprints.is_out());
         let Some(blocks) = known else { return 0 };
         let core = core.index() as u32 + 1;
         let mut same = 0;

@@ -1,6 +1,6 @@
 //! Which worker owns which rows. One placement serves all systems of a world, so that the rows a
-//! core wrote in one system are the rows it reads in the next. Pure and safe: it knows numbers of
-//! rows, not the rows.
+//! core wrote in one system are the rows it reads in the next. It knows numbers of rows, not the
+//! rows; what workers note while they sweep are atomics.
 
 mod balancer;
 mod footprints;
@@ -29,6 +29,38 @@ impl Storage {
     }
 }
 
+/// Something of each storage, by its number.
+#[derive(Debug, Default)]
+struct ByStorage<T> {
+    tables: Vec<T>,
+    archetypes: Vec<T>,
+}
+
+impl<T: Default> ByStorage<T> {
+    #[inline]
+    fn get(&self, storage: Storage) -> Option<&T> {
+        let all = match storage {
+            Storage::Table(_) => &self.tables,
+            Storage::Archetype(_) => &self.archetypes,
+        };
+        all.get(storage.index())
+    }
+
+    /// What is there of a storage, or room for it.
+    #[inline]
+    fn slot(&mut self, storage: Storage) -> &mut T {
+        let index = storage.index();
+        let all = match storage {
+            Storage::Table(_) => &mut self.tables,
+            Storage::Archetype(_) => &mut self.archetypes,
+        };
+        if all.len() <= index {
+            all.resize_with(index + 1, T::default);
+        }
+        &mut all[index]
+    }
+}
+
 /// This many rows are whole cache lines for components of any size: cut at multiples of it, no two
 /// workers write to one line.
 pub(crate) const WHOLE_LINES: u32 = 64;
@@ -41,8 +73,7 @@ const TOLERATED_LOAD: u64 = 16;
 #[derive(Debug)]
 pub(crate) struct Placement {
     workers: usize,
-    tables: Vec<Option<Runs>>,
-    archetypes: Vec<Option<Runs>>,
+    runs: ByStorage<Option<Runs>>,
     /// Rows of storages with fewer runs than workers, by owner: a new one goes where the fewest
     /// are. Cuts of a stored storage move only in [`adjust`](Self::adjust), so what is taken off is
     /// what was added.
@@ -59,8 +90,7 @@ impl Placement {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             workers,
-            tables: Vec::new(),
-            archetypes: Vec::new(),
+            runs: ByStorage::default(),
             loads: vec![0; workers],
             last_owner: 0,
             migrated: 0,
@@ -86,7 +116,7 @@ impl Placement {
     /// Learns that the run of `worker` in `storage` took `nanoseconds`.
     pub(crate) fn observe(&mut self, storage: Storage, worker: usize, nanoseconds: u64) {
         if !Mechanism::Balancing.is_out()
-            && let Some(runs) = self.slot(storage)
+            && let Some(runs) = self.runs.slot(storage)
             && runs.observe(worker, nanoseconds)
         {
             self.observed.push(storage);
@@ -102,10 +132,10 @@ impl Placement {
     }
 
     /// Brings the runs of `storage` up to date with its number of rows. No run is shorter than
-    /// `grain` rows, unless the storage is, or a caller with dearer rows asked for shorter ones.
+    /// `shortest` rows, unless the storage is, or a caller with dearer rows asked for shorter ones.
     #[inline]
-    pub(crate) fn place(&mut self, storage: Storage, rows: u32, grain: u32) -> &Runs {
-        let wanted = (rows / grain.max(1)).clamp(1, self.workers as u32) as usize;
+    pub(crate) fn place(&mut self, storage: Storage, rows: u32, shortest: u32) -> &Runs {
+        let wanted = (rows / shortest.max(1)).clamp(1, self.workers as u32) as usize;
         if !Mechanism::Settling.is_out() && self.get(storage).is_some_and(Runs::is_young) {
             self.settle(storage, rows, wanted);
         }
@@ -120,30 +150,14 @@ impl Placement {
     /// The runs of a storage that was placed before.
     #[inline]
     pub(crate) fn get(&self, storage: Storage) -> Option<&Runs> {
-        let runs = match storage {
-            Storage::Table(_) => &self.tables,
-            Storage::Archetype(_) => &self.archetypes,
-        };
-        runs.get(storage.index())?.as_ref()
-    }
-
-    fn slot(&mut self, storage: Storage) -> &mut Option<Runs> {
-        let index = storage.index();
-        let runs = match storage {
-            Storage::Table(_) => &mut self.tables,
-            Storage::Archetype(_) => &mut self.archetypes,
-        };
-        if runs.len() <= index {
-            runs.resize_with(index + 1, || None);
-        }
-        &mut runs[index]
+        self.runs.get(storage)?.as_ref()
     }
 
     /// Takes back runs that a young storage is not worth. Systems with dearer rows may want them
     /// back, but not for ever: each call takes one off its settling.
     #[cold]
     fn settle(&mut self, storage: Storage, rows: u32, wanted: usize) {
-        let Some(runs) = self.slot(storage) else { return };
+        let Some(runs) = self.runs.slot(storage) else { return };
         runs.grow_older();
         if wanted * 2 <= runs.parts() {
             self.cut_anew(storage, rows, wanted);
@@ -157,17 +171,17 @@ impl Placement {
     /// Lets `change` move the cuts of a storage, and keeps the accounts; passes on how many rows
     /// changed owner.
     fn adjust(&mut self, storage: Storage, change: impl FnOnce(&mut Runs) -> u32) -> u32 {
-        let Some(mut runs) = self.slot(storage).take() else { return 0 };
+        let Some(mut runs) = self.runs.slot(storage).take() else { return 0 };
         self.unload(&runs);
         let moved = change(&mut runs);
         self.load(&runs);
-        *self.slot(storage) = Some(runs);
+        *self.runs.slot(storage) = Some(runs);
         self.migrated += u64::from(moved);
         moved
     }
 
     fn cut_anew(&mut self, storage: Storage, rows: u32, parts: usize) {
-        let old = self.slot(storage).take();
+        let old = self.runs.slot(storage).take();
         if let Some(old) = &old {
             self.migrated += u64::from(old.rows().min(rows));
             self.unload(old);
@@ -176,7 +190,7 @@ impl Placement {
         let runs = Runs::even(rows, parts, first_owner);
         let runs = if let Some(old) = &old { runs.aged_as(old) } else { runs };
         self.load(&runs);
-        *self.slot(storage) = Some(runs);
+        *self.runs.slot(storage) = Some(runs);
     }
 
     /// The first of `parts` workers in a row that own the fewest rows of small storages; the owner

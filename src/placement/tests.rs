@@ -36,7 +36,7 @@ fn assert_balanced(runs: &Runs, workers: usize, rows: u32) {
 /// Rows of storages with fewer runs than workers, by owner, counted anew.
 fn counted_loads(placement: &Placement) -> Vec<u64> {
     let mut loads = vec![0; placement.workers()];
-    let storages = placement.tables.iter().chain(&placement.archetypes).flatten();
+    let storages = placement.runs.tables.iter().chain(&placement.runs.archetypes).flatten();
     for runs in storages.filter(|runs| runs.parts() < placement.workers()) {
         runs.by_owner().for_each(|(owner, run)| loads[owner] += run.len().max(1) as u64);
     }
@@ -113,7 +113,7 @@ proptest! {
 struct Frames {
     times: usize,
     rows: [u32; 3],
-    grain: u32,
+    shortest: u32,
     costs: [u64; 4],
     dear: u32,
 }
@@ -121,11 +121,11 @@ struct Frames {
 fn frames() -> impl Strategy<Value = Frames> {
     let costs =
         prop_oneof![any::<[u16; 4]>().prop_map(|costs| costs.map(|cost| u64::from(cost) * 100)), any::<[u64; 4]>()];
-    let grain = prop_oneof![Just(1), 1_000u32..20_000];
-    (1usize..60, any::<[u16; 3]>(), grain, costs, 0u32..64).prop_map(|(times, rows, grain, costs, dear)| Frames {
+    let shortest = prop_oneof![Just(1), 1_000u32..20_000];
+    (1usize..60, any::<[u16; 3]>(), shortest, costs, 0u32..64).prop_map(|(times, rows, shortest, costs, dear)| Frames {
         times,
         rows: rows.map(u32::from),
-        grain,
+        shortest,
         costs,
         dear,
     })
@@ -140,11 +140,11 @@ proptest! {
         history in prop::collection::vec(frames(), 1..6),
     ) {
         let mut placement = Placement::new(workers);
-        for Frames { times, rows, grain, costs, dear } in history {
+        for Frames { times, rows, shortest, costs, dear } in history {
             for _ in 0..times {
                 let tables = || (0..).map(Storage::Table).zip(rows);
                 for (table, rows) in tables() {
-                    placement.place(table, rows, grain);
+                    placement.place(table, rows, shortest);
                     assert_complete(placement.get(table).expect("placed"), workers, rows);
                     observe_frame(&mut placement, table, &costs, dear);
                 }

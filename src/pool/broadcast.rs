@@ -81,7 +81,7 @@ impl<'p> Finished<'p> {
             return Some(0);
         }
         self.lead.as_ref()?;
-        self.pool.seats[seat].stats.get().map(RoundStats::busy)
+        self.pool.seats[seat].round.stats.get().map(RoundStats::busy)
     }
 
     /// For how long all workers together were busy; `None` if not each that was called ran its own
@@ -138,7 +138,7 @@ impl AffinityPool {
         let anybody_out = self.is_anybody_out();
         let round = {
             let _leader = LeaderGuard::enter();
-            let seats = self.seats.iter().map(|seat| &***seat);
+            let seats = self.seats.iter().map(|seat| &*seat.round);
             let left_out = |worker| anybody_out && self.is_left_out(worker);
             // By value: the workers find the closure and all it holds in one place.
             lead.round(seats, participants, left_out, self.spin, &move |index| {
@@ -185,7 +185,7 @@ impl AffinityPool {
                 let RoundStats { began, ended, idle, .. } = call;
                 let core_taken = finds_core_taken(ended) == Some(CoreTaken::ByStrangers);
                 let stats = RoundStats { began, ended, idle, core_taken, ..looked };
-                self.seats[worker - 1].stats.set(stats);
+                self.seats[worker - 1].round.stats.set(stats);
             }
         }
     }
@@ -216,7 +216,7 @@ impl AffinityPool {
         let sampling = &self.leader_counters().sampling;
         sampling.skip();
         for (worker, seat) in self.called(participants) {
-            match (lead.has_taken(seat), lead.has_reserved(seat)) {
+            match (lead.has_taken(&seat.round), lead.has_reserved(&seat.round)) {
                 (false, _) => self.counters[worker].record_unmeasured(true),
                 (true, true) => self.counters[worker].record_left_out(),
                 // Who stays away is found out in measured rounds.
@@ -229,12 +229,13 @@ impl AffinityPool {
     fn record_round(&self, lead: &Lead<'_>, participants: Participants, due: bool, recorded: Option<SpanKind>) {
         let leader = self.leader_counters();
         let led = leader.led();
-        let stats = self.called(participants).filter_map(|(_, seat)| seat.stats.get());
+        let stats = self.called(participants).filter_map(|(_, seat)| seat.round.stats.get());
         let round = led.start..stats.fold(led.end, |end, stats| end.max(stats.ended));
         let weight = leader.sampling.measured(round.clone(), due);
         leader.record_led_wait(round.end, weight);
         for (worker, seat) in self.called(participants) {
-            let (counters, stats, was_left_out) = (&self.counters[worker], seat.stats.get(), lead.has_reserved(seat));
+            let (counters, stats, was_left_out) =
+                (&self.counters[worker], seat.round.stats.get(), lead.has_reserved(&seat.round));
             match stats {
                 Some(stats) => counters.record_stats(stats, round.clone(), weight),
                 None if was_left_out => counters.record_left_out(),

@@ -1,4 +1,5 @@
-//! What workers did in their rounds: counters that only leaders write, pulled by the diagnostics.
+//! What workers did in their rounds: counters that workers themselves never write, pulled by the
+//! diagnostics.
 
 use std::{
     ops::Range,
@@ -11,8 +12,8 @@ use super::{clock::nanoseconds, round_stats::RoundStats, sampling::Sampling, sta
 /// Counters of one worker.
 ///
 /// # Invariant
-/// All but `here` are written by the thread that holds the lead, so plain loads and stores do, and
-/// readers see each value whole.
+/// All but `here` and what is `recorded` are written by the thread that holds the lead, so plain
+/// loads and stores do, and readers see each value whole.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
     busy: AtomicU64,
@@ -32,11 +33,11 @@ pub(crate) struct WorkerCounters {
     last_round: AtomicU64,
     /// The leader's alone: which rounds are measured.
     pub(super) sampling: Sampling,
-    /// The leader's alone: what threads did by themselves.
+    /// Of worker 0: what threads did by themselves.
     here: Here,
     /// What the worker had done when its last span was recorded.
     pub(super) recorded: Marks,
-    /// The leader's alone: the recording in which that was.
+    /// The recording in which that was.
     pub(super) recorded_in: AtomicU32,
 }
 
@@ -92,7 +93,7 @@ pub(super) struct Done {
     pub(super) joins_published: u64,
 }
 
-/// The last [`Done`] that was recorded: the leader's alone.
+/// The last [`Done`] that was recorded.
 #[derive(Default)]
 pub(super) struct Marks {
     rows: AtomicU64,
@@ -145,7 +146,7 @@ impl WorkerCounters {
         self.ended.store(call.end, Ordering::Relaxed);
     }
 
-    /// Records a call that a thread made for itself, with or without the lead.
+    /// Records a call that a thread made for itself, without the lead.
     pub(super) fn record_here(&self, call: RoundStats, own: bool) {
         let count = |counter: &AtomicU64, amount: u64| _ = counter.fetch_add(amount, Ordering::Relaxed);
         count(&self.here.busy, call.busy());

@@ -4,7 +4,6 @@
 use std::{
     cell::Cell,
     io,
-    ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -45,19 +44,11 @@ pub(super) type SharedSeat = Arc<GangSeat>;
 /// A seat, and what the leader keeps in mind of who sits there.
 #[derive(Default)]
 pub(super) struct GangSeat {
-    seat: CachePadded<Seat>,
+    /// Its side of the protocol of rounds.
+    pub(super) round: CachePadded<Seat>,
     pub(super) record: CachePadded<Record>,
     /// Of the worker; written once, when its thread begins.
     pub(super) thread: OnceLock<ThreadNumber>,
-}
-
-impl Deref for GangSeat {
-    type Target = Seat;
-
-    #[inline]
-    fn deref(&self) -> &Seat {
-        &self.seat
-    }
 }
 
 /// The worker threads of this process.
@@ -203,7 +194,7 @@ impl Gang {
             }
             keep_pinned(PinState::new(pinning, &topology), &topology);
             drop(topology);
-            work(&board, &own_seat, index.0, seen);
+            work(&board, &own_seat.round, index.0, seen);
             guard.defuse();
         })?;
         Ok(Member { seat, thread })
@@ -216,7 +207,7 @@ impl Drop for Gang {
             std::mem::take(self.members.get_mut().unwrap_or_else(PoisonError::into_inner));
         // Rounds borrow a pool, and pools own the gang: no thread leads any more.
         if let Some(mut lead) = self.board.try_lead() {
-            lead.stop(members.iter().map(|member| &**member.seat));
+            lead.stop(members.iter().map(|member| &*member.seat.round));
         }
         for member in members {
             // A thread cannot join itself: a pool dropped on a worker leaves that thread to end by

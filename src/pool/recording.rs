@@ -45,7 +45,7 @@ impl AffinityPool {
     pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: RoundStats, participants: Participants) {
         let own = self.own_span(kind, own);
         let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| participants.has(worker));
-        let stats = || called().filter_map(|(worker, seat)| Some((worker, seat.stats.get()?)));
+        let stats = || called().filter_map(|(worker, seat)| Some((worker, seat.round.stats.get()?)));
         // A worker may begin before the leader does: the call goes out first.
         let called = stats().fold(round.start, |called, (_, stats)| called.min(stats.began));
         let own = Span { called, released: round.end, ..own };

@@ -261,7 +261,7 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 /// The setting of the tagged system that runs here, or the default where none does: asked where a
 /// system gets its parameters, since workers that run closures of its calls are in none.
 pub(crate) fn longest_chunk() -> usize {
-    with_system(|entered| entered.context.chunk_rows()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
+    with_system(|entered| entered.context.longest_piece()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }
 
 /// `rows` in pieces of at most `length`.

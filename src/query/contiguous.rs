@@ -5,9 +5,8 @@ use std::ops::Range;
 use super::{AffineQuery, chunk::pieces, par_iter::AffineParIter};
 use crate::{
     auto::Strategy,
-    context::BevysBatch,
     placement::Storage,
-    sweep::{Plan, Sweep, SweepSpan},
+    sweep::{BevysBatch, Plan, Sweep, SweepSpan},
 };
 use bevy_ecs::{
     batching::BatchingStrategy,

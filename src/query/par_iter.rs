@@ -10,8 +10,7 @@ use bevy_ecs::{
 
 use crate::{
     auto::Strategy,
-    context::BevysBatch,
-    sweep::{Plan, SiteRef, Sweep, SweepSpan},
+    sweep::{BevysBatch, Plan, SiteRef, Sweep, SweepSpan},
 };
 
 /// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).

@@ -10,7 +10,7 @@ use bevy_ecs::{
 use super::{
     Address, Counts, ScatterReport,
     calendar::Calendar,
-    mail::{Destination, Mail, Outbox},
+    mail::{Destination, Mail, Outbox, SendsByStorage},
     timed_outbox::{Later, TimedOutbox},
     warn_undelivered,
 };
@@ -172,26 +172,6 @@ impl<R> Tally<R> {
             true => self.report.delivered += 1,
             false => self.report.unmatched += 1,
         }
-    }
-}
-
-/// What rows send through, told when those of another storage begin: its place in the order of
-/// storages.
-pub(crate) trait SendsByStorage {
-    fn begin_storage(&mut self, ordinal: u32);
-}
-
-impl<M> SendsByStorage for Outbox<'_, M> {
-    #[inline]
-    fn begin_storage(&mut self, ordinal: u32) {
-        self.begin_storage(ordinal);
-    }
-}
-
-impl<M> SendsByStorage for TimedOutbox<'_, '_, M> {
-    #[inline]
-    fn begin_storage(&mut self, ordinal: u32) {
-        self.begin_storage(ordinal);
     }
 }
 

@@ -114,6 +114,12 @@ impl<L> Mail<L> {
     }
 }
 
+/// What rows send through.
+pub(crate) trait SendsByStorage {
+    /// The rows of another storage begin: `ordinal` is its place in the order of storages.
+    fn begin_storage(&mut self, ordinal: u32);
+}
+
 /// Takes messages from the senders of a [`scatter`](crate::AffineParIter::scatter).
 ///
 /// ```
@@ -159,11 +165,14 @@ impl<'a, M> Outbox<'a, M> {
         }
     }
 
-    pub(crate) fn begin_storage(&mut self, ordinal: u32) {
-        self.ordinal = ordinal;
-    }
-
     pub(super) fn report(&self) -> ScatterReport {
         self.report
+    }
+}
+
+impl<M> SendsByStorage for Outbox<'_, M> {
+    #[inline]
+    fn begin_storage(&mut self, ordinal: u32) {
+        self.ordinal = ordinal;
     }
 }

@@ -12,9 +12,9 @@ mod timed;
 mod timed_outbox;
 
 pub use calendar::Calendar;
-pub(crate) use exchange::{Exchange, SendsByStorage, assert_one_world};
-pub(crate) use mail::Destination;
+pub(crate) use exchange::{Exchange, assert_one_world};
 pub use mail::Outbox;
+pub(crate) use mail::{Destination, SendsByStorage};
 pub use timed_outbox::TimedOutbox;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::Entity;
 
-use super::mail::{Lane, Outbox};
+use super::mail::{Lane, Outbox, SendsByStorage};
 
 /// A message for later.
 pub(super) struct Later<M> {
@@ -77,8 +77,11 @@ impl<'a, 'b, M> TimedOutbox<'a, 'b, M> {
             false => self.outbox.send(entity, message),
         }
     }
+}
 
-    pub(super) fn begin_storage(&mut self, ordinal: u32) {
+impl<M> SendsByStorage for TimedOutbox<'_, '_, M> {
+    #[inline]
+    fn begin_storage(&mut self, ordinal: u32) {
         self.ordinal = ordinal;
         self.outbox.begin_storage(ordinal);
     }

@@ -69,7 +69,7 @@ impl Seen {
 
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
     fn install(&mut self, schedule: &mut Schedule, recorder: &Arc<Recorder>) {
-        let record = AffinityExecutor::install_recorded(schedule);
+        let record = AffinityExecutor::installed(schedule, None);
         record.trace(schedule.label(), recorder);
         self.record = Some(record);
     }

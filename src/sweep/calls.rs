@@ -7,10 +7,7 @@ use std::{
 
 use log::warn;
 
-use super::{
-    layout::{Layout, Layouts},
-    scratch::Scratch,
-};
+use super::{gang_call::Memory, scratch::Scratch};
 use crate::{
     auto::{Owner, Site, SiteList},
     record::known_name,
@@ -23,15 +20,6 @@ pub(crate) struct QueryCalls {
     /// Never contended: of the calls on the gang one runs at a time.
     memory: Mutex<Memory>,
     pub(crate) scratch: Scratch,
-}
-
-/// The memory that calls on the gang are laid out in.
-#[derive(Default)]
-pub(super) struct Memory {
-    /// The rows of each worker, and those of each that receives what they send.
-    pub(super) by_owner: [Layouts; 2],
-    /// All rows, for fork/join.
-    pub(super) whole: Layout,
 }
 
 impl QueryCalls {

@@ -181,15 +181,18 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// When the rows of `storage` begin to be swept, while they are timed.
+    /// The time, while the placement learns what the rows of `storage` cost.
     #[inline]
-    pub(super) fn begin(&self, storage: Storage) -> Option<u64> {
-        self.shares.ownership.placement.get(storage).and_then(Runs::histogram).map(|_| now())
+    pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
+        // Some rows of a storage, or whole storages, teach nothing of cuts.
+        let layout = &self.shares.layouts[self.owner];
+        let runs = layout.has_parts().then(|| self.shares.ownership.placement.get(storage)).flatten();
+        runs.and_then(Runs::histogram).map(|_| now())
     }
 
-    /// Counts rows that were swept.
+    /// Counts rows that were swept, since `began` if they were timed.
     #[inline]
-    pub(super) fn end(&mut self, storage: Storage, rows: Range<u32>, began: Option<u64>) {
+    pub(super) fn count(&mut self, storage: Storage, rows: Range<u32>, began: Option<u64>) {
         let runs = self.shares.ownership.placement.get(storage);
         if let (Some(began), Some(histogram)) = (began, runs.and_then(Runs::histogram)) {
             histogram.add(rows.clone(), now() - began);
@@ -208,7 +211,8 @@ impl<'a> Claim<'a> {
         }
     }
 
-    pub(super) fn finish(self) {
+    /// Reports what was swept to the pool and the board.
+    pub(super) fn report(self) {
         let Self { shares, owner, worker, kind, swept } = self;
         match kind {
             Kind::Stolen { began, .. } => {

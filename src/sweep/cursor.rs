@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{division::Division, layout::Layout, rows::Rows, selection::Selection};
+use super::{division::Division, layout::Layout, rows::Rows, segment::segment_at, selection::Selection};
 use crate::placement::Storage;
 
 /// Goes through the rows of one part, storage by storage, in steps that the caller limits.
@@ -41,7 +41,7 @@ impl<'a> RowCursor<'a> {
 
     fn selected(selection: &'a Selection, positions: Range<u64>) -> Self {
         let mut cursor = Self::new(Source::Selected(selection, positions.end));
-        (cursor.next, cursor.position) = (selection.segment_at(positions.start), positions.start);
+        (cursor.next, cursor.position) = (segment_at(selection.segments(), positions.start), positions.start);
         cursor
     }
 
@@ -75,11 +75,11 @@ impl<'a> RowCursor<'a> {
         if let Source::Layout(layout) = self.source
             && self.position < position
         {
-            self.next = layout.segment_at(position);
+            self.next = segment_at(layout.segments(), position);
             self.rest = 0..0;
             if let Some(segment) = layout.segments().get(self.next) {
-                (self.at, self.rest) = ((segment.ordinal, segment.storage), segment.rows.clone());
-                self.rest.start += (position - segment.first) as u32;
+                self.at = (segment.ordinal, segment.storage);
+                self.rest = segment.rows_in(&(position..segment.end()));
                 self.next += 1;
             }
             self.position = position;
@@ -95,9 +95,8 @@ impl<'a> RowCursor<'a> {
             }
             Source::Selected(selection, end) => {
                 let segment = selection.segments().get(self.next).filter(|segment| segment.first < *end)?;
-                let row = |position: u64| segment.rows.start + (position - segment.first) as u32;
-                let rows = row(self.position.max(segment.first))..row(segment.end().min(*end));
-                (self.at, self.rest) = ((segment.ordinal, segment.storage), rows);
+                self.at = (segment.ordinal, segment.storage);
+                self.rest = segment.rows_in(&(self.position..*end));
             }
             Source::Divided(rows, division, part) => {
                 let storage = *rows.matched.storages.get(self.next)?;

@@ -2,9 +2,8 @@
 //! the far half of what another one has left goes there.
 
 use super::{
-    calls::Memory,
     fork_range::{Fork, ForkRange},
-    gang_call::GangCall,
+    gang_call::{GangCall, Memory, rows_of_leader},
     layout::Layout,
     lock_step,
     part::Part,
@@ -21,7 +20,7 @@ type Body<'a> = dyn Fn(Part<'_, '_>) + Sync + 'a;
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: &Body<'_>) -> Outcome {
     let GangCall { context, ownership, memory, cost } = call;
-    let grain = cost.piece(context.chunk_rows());
+    let grain = cost.grain(context.longest_piece());
     session(context, ownership, memory.whole.whole(rows), grain, body)
 }
 
@@ -37,7 +36,7 @@ pub(super) fn sweep_both(
     let GangCall { context, ownership, memory, cost } = call;
     let Memory { whole, by_owner: [_, receiving] } = &mut **memory;
     let sending = whole.whole(senders);
-    let shortest = cost.grain(sending.rows(), workers).max(receiving.needless_cut(receivers, workers));
+    let shortest = cost.shortest_run(sending.rows(), workers).max(receiving.needless_cut(receivers, workers));
     // Before anything is sent: it is addressed to owners.
     let receiving = receiving.by_owner(receivers, &mut ownership.placement, shortest);
     let grain = sending.rows().div_ceil(most_parts as u64);
@@ -49,11 +48,10 @@ pub(super) fn sweep_both(
 /// One session over `layout`: ranges are cut between grains of `grain` rows, or a few more.
 fn session(context: &Context, ownership: &mut Ownership, layout: &Layout, grain: u64, body: &Body<'_>) -> Outcome {
     layout.segments().iter().for_each(|segment| ownership.footprints.cover(segment.storage, segment.rows.end));
-    let leader_rows = || context.pool.swept[0].read().0;
-    let before = leader_rows();
+    let before = rows_of_leader(context);
     let begin = |range: ForkRange<'_, '_>| body(Part::of_fork(range));
     let fork = Fork::new(context, ownership, layout, grain, &begin);
     let ((), session) = context.pool.session(|scope| fork.sweep(scope));
-    let (rows, leader_rows) = (layout.rows(), leader_rows() - before);
+    let (rows, leader_rows) = (layout.rows(), rows_of_leader(context) - before);
     Outcome { rows, leader_rows, leader_ns: session.led(), busy: session.busy_of_all() }
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::{
     rows::Rows,
-    selection::{Segment, Selection},
+    segment::{Segment, segment_at},
+    selection::Selection,
 };
 use crate::placement::{Placement, Storage};
 
@@ -22,20 +23,20 @@ pub(super) struct Layout {
 impl Layout {
     /// Lays out all `rows`.
     pub(super) fn whole(&mut self, rows: &Rows<'_, '_>) -> &Self {
-        let mut cursor = Cursor::default();
+        let mut progress = Progress::default();
         match rows.selection {
             Some(selection) => {
                 for segment in selection.segments() {
-                    self.lay(&mut cursor, segment.ordinal, segment.storage, segment.rows.clone());
+                    self.lay(&mut progress, segment.ordinal, segment.storage, segment.rows.clone());
                 }
             }
             None => {
                 for (ordinal, storage) in (0..).zip(rows.storages()) {
-                    self.lay(&mut cursor, ordinal, storage, 0..rows.count(storage));
+                    self.lay(&mut progress, ordinal, storage, 0..rows.count(storage));
                 }
             }
         }
-        self.end(&cursor);
+        self.end(&progress);
         self
     }
 
@@ -51,56 +52,47 @@ impl Layout {
         &self.segments
     }
 
-    /// The number of the segment that holds the row at `position`; that of segments if there is
-    /// none.
-    pub(super) fn segment_at(&self, position: u64) -> usize {
-        self.segments.partition_point(|segment| segment.end() <= position)
-    }
-
     /// Calls `visit` for the rows of each storage that lie in `positions`, with the storage's place
     /// in the order of storages.
     #[inline]
     pub(super) fn for_each_range(&self, positions: Range<u64>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        let from = self.segment_at(positions.start);
+        let from = segment_at(&self.segments, positions.start);
         for segment in self.segments[from..].iter().take_while(|segment| segment.first < positions.end) {
-            let row = |position: u64| segment.rows.start + (position - segment.first) as u32;
-            let start = row(positions.start.max(segment.first));
-            let end = row(positions.end.min(segment.end()));
-            visit(segment.ordinal, segment.storage, start..end);
+            visit(segment.ordinal, segment.storage, segment.rows_in(&positions));
         }
     }
 
-    /// Lays out rows where `cursor` is. Writes only what is new: a layout that stays as it was
+    /// Lays out rows where `progress` is. Writes only what is new: a layout that stays as it was
     /// stays in the caches of those who read it.
     #[inline]
-    fn lay(&mut self, cursor: &mut Cursor, ordinal: u32, storage: Storage, rows: Range<u32>) {
+    fn lay(&mut self, progress: &mut Progress, ordinal: u32, storage: Storage, rows: Range<u32>) {
         if rows.is_empty() {
             return;
         }
-        let segment = Segment { first: cursor.rows, storage, ordinal, rows };
-        cursor.rows = segment.end();
-        match self.segments.get_mut(cursor.segments) {
+        let segment = Segment { first: progress.rows, storage, ordinal, rows };
+        progress.rows = segment.end();
+        match self.segments.get_mut(progress.segments) {
             Some(known) if *known == segment => {}
             Some(known) => *known = segment,
             None => self.segments.push(segment),
         }
-        cursor.segments += 1;
+        progress.segments += 1;
     }
 
-    /// Ends the layout where `cursor` is.
-    fn end(&mut self, cursor: &Cursor) {
-        if self.segments.len() > cursor.segments {
-            self.segments.truncate(cursor.segments);
+    /// Ends the layout where `progress` is.
+    fn end(&mut self, progress: &Progress) {
+        if self.segments.len() > progress.segments {
+            self.segments.truncate(progress.segments);
         }
-        if (self.rows, self.has_parts) != (cursor.rows, cursor.has_parts) {
-            (self.rows, self.has_parts) = (cursor.rows, cursor.has_parts);
+        if (self.rows, self.has_parts) != (progress.rows, progress.has_parts) {
+            (self.rows, self.has_parts) = (progress.rows, progress.has_parts);
         }
     }
 }
 
 /// How far rows are laid out.
 #[derive(Clone, Debug, Default)]
-struct Cursor {
+struct Progress {
     segments: usize,
     rows: u64,
     has_parts: bool,
@@ -114,23 +106,23 @@ const RUNS_OF_A_SHARE: usize = 8;
 pub(super) struct Layouts {
     by_owner: Vec<Layout>,
     /// By owner. Apart: only the leader needs them.
-    cursors: Vec<Cursor>,
+    progress: Vec<Progress>,
 }
 
 impl Layouts {
     /// Lays out the rows of each worker, after `placement` was brought up to date with what is
-    /// there now, in runs of at least `grain` rows.
-    pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, grain: u32) -> &[Layout] {
+    /// there now, in runs of at least `shortest` rows.
+    pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, shortest: u32) -> &[Layout] {
         self.begin(placement.workers());
         if let Some(selection) = rows.selection {
-            self.lay_selected(rows, selection, placement, grain);
+            self.lay_selected(rows, selection, placement, shortest);
             return self.end();
         }
         for (ordinal, storage) in (0..).zip(rows.storages()) {
-            let runs = placement.place(storage, rows.count(storage), grain);
+            let runs = placement.place(storage, rows.count(storage), shortest);
             for (owner, run) in runs.by_owner() {
                 self.lay(owner, ordinal, storage, run);
-                self.cursors[owner].has_parts |= runs.parts() > 1;
+                self.progress[owner].has_parts |= runs.parts() > 1;
             }
         }
         self.end()
@@ -139,11 +131,11 @@ impl Layouts {
     /// Lays out the rows of `selection`. Their storages are cut as for a sweep of all their rows:
     /// who owns a row does not depend on how many others are visited. Nothing is learned of cuts
     /// from such a call: its rows are not what others sweep.
-    fn lay_selected(&mut self, rows: &Rows<'_, '_>, selection: &Selection, placement: &mut Placement, grain: u32) {
+    fn lay_selected(&mut self, rows: &Rows<'_, '_>, selection: &Selection, placement: &mut Placement, shortest: u32) {
         let mut placed = None;
         for segment in selection.segments() {
             if placed.replace(segment.storage) != Some(segment.storage) {
-                placement.place(segment.storage, rows.count(segment.storage), grain);
+                placement.place(segment.storage, rows.count(segment.storage), shortest);
             }
             let Some(runs) = placement.get(segment.storage) else { continue };
             let mut start = segment.rows.start;
@@ -177,17 +169,17 @@ impl Layouts {
 
     fn begin(&mut self, owners: usize) {
         self.by_owner.resize_with(owners, Layout::default);
-        self.cursors.clear();
-        self.cursors.resize(owners, Cursor::default());
+        self.progress.clear();
+        self.progress.resize(owners, Progress::default());
     }
 
     #[inline]
     fn lay(&mut self, owner: usize, ordinal: u32, storage: Storage, rows: Range<u32>) {
-        self.by_owner[owner].lay(&mut self.cursors[owner], ordinal, storage, rows);
+        self.by_owner[owner].lay(&mut self.progress[owner], ordinal, storage, rows);
     }
 
     fn end(&mut self) -> &[Layout] {
-        self.by_owner.iter_mut().zip(&self.cursors).for_each(|(layout, cursor)| layout.end(cursor));
+        self.by_owner.iter_mut().zip(&self.progress).for_each(|(layout, progress)| layout.end(progress));
         &self.by_owner
     }
 }
@@ -197,11 +189,11 @@ mod tests {
     use super::*;
 
     fn lay(layout: &mut Layout, rows: &[(u32, Range<u32>)]) {
-        let mut cursor = Cursor::default();
+        let mut progress = Progress::default();
         for (ordinal, (table, rows)) in (0..).zip(rows) {
-            layout.lay(&mut cursor, ordinal, Storage::Table(*table), rows.clone());
+            layout.lay(&mut progress, ordinal, Storage::Table(*table), rows.clone());
         }
-        layout.end(&cursor);
+        layout.end(&progress);
     }
 
     fn layout() -> Layout {
@@ -227,7 +219,7 @@ mod tests {
 
     #[test]
     fn storages_without_rows_have_no_segment() {
-        assert_eq!([0, 2, 3, 12, 13].map(|position| layout().segment_at(position)), [0, 0, 1, 1, 2]);
+        assert_eq!([0, 2, 3, 12, 13].map(|position| segment_at(layout().segments(), position)), [0, 0, 1, 1, 2]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::{
     claim::{CallShares, Chunking},
-    gang_call::GangCall,
+    gang_call::{GangCall, rows_of_leader},
     layout::Layout,
     part::Part,
     rows::Rows,
@@ -19,9 +19,9 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let workers = call.workers();
     let GangCall { context, ownership, memory, cost } = call;
     let layouts = &mut memory.by_owner[0];
-    let grain = cost.grain(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
-    let layouts = layouts.by_owner(rows, &mut ownership.placement, grain);
-    let chunks = cost.chunk_rows(rows_of(layouts), workers);
+    let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
+    let layouts = layouts.by_owner(rows, &mut ownership.placement, shortest);
+    let chunks = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
     round(context, ownership, layouts, chunks, chunks.is_some(), body)
 }
@@ -39,10 +39,10 @@ pub(super) fn sweep_both(
     let [sending, receiving] = &mut memory.by_owner;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
     // The same for both: what is laid out for the senders is not cut anew for the receivers.
-    let grain = cost.grain(sending.about(senders), workers).max(needless);
-    let sending = sending.by_owner(senders, &mut ownership.placement, grain);
-    let receiving = receiving.by_owner(receivers, &mut ownership.placement, grain);
-    let chunks = cost.chunk_rows(rows_of(sending), workers);
+    let shortest = cost.shortest_run(sending.about(senders), workers).max(needless);
+    let sending = sending.by_owner(senders, &mut ownership.placement, shortest);
+    let receiving = receiving.by_owner(receivers, &mut ownership.placement, shortest);
+    let chunks = cost.rows_of_chunk(rows_of(sending), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
     let sent = round(context, ownership, sending, chunks, chunks.is_some(), send);
     let received = round(context, ownership, receiving, None, chunks.is_some(), receive);
@@ -60,8 +60,7 @@ pub(super) fn round(
     teaches: bool,
     body: impl Fn(Part<'_, '_>) + Sync,
 ) -> Outcome {
-    let leader_rows = || context.pool.swept[0].read().0;
-    let before = leader_rows();
+    let before = rows_of_leader(context);
     let shares = CallShares::new(context, ownership, layouts, chunks);
     let round = context.pool.run_some(participants(layouts, chunks), move |worker| {
         let mut claim = Some(shares.own(worker.index()));
@@ -73,7 +72,7 @@ pub(super) fn round(
     if teaches {
         learn_costs(&round, ownership, layouts);
     }
-    let (rows, leader_rows) = (rows_of(layouts), leader_rows() - before);
+    let (rows, leader_rows) = (rows_of(layouts), rows_of_leader(context) - before);
     Outcome { rows, leader_rows, leader_ns: round.led(), busy: round.busy_of_all() }
 }
 

@@ -1,11 +1,14 @@
 //! How a sweep over rows runs: `Plan::new(rows, site).run(body)` calls `body` with disjoint parts
 //! of the rows, on the threads that suit, and learns what that took.
 //!
-//! From the top: `plan.rs` decides and learns. `lock_step.rs`, `fork_join.rs` and
-//! `bevys_threads.rs` deal out the rows as `part.rs`, of a share (`claim.rs`), of a range that is
-//! forked (`fork_range.rs`), or of an even division (`division.rs`). `cursor.rs` goes through a
-//! part, along what `layout.rs` has laid out. `rows.rs` says where the rows are, and `fetch.rs` is
-//! the contract with the ECS: the items of a range of rows.
+//! From the top: `plan.rs` decides and learns, for the place that started the call (`calls.rs`).
+//! `lock_step.rs` and `fork_join.rs` deal out the rows on the gang (`gang_call.rs` is what they
+//! work with), `bevys_threads.rs` on Bevy's threads, as `part.rs`: of a share (`claim.rs`), of a
+//! range that is forked (`fork_range.rs`), or of an even division (`division.rs`). `cursor.rs` goes
+//! through a part, along what `layout.rs` has laid out in segments (`segment.rs`). `rows.rs` says
+//! where the rows are: in what the query matched (`matched.rs`), or some of it (`selection.rs`).
+//! `fetch.rs` is the contract with the ECS: the items of a range of rows. `scratch.rs` keeps memory
+//! from call to call, `span.rs` records what the gang has no part in.
 
 mod bevys_threads;
 mod calls;
@@ -23,9 +26,11 @@ mod part;
 mod plan;
 mod rows;
 mod scratch;
+mod segment;
 mod selection;
 mod span;
 
+pub(crate) use bevys_threads::BevysBatch;
 pub(crate) use calls::{QueryCalls, SiteRef};
 pub(crate) use division::{Division, Parts};
 pub(crate) use fetch::RowLookup;

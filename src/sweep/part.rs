@@ -69,14 +69,14 @@ impl<'a, 's> Part<'a, 's> {
                 break;
             }
             let Some((ordinal, storage, range)) = cursor.next(room) else { break };
-            let began = claim.as_ref().and_then(|claim| claim.begin(storage));
+            let began = claim.as_ref().and_then(|claim| claim.clock_if_learning(storage));
             visit(ordinal, storage, range.clone());
             if let Some(claim) = &mut claim {
-                claim.end(storage, range, began);
+                claim.count(storage, range, began);
             }
         }
         if let Some(claim) = claim {
-            claim.finish();
+            claim.report();
         }
     }
 }

@@ -4,13 +4,20 @@
 use std::sync::Arc;
 
 use super::{
-    bevys_threads, calls::SiteRef, division::Parts, fork_join, gang_call::GangCall, lock_step, part::Part, rows::Rows,
+    bevys_threads::{self, is_inside_call},
+    calls::SiteRef,
+    division::Parts,
+    fork_join,
+    gang_call::GangCall,
+    lock_step,
+    part::Part,
+    rows::Rows,
     span::SweepSpan,
 };
 use crate::{
     auto::{Outcome, Strategy},
-    context::{BevysBatch, Context, SystemContext, with_system},
-    pool::{in_round, now},
+    context::{Context, SystemContext, with_system},
+    pool::now,
     record::running_index,
     settings::SchedulerMode,
 };
@@ -31,10 +38,23 @@ pub(crate) struct Plan<'a> {
     at: SiteRef<'a>,
     /// The gang, where the strategy is one of its own.
     context: Option<Arc<Context>>,
-    /// Whether the model wants to know how long the call takes; `None` where mode `Auto` has
-    /// decided nothing.
-    timed: Option<bool>,
+    timing: Timing,
 }
+
+/// Whether the whole of a call is timed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Timing {
+    /// If it runs on this thread, now and then: for what a row costs. The model of mode `Auto` is
+    /// not told.
+    BySample,
+    /// The model wants to know.
+    Asked,
+    /// The model knows enough.
+    NotAsked,
+}
+
+/// How a call runs, before it is known what for.
+type Choice = (Strategy, Timing);
 
 impl<'a> Plan<'a> {
     /// The plan for a sweep of `rows` that is started at `at`, on this thread.
@@ -51,54 +71,23 @@ impl<'a> Plan<'a> {
     }
 
     fn of(rows: Rows<'a, 'a>, at: SiteRef<'a>, by_fork: bool) -> Self {
-        if in_round() || BevysBatch::is_open() {
+        if is_inside_call() {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's
             // `par_iter` could run other systems here.
-            return Self::by(Strategy::Serial, rows, at);
+            return Self::by((Strategy::Serial, Timing::BySample), rows, at, None);
         }
-        let tagged = with_system(|system| Self::tagged(system, rows, at, by_fork));
+        let tagged = with_system(|system| {
+            let choice = choose(system, rows, at, by_fork);
+            Self::by(choice, rows, at, choice.0.is_the_gangs().then(|| system.context.clone()))
+        });
         tagged.unwrap_or_else(|| {
             at.warn_untagged("an AffineQuery runs through Bevy's par_iter");
-            Self::by_bevy(rows, at)
+            Self::by(on_bevys_threads(), rows, at, None)
         })
     }
 
-    fn by(strategy: Strategy, rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
-        Self { strategy, rows, at, context: None, timed: None }
-    }
-
-    fn by_bevy(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
-        Self::by(bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy), rows, at)
-    }
-
-    #[inline]
-    fn tagged(system: &SystemContext, rows: Rows<'a, 'a>, at: SiteRef<'a>, by_fork: bool) -> Self {
-        let context = &system.context;
-        if system.mode == SchedulerMode::Bevy {
-            return Self::by_bevy(rows, at);
-        }
-        let workers = context.pool.workers();
-        if workers == 1 || system.mode == SchedulerMode::Serial {
-            return Self::by(Strategy::Serial, rows, at);
-        }
-        if system.mode == SchedulerMode::Auto {
-            context.sites.register(at.site, running_index);
-            let present = context.pool.present();
-            let decision = at.site.decide(|| rows.total(), present, by_fork, || context.pool.is_asleep());
-            return Self { timed: Some(decision.timed), ..Self::on(context, decision.strategy, rows, at) };
-        }
-        match at.site.cost().is_worth_a_round(rows.total()) {
-            true if system.mode == SchedulerMode::Heartbeat && by_fork => {
-                Self::on(context, Strategy::Heartbeat, rows, at)
-            }
-            true => Self::on(context, Strategy::LockStep, rows, at),
-            false => Self::by(Strategy::Serial, rows, at),
-        }
-    }
-
-    fn on(context: &Arc<Context>, strategy: Strategy, rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
-        let is_the_gangs = matches!(strategy, Strategy::LockStep | Strategy::Heartbeat);
-        Self { context: is_the_gangs.then(|| context.clone()), ..Self::by(strategy, rows, at) }
+    fn by((strategy, timing): Choice, rows: Rows<'a, 'a>, at: SiteRef<'a>, context: Option<Arc<Context>>) -> Self {
+        Self { strategy, rows, at, context, timing }
     }
 
     /// Runs `body` once for each part of the rows, and learns what that takes.
@@ -163,20 +152,26 @@ impl<'a> Plan<'a> {
     #[inline]
     pub(crate) fn here(&self, body: impl FnOnce()) {
         let _span = SweepSpan::begin(&self.rows);
-        if !self.timed.unwrap_or_else(|| self.at.site.cost().count_call()) {
+        let is_timed = match self.timing {
+            Timing::BySample => self.at.site.cost().count_call(),
+            Timing::Asked => true,
+            Timing::NotAsked => false,
+        };
+        if !is_timed {
             return body();
         }
         let began = now();
         body();
         let call = began..now();
         let outcome = Outcome::serial(self.rows.total(), call.end.saturating_sub(call.start));
-        self.at.site.learn(Strategy::Serial, &outcome, self.timed.map(|_| call));
+        let asked = self.timing == Timing::Asked;
+        self.at.site.learn(Strategy::Serial, &outcome, asked.then_some(call));
     }
 
     /// Runs `call` on the gang.
     fn on_gang(&self, call: impl FnOnce(&mut GangCall<'_>) -> Outcome) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
-        let began = self.timed.filter(|&timed| timed).map(|_| now());
+        let began = (self.timing == Timing::Asked).then(now);
         let outcome = call(&mut GangCall {
             context,
             ownership: context.ownership(),
@@ -185,4 +180,32 @@ impl<'a> Plan<'a> {
         });
         self.at.site.learn(self.strategy, &outcome, began.map(|began| began..now()));
     }
+}
+
+/// How a tagged system's call runs.
+#[inline]
+fn choose(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>, by_fork: bool) -> Choice {
+    let SystemContext { mode, context } = system;
+    let strategy = match mode {
+        SchedulerMode::Bevy => return on_bevys_threads(),
+        SchedulerMode::Serial => Strategy::Serial,
+        _ if context.pool.workers() == 1 => Strategy::Serial,
+        SchedulerMode::Auto => {
+            context.sites.register(at.site, running_index);
+            let present = context.pool.present();
+            let decision = at.site.decide(|| rows.total(), present, by_fork, || context.pool.is_asleep());
+            return (decision.strategy, if decision.timed { Timing::Asked } else { Timing::NotAsked });
+        }
+        SchedulerMode::LockStep | SchedulerMode::Heartbeat if !at.site.cost().is_worth_a_round(rows.total()) => {
+            Strategy::Serial
+        }
+        SchedulerMode::Heartbeat if by_fork => Strategy::Heartbeat,
+        SchedulerMode::LockStep | SchedulerMode::Heartbeat => Strategy::LockStep,
+    };
+    (strategy, Timing::BySample)
+}
+
+/// As mode `Bevy`, or on this thread while there are none of Bevy's.
+fn on_bevys_threads() -> Choice {
+    (bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy), Timing::BySample)
 }

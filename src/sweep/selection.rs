@@ -1,27 +1,7 @@
 //! Some of a query's rows, by their places: what a sweep visits that does not visit all.
 
-use std::ops::Range;
-
+use super::segment::Segment;
 use crate::placement::Storage;
-
-/// Rows of one storage that follow each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
-    /// The place of its first row among the rows before it.
-    pub(super) first: u64,
-    pub(super) storage: Storage,
-    /// The storage's place in the order of storages.
-    pub(super) ordinal: u32,
-    pub(super) rows: Range<u32>,
-}
-
-impl Segment {
-    /// The place after its last row.
-    #[inline]
-    pub(super) fn end(&self) -> u64 {
-        self.first + u64::from(self.rows.end - self.rows.start)
-    }
-}
 
 /// Some of a query's rows, in the order of storages and rows. Kept from call to call for its
 /// memory.
@@ -56,17 +36,11 @@ impl Selection {
     pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
     }
-
-    /// The number of the segment that holds the row at `position`; that of segments if there is
-    /// none.
-    pub(super) fn segment_at(&self, position: u64) -> usize {
-        self.segments.partition_point(|segment| segment.end() <= position)
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::segment::segment_at, *};
 
     #[test]
     fn rows_that_follow_each_other_are_one_segment() {
@@ -77,7 +51,7 @@ mod tests {
         let segment = |first, ordinal, table, rows| Segment { first, storage: Storage::Table(table), ordinal, rows };
         let expected = [segment(0, 0, 3, 5..7), segment(2, 0, 3, 8..9), segment(3, 2, 9, 9..10)];
         assert_eq!((selection.rows(), selection.segments()), (4, &expected[..]));
-        assert_eq!([0, 1, 2, 3, 4].map(|position| selection.segment_at(position)), [0, 0, 1, 2, 3]);
+        assert_eq!([0, 1, 2, 3, 4].map(|position| segment_at(selection.segments(), position)), [0, 0, 1, 2, 3]);
         selection.clear();
         assert_eq!(selection.rows(), 0);
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::rows::Rows;
+use super::{bevys_threads::is_inside_call, rows::Rows};
 use crate::{
-    context::{BevysBatch, with_system},
-    pool::{in_round, now},
+    context::with_system,
+    pool::now,
     record::{Recorder, Span, SpanKind, running_index},
 };
 
@@ -28,7 +28,7 @@ impl SweepSpan {
         })
         .flatten();
         // Inside another parallel call it is a part of a worker's share.
-        let recorder = recorder.filter(|_| !in_round() && !BevysBatch::is_open());
+        let recorder = recorder.filter(|_| !is_inside_call());
         Self(recorder.map(|recorder| Recorded { recorder, began: now(), rows: rows.total() }))
     }
 }

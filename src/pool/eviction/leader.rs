@@ -46,7 +46,7 @@ impl AffinityPool {
     /// is a system call.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, due: bool) {
-        if !due && !self.seats.iter().any(|seat| seat.is_asleep() && !self.has_left_out(seat)) {
+        if !due && !self.seats.iter().any(|seat| seat.round.is_asleep() && !self.has_left_out(seat)) {
             return;
         }
         if self.watchful {
