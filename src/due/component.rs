@@ -58,7 +58,8 @@ use super::store::Store;
 #[reflect(Component, Default, Debug, PartialEq, Clone, where A: TypePath)]
 pub struct Due<A: Send + Sync + 'static = ()> {
     /// Relaxed everywhere: one thread at a time writes it but for wakes, which are `fetch_min`, and
-    /// the end of the parallel call orders it before what reads it then.
+    /// the end of the parallel call orders it before what reads it then. Wakes and other writes are
+    /// never under way at the same time: a call that visits due rows has the agenda to itself.
     time: AtomicU64,
     #[reflect(ignore)]
     agenda: PhantomData<fn() -> A>,
@@ -103,9 +104,21 @@ impl<A: Send + Sync + 'static> Due<A> {
         self.time.store(time, Ordering::Relaxed);
     }
 
+    /// For those who may not be alone. Most times that are asked for are no earlier: a
+    /// read-modify-write would wait until all writes before it are in the cache, each time.
     #[inline]
     pub(super) fn bring_forward(&self, time: u64) {
-        self.time.fetch_min(time, Ordering::Relaxed);
+        if time < self.time() {
+            self.time.fetch_min(time, Ordering::Relaxed);
+        }
+    }
+
+    /// The same for the one thread that writes the row meanwhile.
+    #[inline]
+    pub(super) fn bring_forward_alone(&self, time: u64) {
+        if time < self.time() {
+            self.set(time);
+        }
     }
 }
 
