@@ -36,7 +36,7 @@ const TURN: usize = 12;
 const WARM_UP: usize = 4;
 
 /// Every how many steps a row is due; `None` for never.
-const PERIODS: [Option<u64>; 6] = [None, Some(1_000), Some(100), Some(30), Some(10), Some(1)];
+const PERIODS: [Option<u64>; 7] = [None, Some(10_000), Some(1_000), Some(100), Some(30), Some(10), Some(1)];
 
 #[derive(Component)]
 struct State(u64);
@@ -225,7 +225,7 @@ fn main() {
             assert_eq!(*hash, hashes[0], "{} has other states", contender.name);
         }
         let medians: Vec<_> = contenders.iter_mut().map(median).collect();
-        let share = period.map_or("none".to_owned(), |period| format!("{:.1}%", 100.0 / period as f64));
+        let share = period.map_or("none".to_owned(), |period| format!("{:.2}%", 100.0 / period as f64));
         let cells: String = medians.iter().map(|median| format!(" {:.1} |", median / 1e3)).collect();
         println!("| {share} |{cells} {:.2} |", medians[0] / medians[1]);
     }

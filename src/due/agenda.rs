@@ -16,7 +16,7 @@ use super::{component::Due, store::Store, times::Times};
 /// [`Due<A>`](Due), or wake them.
 ///
 /// [`due`](crate::AffineParIter::due) visits the due rows of a query. Rows that sleep cost nothing
-/// but memory: 16 bytes each (the component, and a hint of where to look), and one look at each
+/// but memory: 17 bytes each (the component, and a hint of where to look), and one look at each
 /// 4,096 of them in a call.
 ///
 /// Systems with the same `Agenda<A>` do not run at the same time, nor beside one that reads

@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// No time.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Hints that share a minimum.
-const BLOCK: usize = 64;
+/// Times that share a minimum: those of one cache line, so that who is due is found by a line for
+/// each floor.
+const SHARING: usize = 8;
 
-/// Blocks whose minima share one.
-const BLOCKS: usize = 64;
+/// Floors of a page: the times, their minima, the minima of those, and once more.
+const FLOORS: usize = 4;
 
 /// Entities of a page.
-const PAGE: usize = BLOCK * BLOCKS;
+const PAGE: usize = SHARING.pow(FLOORS as u32);
 
-/// A time for each entity index, and two floors of minima above: a world that sleeps is one look at
+/// A time for each entity index, and floors of minima above: a world that sleeps is one look at
 /// each 4,096 entities.
 ///
 /// By index and not by row, because rows move without a word: the insertion of any component takes
@@ -33,24 +34,18 @@ pub(super) struct Hints {
     earliest: Vec<AtomicU64>,
 }
 
-struct Page {
-    times: [AtomicU64; PAGE],
-    /// By block.
-    earliest: [AtomicU64; BLOCKS],
-}
+/// The floors of a page one after another, the times first.
+#[repr(align(64))]
+struct Page([AtomicU64; Page::START_OF[FLOORS]]);
 
-impl Page {
-    fn new() -> Box<Self> {
-        let never = |_| AtomicU64::new(NEVER);
-        Box::new(Self { times: std::array::from_fn(never), earliest: std::array::from_fn(never) })
-    }
-}
-
+/// Lowers `time` to `to`; false if it was no later.
 #[inline]
-fn lower(time: &AtomicU64, to: u64) {
-    if time.load(Ordering::Relaxed) > to {
+fn lower(time: &AtomicU64, to: u64) -> bool {
+    let is_later = time.load(Ordering::Relaxed) > to;
+    if is_later {
         time.fetch_min(to, Ordering::Relaxed);
     }
+    is_later
 }
 
 impl Hints {
@@ -64,9 +59,9 @@ impl Hints {
     pub(super) fn lower(&self, index: u32, time: u64) {
         let (page, slot) = (index as usize / PAGE, index as usize % PAGE);
         let Some(Some(hints)) = self.pages.get(page) else { return };
-        lower(&hints.times[slot], time);
-        lower(&hints.earliest[slot / BLOCK], time);
-        lower(&self.earliest[page], time);
+        if hints.lower(slot, time) {
+            lower(&self.earliest[page], time);
+        }
     }
 
     /// As [`lower`](Self::lower), and makes room.
@@ -86,10 +81,8 @@ impl Hints {
 
     /// Forgets all times and takes over those that `each` calls its argument with.
     pub(super) fn rebuild(&mut self, each: impl FnOnce(&mut dyn FnMut(u32, u64))) {
-        for page in self.pages.iter_mut().flatten() {
-            page.times.iter_mut().for_each(|time| *time.get_mut() = NEVER);
-        }
-        each(&mut |index, time| *self.page(index).times[index as usize % PAGE].get_mut() = time);
+        self.pages.iter_mut().flatten().for_each(|page| page.forget());
+        each(&mut |index, time| *self.page(index).time(0, index as usize % PAGE) = time);
         for (page, earliest) in self.pages.iter_mut().zip(&mut self.earliest) {
             *earliest.get_mut() = page.as_mut().map_or(NEVER, |page| page.sum_up());
         }
@@ -131,33 +124,80 @@ impl Hints {
 }
 
 impl Page {
+    /// Where each floor begins, and where the last one ends.
+    const START_OF: [usize; FLOORS + 1] = {
+        let (mut starts, mut floor, mut length) = ([0; FLOORS + 1], 0, PAGE);
+        while floor < FLOORS {
+            starts[floor + 1] = starts[floor] + length;
+            length /= SHARING;
+            floor += 1;
+        }
+        starts
+    };
+
+    fn new() -> Box<Self> {
+        Box::new(Self(std::array::from_fn(|_| AtomicU64::new(NEVER))))
+    }
+
+    /// A time, or on higher floors a minimum.
+    fn time(&mut self, floor: usize, place: usize) -> &mut u64 {
+        self.0[Self::START_OF[floor] + place].get_mut()
+    }
+
+    fn forget(&mut self) {
+        self.0[..PAGE].iter_mut().for_each(|time| *time.get_mut() = NEVER);
+    }
+
+    /// Lowers the time of `slot` and its minima up to the first that is no later, as those above it
+    /// are no later then; true if all were.
+    #[inline]
+    fn lower(&self, slot: usize, to: u64) -> bool {
+        let mut place = slot;
+        Self::START_OF[..FLOORS].iter().all(|start| {
+            let is_later = lower(&self.0[start + place], to);
+            place /= SHARING;
+            is_later
+        })
+    }
+
     /// See [`Hints::take`]; returns the earliest time that is left.
     fn take(&mut self, first: u32, now: u64, look: &mut impl FnMut(u32) -> Option<u64>) -> Option<u64> {
+        self.take_below(FLOORS, 0, now, &mut |slot| look(first + slot as u32))
+    }
+
+    /// The same for what the minimum at `place` on `floor` is of.
+    fn take_below(
+        &mut self,
+        floor: usize,
+        place: usize,
+        now: u64,
+        look: &mut impl FnMut(usize) -> Option<u64>,
+    ) -> Option<u64> {
         let mut left = NEVER;
-        for (number, earliest) in self.earliest.iter_mut().enumerate() {
-            let earliest = earliest.get_mut();
-            if *earliest <= now {
-                *earliest = NEVER;
-                let slots = number * BLOCK..(number + 1) * BLOCK;
-                for (index, time) in (first + slots.start as u32..).zip(&mut self.times[slots]) {
-                    let time = time.get_mut();
-                    if *time <= now {
-                        *time = look(index)?;
-                    }
-                    *earliest = (*earliest).min(*time);
-                }
+        for below in place * SHARING..(place + 1) * SHARING {
+            let mut time = *self.time(floor - 1, below);
+            if time <= now {
+                time = if floor == 1 { look(below)? } else { self.take_below(floor - 1, below, now, look)? };
+                *self.time(floor - 1, below) = time;
             }
-            left = left.min(*earliest);
+            left = left.min(time);
         }
         Some(left)
     }
 
     /// Takes the minima anew; returns the earliest time.
     fn sum_up(&mut self) -> u64 {
-        for (earliest, times) in self.earliest.iter_mut().zip(self.times.chunks_mut(BLOCK)) {
-            *earliest.get_mut() = times.iter_mut().map(|time| *time.get_mut()).min().unwrap_or(NEVER);
+        for floor in 1..FLOORS {
+            for place in 0..PAGE / SHARING.pow(floor as u32) {
+                *self.time(floor, place) = self.earliest_below(floor, place);
+            }
         }
-        self.earliest.iter_mut().map(|earliest| *earliest.get_mut()).min().unwrap_or(NEVER)
+        self.earliest_below(FLOORS, 0)
+    }
+
+    fn earliest_below(&mut self, floor: usize, place: usize) -> u64 {
+        let below = place * SHARING..(place + 1) * SHARING;
+        below.map(|below| *self.time(floor - 1, below)).min().unwrap_or(NEVER)
     }
 }
 
