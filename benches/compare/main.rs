@@ -2,8 +2,8 @@
 //! with checked results. Prints tables of `benches/results`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [ports] [batched] [--quick] [--workers N] [--compute-threads N]
-//!     [--rounds N]
+//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [ports] [batched] [messages] [--quick] [--workers N]
+//!     [--compute-threads N] [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
@@ -11,6 +11,7 @@
 mod batched;
 mod fused;
 mod joins;
+mod messages;
 mod ours;
 mod ping_pong;
 mod ports;
@@ -78,6 +79,9 @@ fn run(setup: &Setup) -> Result<(), String> {
     }
     if setup.runs(Group::Batched) {
         batched::run(setup)?;
+    }
+    if setup.runs(Group::Messages) {
+        messages::run(setup)?;
     }
     Ok(())
 }

@@ -39,6 +39,8 @@ pub enum Group {
     Ports,
     /// Many small calls from one serial program, as the language Dew makes them.
     Batched,
+    /// Messages between rows, by `scatter` and by look-up.
+    Messages,
 }
 
 /// Compares the pool and the queries of this crate with their rivals, taking turns in one process.
