@@ -8,7 +8,7 @@ use bevy_ecs::{
 };
 
 use super::{
-    Address, Counts, ScatterReport,
+    Addresses, Counts, ScatterReport,
     calendar::Calendar,
     mail::{Destination, Mail, Outbox, SendsByStorage},
     timed_outbox::{Later, TimedOutbox},
@@ -74,7 +74,7 @@ impl Exchange<'_> {
         let mut mail = self.scratch.take::<Mail<(Destination, M)>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
         mail.begin();
         let send = |part: Part<'_, '_>| {
-            let mut outbox = Outbox::new(mail.lanes_of(part.index, part.stolen), self.address(&part));
+            let mut outbox = Outbox::new(mail.lanes_of(part.index, part.stolen), self.addresses(&part));
             post(&mut outbox, part);
             counts.add(outbox.report());
         };
@@ -109,7 +109,7 @@ impl Exchange<'_> {
         let arrivals = Mutex::new((calendar.arrivals(now), true));
         let send = |part: Part<'_, '_>| {
             self.post_arrivals(&arrivals, &mail.arrived, &counts, &part);
-            let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.stolen), self.address(&part));
+            let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.stolen), self.addresses(&part));
             let mut later = mail.later.lanes_of(part.index, part.stolen);
             post(&mut TimedOutbox::new(&mut outbox, &mut later[0], now), part);
             counts.add(outbox.report());
@@ -141,14 +141,14 @@ impl Exchange<'_> {
         let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         let (messages, waiting) = &mut *arrivals;
         if std::mem::replace(waiting, false) && !messages.is_empty() {
-            let mut outbox = Outbox::new(mail.lanes_of(0, None), self.address(part));
+            let mut outbox = Outbox::new(mail.lanes_of(0, None), self.addresses(part));
             messages.drain(..).for_each(|(entity, message)| outbox.send(entity, message));
             counts.add(outbox.report());
         }
     }
 
-    fn address<'a>(&'a self, part: &Part<'a, '_>) -> Address<'a> {
-        Address { rows: self.receivers, division: part.division }
+    fn addresses<'a>(&'a self, part: &Part<'a, '_>) -> Addresses<'a> {
+        Addresses::new(self.receivers, part.division)
     }
 }
 

@@ -2,18 +2,18 @@
 //! call to call.
 
 use std::{
-    collections::VecDeque,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    vec::Drain,
 };
 
 use bevy_ecs::prelude::Entity;
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
-use super::{Address, ScatterReport};
+use super::{Addresses, ScatterReport};
 use crate::{
     placement::Storage,
     sweep::{Missing, Parts},
@@ -25,26 +25,36 @@ pub(crate) type Destination = (Storage, u32);
 /// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the
 /// order of the senders' rows.
 pub(super) struct Lane<L> {
-    letters: VecDeque<L>,
+    letters: Vec<L>,
     /// For each storage of senders that sent something: its place in the order of storages, and how
     /// many letters.
-    segments: VecDeque<(u32, usize)>,
+    segments: Vec<(u32, usize)>,
+}
+
+/// A [`Lane`] that is emptied.
+struct Opened<'a, L> {
+    letters: Drain<'a, L>,
+    segments: Drain<'a, (u32, usize)>,
 }
 
 impl<L> Default for Lane<L> {
     fn default() -> Self {
-        Self { letters: VecDeque::new(), segments: VecDeque::new() }
+        Self { letters: Vec::new(), segments: Vec::new() }
     }
 }
 
 impl<L> Lane<L> {
     #[inline]
     pub(super) fn push(&mut self, ordinal: u32, letter: L) {
-        match self.segments.back_mut() {
+        match self.segments.last_mut() {
             Some((last, count)) if *last == ordinal => *count += 1,
-            _ => self.segments.push_back((ordinal, 1)),
+            _ => self.segments.push((ordinal, 1)),
         }
-        self.letters.push_back(letter);
+        self.letters.push(letter);
+    }
+
+    fn open(&mut self) -> Opened<'_, L> {
+        Opened { letters: self.letters.drain(..), segments: self.segments.drain(..) }
     }
 }
 
@@ -105,13 +115,14 @@ impl<L> Mail<L> {
         let lanes = self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step);
         let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
         let mut lanes: Locked<'_, L> = with_letters.collect();
-        let first = |lane: &&mut MutexGuard<'_, Lane<L>>| lane.segments.front().map_or(u32::MAX, |segment| segment.0);
-        while let Some(lane) = lanes.iter_mut().min_by_key(first)
-            && let Some((_, count)) = lane.segments.pop_front()
+        let mut opened: SmallVec<[_; 8]> = lanes.iter_mut().map(|lane| lane.open()).collect();
+        let first = |lane: &&mut Opened<'_, L>| lane.segments.as_slice().first().map_or(u32::MAX, |segment| segment.0);
+        while let Some(lane) = opened.iter_mut().min_by_key(first)
+            && let Some((_, count)) = lane.segments.next()
         {
             // One place that delivers, so that it is inlined: a letter that is copied piece by piece
             // for a call is read back only when all that was written before is in the cache.
-            for letter in lane.letters.drain(..count) {
+            for letter in lane.letters.by_ref().take(count) {
                 deliver(letter);
             }
         }
@@ -143,27 +154,23 @@ pub(crate) trait SendsByStorage {
 /// ```
 pub struct Outbox<'a, M> {
     lanes: Locked<'a, (Destination, M)>,
-    address: Address<'a>,
+    addresses: Addresses<'a>,
     /// The place of the sender's storage in the order of storages.
     ordinal: u32,
     report: ScatterReport,
 }
 
 impl<'a, M> Outbox<'a, M> {
-    pub(super) fn new(lanes: Locked<'a, (Destination, M)>, address: Address<'a>) -> Self {
-        Self { lanes, address, ordinal: 0, report: ScatterReport::default() }
+    pub(super) fn new(lanes: Locked<'a, (Destination, M)>, addresses: Addresses<'a>) -> Self {
+        Self { lanes, addresses, ordinal: 0, report: ScatterReport::default() }
     }
 
     /// Sends `message` to `entity`, which applies it after all senders have sent. If there is no
     /// such entity, or it does not match the receiving query, the message is dropped and counted.
     #[inline]
     pub fn send(&mut self, entity: Entity, message: M) {
-        match self.address.rows.find(entity) {
-            Ok((storage, row)) => {
-                let rows = || self.address.rows.count(storage);
-                let owner = self.address.division.owner(storage, rows, row);
-                self.lanes[owner].push(self.ordinal, ((storage, row), message));
-            }
+        match self.addresses.find(entity) {
+            Ok((destination, owner)) => self.lanes[owner].push(self.ordinal, (destination, message)),
             Err(Missing::Despawned) => self.report.despawned += 1,
             Err(Missing::Unmatched) => self.report.unmatched += 1,
         }

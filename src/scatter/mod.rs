@@ -19,12 +19,16 @@ pub use timed_outbox::TimedOutbox;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use bevy_ecs::query::{IterQueryData, QueryFilter};
+use bevy_ecs::{
+    prelude::Entity,
+    query::{IterQueryData, QueryFilter},
+};
 use log::warn;
 
 use crate::{
+    placement::Storage,
     query::{AffineParIter, AffineQuery},
-    sweep::{Division, Plan, Rows},
+    sweep::{Division, Missing, Owners, Plan, Rows},
 };
 use exchange::{post, receiver};
 
@@ -183,9 +187,38 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 }
 
 /// Finds the part that owns an entity.
-struct Address<'a> {
+struct Addresses<'a> {
     rows: Rows<'a, 'a>,
     division: Division<'a>,
+    /// Whose the rows of the storage are in which an entity was found last: mostly the next one is
+    /// in it too.
+    last: Option<(Storage, Owners<'a>)>,
+}
+
+impl<'a> Addresses<'a> {
+    fn new(rows: Rows<'a, 'a>, division: Division<'a>) -> Self {
+        Self { rows, division, last: None }
+    }
+
+    /// Where `entity` is, and the part that owns it.
+    #[inline]
+    fn find(&mut self, entity: Entity) -> Result<(Destination, usize), Missing> {
+        let (storage, row) = self.rows.locate(entity).ok_or(Missing::Despawned)?;
+        let owner = match &self.last {
+            Some((last, owners)) if *last == storage => owners.of(row),
+            _ => self.find_elsewhere(storage, row)?,
+        };
+        Ok(((storage, row), owner))
+    }
+
+    #[cold]
+    fn find_elsewhere(&mut self, storage: Storage, row: u32) -> Result<usize, Missing> {
+        if !self.rows.matched.contains(storage) {
+            return Err(Missing::Unmatched);
+        }
+        let owners = self.division.owners(storage, || self.rows.count(storage));
+        Ok(self.last.insert((storage, owners)).1.of(row))
+    }
 }
 
 fn warn_undelivered(report: &ScatterReport) {

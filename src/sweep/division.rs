@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::placement::{Placement, Storage};
+use crate::placement::{Placement, Runs, Storage};
 
 /// Who owns which rows in one call.
 #[derive(Clone, Copy)]
@@ -13,7 +13,17 @@ pub(crate) enum Division<'a> {
     Even { parts: usize },
 }
 
-impl Division<'_> {
+/// Who owns which rows of one storage.
+pub(crate) enum Owners<'a> {
+    /// All rows are this part's.
+    One(usize),
+    /// As the placement says.
+    Runs(&'a Runs),
+    /// So many rows in this many even runs.
+    Even { rows: u32, parts: usize },
+}
+
+impl<'a> Division<'a> {
     /// The rows of `part`; runs of different parts are disjoint, and together they are all `rows`
     /// rows.
     #[inline]
@@ -35,13 +45,24 @@ impl Division<'_> {
         cut(part as u64)..cut(part as u64 + 1)
     }
 
+    /// Whose the rows of `storage` are, which are `rows`.
+    pub(crate) fn owners(&self, storage: Storage, rows: impl FnOnce() -> u32) -> Owners<'a> {
+        match *self {
+            Self::Placed(placement) => placement.get(storage).map_or(Owners::One(0), Owners::Runs),
+            Self::Even { parts: 1 } => Owners::One(0),
+            Self::Even { parts } => Owners::Even { rows: rows(), parts },
+        }
+    }
+}
+
+impl Owners<'_> {
     /// The part whose range has `row`.
     #[inline]
-    pub(crate) fn owner(&self, storage: Storage, rows: impl FnOnce() -> u32, row: u32) -> usize {
-        match self {
-            Self::Placed(placement) => placement.get(storage).map_or(0, |runs| runs.owner_of(row)),
-            Self::Even { parts: 1 } => 0,
-            Self::Even { parts } => (u64::from(row) * *parts as u64 / u64::from(rows())) as usize,
+    pub(crate) fn of(&self, row: u32) -> usize {
+        match *self {
+            Self::One(part) => part,
+            Self::Runs(runs) => runs.owner_of(row),
+            Self::Even { rows, parts } => (u64::from(row) * parts as u64 / u64::from(rows)) as usize,
         }
     }
 }

@@ -32,7 +32,7 @@ mod span;
 
 pub(crate) use bevys_threads::BevysBatch;
 pub(crate) use calls::{QueryCalls, SiteRef};
-pub(crate) use division::{Division, Parts};
+pub(crate) use division::{Division, Owners, Parts};
 pub(crate) use fetch::RowLookup;
 pub use fetch::Sweep;
 pub use matched::Matched;

@@ -67,12 +67,20 @@ impl<'w, 's> Rows<'w, 's> {
     /// Where `entity` is visited, if it exists and its archetype matches.
     #[inline]
     pub(crate) fn find(&self, entity: Entity) -> Result<(Storage, u32), Missing> {
-        let location = self.world.entities().get_spawned(entity).map_err(|_| Missing::Despawned)?;
+        let (storage, row) = self.locate(entity).ok_or(Missing::Despawned)?;
+        self.matched.contains(storage).then_some((storage, row)).ok_or(Missing::Unmatched)
+    }
+
+    /// Where `entity` is, if it exists: in a storage of the kind that the query visits, whether or
+    /// not that matches.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<(Storage, u32)> {
+        let location = self.world.entities().get_spawned(entity).ok()?;
         let (storage, row) = match self.matched.dense {
             true => (Storage::Table(location.table_id.as_u32()), location.table_row.index()),
             false => (Storage::Archetype(location.archetype_id.index() as u32), location.archetype_row.index()),
         };
-        self.matched.contains(storage).then_some((storage, row as u32)).ok_or(Missing::Unmatched)
+        Some((storage, row as u32))
     }
 
     #[inline]
