@@ -10,7 +10,7 @@ use bevy_ecs::{
 use super::{
     Addresses, Counts, ScatterReport,
     calendar::Calendar,
-    mail::{Destination, Mail, Outbox, SendsByStorage},
+    mail::{Address, Destination, Mail, Outbox, SendsByStorage},
     timed_outbox::{Later, TimedOutbox},
     warn_undelivered,
 };
@@ -40,9 +40,9 @@ pub(crate) struct Exchange<'a> {
 /// All mail of a call with a [`Calendar`].
 struct TimedMail<M> {
     /// What is sent for now.
-    now: Mail<(Destination, M)>,
+    now: Mail<(Address, M)>,
     /// What the calendar has for now.
-    arrived: Mail<(Destination, M)>,
+    arrived: Mail<(Address, M)>,
     /// What is sent for later.
     later: Mail<Later<M>>,
 }
@@ -71,7 +71,7 @@ impl Exchange<'_> {
     {
         let counts = Counts::default();
         let parts = self.plan.parts();
-        let mut mail = self.scratch.take::<Mail<(Destination, M)>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
+        let mut mail = self.scratch.take::<Mail<(Address, M)>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
         mail.begin();
         let send = |part: Part<'_, '_>| {
             let mut outbox = Outbox::new(mail.lanes_of(part.index, part.stolen), self.addresses(&part));
@@ -79,7 +79,7 @@ impl Exchange<'_> {
             counts.add(outbox.report());
         };
         let deliver = |part: Part<'_, '_>| {
-            let mut tally = Tally::of(receiver());
+            let mut tally = Tally::of(self.receivers, receiver());
             mail.drain_for(part.index, |letter| tally.receive(letter));
             counts.add(tally.report);
         };
@@ -115,7 +115,7 @@ impl Exchange<'_> {
             counts.add(outbox.report());
         };
         let deliver = |part: Part<'_, '_>| {
-            let mut tally = Tally::of(receiver());
+            let mut tally = Tally::of(self.receivers, receiver());
             mail.arrived.drain_for(part.index, |letter| tally.receive(letter));
             mail.now.drain_for(part.index, |letter| tally.receive(letter));
             counts.add(tally.report);
@@ -134,7 +134,7 @@ impl Exchange<'_> {
     fn post_arrivals<M>(
         &self,
         arrivals: &Mutex<(Vec<(Entity, M)>, bool)>,
-        mail: &Mail<(Destination, M)>,
+        mail: &Mail<(Address, M)>,
         counts: &Counts,
         part: &Part<'_, '_>,
     ) {
@@ -153,22 +153,23 @@ impl Exchange<'_> {
 }
 
 /// A receiver's function, with a count of what came of its messages.
-struct Tally<R> {
+struct Tally<'a, R> {
+    receivers: Rows<'a, 'a>,
     receiver: R,
     report: ScatterReport,
 }
 
-impl<R> Tally<R> {
-    fn of(receiver: R) -> Self {
-        Self { receiver, report: ScatterReport::default() }
+impl<'a, R> Tally<'a, R> {
+    fn of(receivers: Rows<'a, 'a>, receiver: R) -> Self {
+        Self { receivers, receiver, report: ScatterReport::default() }
     }
 
     #[inline]
-    fn receive<M>(&mut self, (destination, message): (Destination, M))
+    fn receive<M>(&mut self, (address, message): (Address, M))
     where
         R: FnMut(Destination, M) -> bool,
     {
-        match (self.receiver)(destination, message) {
+        match (self.receiver)(address.destination(&self.receivers), message) {
             true => self.report.delivered += 1,
             false => self.report.unmatched += 1,
         }

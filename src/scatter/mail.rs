@@ -16,11 +16,30 @@ use smallvec::SmallVec;
 use super::{Addresses, ScatterReport};
 use crate::{
     placement::Storage,
-    sweep::{Missing, Parts},
+    sweep::{Missing, Parts, Rows},
 };
 
 /// A row that a message is for.
 pub(crate) type Destination = (Storage, u32);
+
+/// The same as a letter has it. Of one call's receivers all are in tables or all in archetypes, and
+/// letters are as short as can be: they are written once and read once, by another core maybe.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    storage: u32,
+    row: u32,
+}
+
+impl Address {
+    pub(super) fn of((storage, row): Destination) -> Self {
+        Self { storage: storage.index() as u32, row }
+    }
+
+    #[inline]
+    pub(super) fn destination(self, receivers: &Rows<'_, '_>) -> Destination {
+        (receivers.storage_with(self.storage), self.row)
+    }
+}
 
 /// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the
 /// order of the senders' rows.
@@ -153,7 +172,7 @@ pub(crate) trait SendsByStorage {
 /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
 /// ```
 pub struct Outbox<'a, M> {
-    lanes: Locked<'a, (Destination, M)>,
+    lanes: Locked<'a, (Address, M)>,
     addresses: Addresses<'a>,
     /// The place of the sender's storage in the order of storages.
     ordinal: u32,
@@ -161,7 +180,7 @@ pub struct Outbox<'a, M> {
 }
 
 impl<'a, M> Outbox<'a, M> {
-    pub(super) fn new(lanes: Locked<'a, (Destination, M)>, addresses: Addresses<'a>) -> Self {
+    pub(super) fn new(lanes: Locked<'a, (Address, M)>, addresses: Addresses<'a>) -> Self {
         Self { lanes, addresses, ordinal: 0, report: ScatterReport::default() }
     }
 
@@ -170,7 +189,7 @@ impl<'a, M> Outbox<'a, M> {
     #[inline]
     pub fn send(&mut self, entity: Entity, message: M) {
         match self.addresses.find(entity) {
-            Ok((destination, owner)) => self.lanes[owner].push(self.ordinal, (destination, message)),
+            Ok((destination, owner)) => self.lanes[owner].push(self.ordinal, (Address::of(destination), message)),
             Err(Missing::Despawned) => self.report.despawned += 1,
             Err(Missing::Unmatched) => self.report.unmatched += 1,
         }

@@ -42,6 +42,12 @@ impl<'w, 's> Rows<'w, 's> {
         (place as u32, storages[place])
     }
 
+    /// The storage with this number, of the kind that the query visits.
+    #[inline]
+    pub(crate) fn storage_with(&self, number: u32) -> Storage {
+        if self.matched.dense { Storage::Table(number) } else { Storage::Archetype(number) }
+    }
+
     /// How many rows `storage` has.
     #[inline]
     pub(crate) fn count(&self, storage: Storage) -> u32 {
