@@ -134,7 +134,7 @@ impl<L> Mail<L> {
         let lanes = self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step);
         let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
         let mut lanes: Locked<'_, L> = with_letters.collect();
-        let mut opened: SmallVec<[_; 8]> = lanes.iter_mut().map(|lane| lane.open()).collect();
+        let mut opened: SmallVec<[_; 32]> = lanes.iter_mut().map(|lane| lane.open()).collect();
         let first = |lane: &&mut Opened<'_, L>| lane.segments.as_slice().first().map_or(u32::MAX, |segment| segment.0);
         while let Some(lane) = opened.iter_mut().min_by_key(first)
             && let Some((_, count)) = lane.segments.next()
