@@ -15,9 +15,8 @@ const WORTH_A_RUN: u32 = 500;
 /// back.
 const CALLING_A_WORKER: u64 = 100;
 
-/// The shortest grain of a sweep by fork/join, in nanoseconds: what comes with each (a look at
-/// whether a worker wants rows, its place in the line, the copies that a loop begins with: 20 to 40
-/// ns) is little against it, and waiting for one to end is little against a beat (100,000 ns).
+/// The shortest grain of a sweep by fork/join, in nanoseconds: what comes with each (a claim, its
+/// place in the line, the copies that a loop begins with: 20 to 40 ns) is little against it.
 const WORTH_A_GRAIN: u64 = 2_000;
 
 /// A worker's share is claimed in this many chunks, if they are then neither shorter than
@@ -88,8 +87,8 @@ impl RowCost {
         shortest.max((run * FRACTION / u64::from(cost)).min(u32::MAX.into()) as u32)
     }
 
-    /// How many rows a worker should sweep by fork/join between two looks at whether another wants
-    /// some: not more than `longest`.
+    /// How many rows a worker should take at a time in a sweep by fork/join: not more than
+    /// `longest`.
     pub(crate) fn grain(&self, longest: usize) -> u64 {
         let grain = match self.get() {
             Some(cost) => WORTH_A_GRAIN * FRACTION / u64::from(cost),

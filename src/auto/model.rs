@@ -120,8 +120,6 @@ pub(crate) struct Model {
     surprises: u32,
     /// Rows of the last call.
     rows: u64,
-    /// Whether calls may go by fork/join.
-    by_fork: bool,
     /// Workers at hand in the last call, the leader among them.
     workers: usize,
     calls: u64,
@@ -141,7 +139,6 @@ impl Default for Model {
             busy: 0.0,
             surprises: 0,
             rows: 0,
-            by_fork: true,
             workers: 0,
             calls: 0,
             trials: 0,
@@ -152,33 +149,14 @@ impl Default for Model {
 impl Model {
     /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time
     /// where there are many tables: it is done when something depends on it; so is asking whether
-    /// workers are asleep. Never by fork/join unless `by_fork`.
+    /// workers are asleep.
     #[inline]
     pub(crate) fn choose(
         &mut self,
         count_rows: impl FnOnce() -> u64,
         workers: usize,
-        by_fork: bool,
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
-        let decision = self.choose_among_all(count_rows, workers, by_fork, are_asleep);
-        if by_fork || decision.strategy != Strategy::Heartbeat {
-            return decision;
-        }
-        // Other calls from the same place may fork, and it was chosen for them: this one teaches
-        // nothing.
-        Decision { strategy: self.best(self.rows), timed: false }
-    }
-
-    #[inline]
-    fn choose_among_all(
-        &mut self,
-        count_rows: impl FnOnce() -> u64,
-        workers: usize,
-        by_fork: bool,
-        are_asleep: impl FnOnce() -> bool,
-    ) -> Decision {
-        self.by_fork = by_fork;
         self.workers = workers;
         if workers < 2 {
             return self.choose_alone(count_rows);
@@ -318,7 +296,7 @@ impl Model {
     }
 
     fn is_worth_a_trial(&self, other: Strategy, rows: u64, workers: usize) -> bool {
-        if other == self.current || !self.is_possible(other) || !self.estimate(self.current).is_known() {
+        if other == self.current || !self.estimate(self.current).is_known() {
             return false;
         }
         if Mechanism::Trials.is_out() || (Mechanism::Retrials.is_out() && self.estimate(other).was_tried()) {
@@ -366,12 +344,7 @@ impl Model {
         let known = Strategy::MEASURED
             .into_iter()
             .filter(|&strategy| self.estimate(strategy).is_known() || strategy == self.current);
-        let possible = known.filter(|&strategy| self.is_possible(strategy));
-        possible.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Strategy::Serial)
-    }
-
-    fn is_possible(&self, strategy: Strategy) -> bool {
-        strategy != Strategy::Heartbeat || self.by_fork
+        known.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Strategy::Serial)
     }
 
     fn estimate(&self, strategy: Strategy) -> &Estimate {

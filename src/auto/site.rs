@@ -67,10 +67,9 @@ impl Site {
         &self,
         count_rows: impl FnOnce() -> u64,
         workers: usize,
-        by_fork: bool,
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
-        self.model().choose(count_rows, workers, by_fork, are_asleep)
+        self.model().choose(count_rows, workers, are_asleep)
     }
 
     /// Learns what a call took that ran by `strategy`; the model if it asked for the time of the

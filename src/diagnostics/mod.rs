@@ -155,7 +155,7 @@ pub struct WorkerDiagnostics {
     pub same_core_rows: u64,
     /// Rows swept for other workers, which were late with them.
     pub stolen_rows: u64,
-    /// Jobs taken from other workers in fork/join.
+    /// Jobs, and ranges of sweeps, taken from other workers in fork/join.
     pub jobs_taken: u64,
     /// Joins published for other workers in fork/join.
     pub joins_published: u64,

@@ -165,7 +165,7 @@ where
 unsafe fn post<'s, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static, O: SendsByStorage>(
     due: &DueSweep<'_, '_, 's, D, F, A>,
     outbox: &mut O,
-    part: Part<'_, '_>,
+    part: Part<'_>,
     send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>) -> Option<u64>,
 ) {
     part.for_each_range(|ordinal, storage, rows| {

@@ -53,7 +53,7 @@ fn show_grid(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
         ui.end_row();
     };
     let rows = Slider::new(&mut settings.chunk_rows, 64..=65_536).logarithmic(true).suffix(" rows");
-    slider("chunk", "the most rows in a slice, and between two looks in a sweep by fork/join", rows);
+    slider("chunk", "the most rows in a slice, and in a grain of a sweep by fork/join", rows);
     let mut spin = micros(settings.spin);
     slider("spin", "how long workers stay awake after a round", Slider::new(&mut spin, 0..=1_000).suffix(" us"));
     let mut beat = micros(settings.heartbeat);

@@ -227,6 +227,19 @@ impl AffinityPool {
         })
     }
 
+    /// The same for all, in which work changes hands as in a session of fork/join: recorded as one.
+    pub(crate) fn run_session(&self, f: impl Fn(Worker) + Sync) -> Finished<'_> {
+        self.round(SpanKind::Session, Participants::ALL, Measured::Always, move |worker| {
+            f(worker);
+            0
+        })
+    }
+
+    /// Counts that `worker` took work from another, in a closure that was called for it.
+    pub(crate) fn count_taken(&self, worker: usize) {
+        self.queues[worker].count_taken();
+    }
+
     /// Recursive fork/join: calls `f` on this thread with a [`Scope`], whose joins the other
     /// workers share in.
     ///

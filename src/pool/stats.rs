@@ -22,7 +22,8 @@ pub struct WorkerStats {
     pub taken_over: u64,
     /// Rounds that it was left out of because its core was busy with another process.
     pub rounds_left_out: u64,
-    /// Second halves of joins that it took from others: how often work changed hands.
+    /// Second halves of joins, and far halves of sweeps by fork/join, that it took from others: how
+    /// often work changed hands.
     pub jobs_taken: u64,
     /// Joins that it published: those whose second halves others could have taken.
     pub joins_published: u64,

@@ -119,7 +119,7 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Contiguous<'w, 's>) + Send + Sync,
     ) {
-        let plan = Plan::one_at_a_time(self.rows.sweep.rows, self.rows.site);
+        let plan = Plan::new(self.rows.sweep.rows, self.rows.site);
         self.sweep_by(&plan, init, f);
     }
 

@@ -94,19 +94,15 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     }
 
     /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per
-    /// worker and per chunk that was stolen, in heartbeat mode too: this call runs in lock step
-    /// there, so that a thread never needs two values at a time and may lend its own
-    /// ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)). As often as Bevy's
-    /// `par_iter` does in its mode.
+    /// worker and per chunk (in heartbeat mode range) that it took from another; as often as Bevy's
+    /// `par_iter` does in its mode. A thread never needs two values at a time, so it may lend its
+    /// own ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)).
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,
         f: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
     ) {
-        // A thread that waits in fork/join for rows it gave away begins others meanwhile: it would
-        // need a second value while the first is in use, which what `init` borrows from a thread
-        // (Bevy's `Parallel::borrow_local_mut`) cannot give.
-        let plan = Plan::one_at_a_time(self.sweep.rows, self.site);
+        let plan = Plan::new(self.sweep.rows, self.site);
         self.sweep_by(&plan, init, f);
     }
 

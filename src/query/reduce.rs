@@ -66,7 +66,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
 /// The blocks that begin in the rows of `part`.
 fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
-    part: Part<'_, '_>,
+    part: Part<'_>,
     sweep: &Sweep<'w, 's, D, F>,
     identity: &impl Fn() -> T,
     map: &impl Fn(D::Item<'w, 's>) -> T,

@@ -62,7 +62,7 @@ impl Exchange<'_> {
     /// owner one, with each message: it says whether that was applied.
     pub(crate) fn run<M, R>(
         &self,
-        post: impl Fn(&mut Outbox<'_, M>, Part<'_, '_>) + Sync,
+        post: impl Fn(&mut Outbox<'_, M>, Part<'_>) + Sync,
         receiver: impl Fn() -> R + Sync,
     ) -> ScatterReport
     where
@@ -73,12 +73,12 @@ impl Exchange<'_> {
         let parts = self.plan.parts();
         let mut mail = self.scratch.take::<Mail<(Address, M)>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
         mail.begin();
-        let send = |part: Part<'_, '_>| {
+        let send = |part: Part<'_>| {
             let mut outbox = Outbox::new(mail.lanes_of(part.index, part.stolen), self.addresses(&part));
             post(&mut outbox, part);
             counts.add(outbox.report());
         };
-        let deliver = |part: Part<'_, '_>| {
+        let deliver = |part: Part<'_>| {
             let mut tally = Tally::of(self.receivers, receiver());
             mail.drain_for(part.index, |letter| tally.receive(letter));
             counts.add(tally.report);
@@ -94,7 +94,7 @@ impl Exchange<'_> {
     pub(crate) fn run_timed<M, R>(
         &self,
         (calendar, now): (&mut Calendar<M>, u64),
-        post: impl Fn(&mut TimedOutbox<'_, '_, M>, Part<'_, '_>) + Sync,
+        post: impl Fn(&mut TimedOutbox<'_, '_, M>, Part<'_>) + Sync,
         receiver: impl Fn() -> R + Sync,
     ) -> ScatterReport
     where
@@ -107,14 +107,14 @@ impl Exchange<'_> {
         mail.now.begin();
         mail.later.begin();
         let arrivals = Mutex::new((calendar.arrivals(now), true));
-        let send = |part: Part<'_, '_>| {
+        let send = |part: Part<'_>| {
             self.post_arrivals(&arrivals, &mail.arrived, &counts, &part);
             let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.stolen), self.addresses(&part));
             let mut later = mail.later.lanes_of(part.index, part.stolen);
             post(&mut TimedOutbox::new(&mut outbox, &mut later[0], now), part);
             counts.add(outbox.report());
         };
-        let deliver = |part: Part<'_, '_>| {
+        let deliver = |part: Part<'_>| {
             let mut tally = Tally::of(self.receivers, receiver());
             mail.arrived.drain_for(part.index, |letter| tally.receive(letter));
             mail.now.drain_for(part.index, |letter| tally.receive(letter));
@@ -136,7 +136,7 @@ impl Exchange<'_> {
         arrivals: &Mutex<(Vec<(Entity, M)>, bool)>,
         mail: &Mail<(Address, M)>,
         counts: &Counts,
-        part: &Part<'_, '_>,
+        part: &Part<'_>,
     ) {
         let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         let (messages, waiting) = &mut *arrivals;
@@ -147,7 +147,7 @@ impl Exchange<'_> {
         }
     }
 
-    fn addresses<'a>(&'a self, part: &Part<'a, '_>) -> Addresses<'a> {
+    fn addresses<'a>(&'a self, part: &Part<'a>) -> Addresses<'a> {
         Addresses::new(self.receivers, part.division)
     }
 }
@@ -184,7 +184,7 @@ impl<'a, R> Tally<'a, R> {
 pub(super) unsafe fn post<'s, D: IterQueryData, F: QueryFilter, O: SendsByStorage>(
     senders: &Sweep<'_, 's, D, F>,
     outbox: &mut O,
-    part: Part<'_, '_>,
+    part: Part<'_>,
     send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>),
 ) {
     part.for_each_range(|ordinal, storage, rows| {

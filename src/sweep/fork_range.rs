@@ -1,13 +1,13 @@
-//! Rows that one worker sweeps in order, the far half of which goes to another one whenever that
-//! has nothing to do.
+//! Rows that one worker sweeps in order, the far half of which another one takes whenever it has
+//! nothing to do.
 
 use std::ops::Range;
 
-use super::{division::Division, layout::Layout};
+use super::{division::Division, layout::Layout, ranges::Ranges};
 use crate::{
     context::{Context, Ownership},
     placement::{Storage, WHOLE_LINES},
-    pool::{Scope, running_on},
+    pool::running_on,
     topology::CoreId,
 };
 
@@ -17,61 +17,65 @@ pub(super) struct Fork<'a> {
     context: &'a Context,
     ownership: &'a Ownership,
     layout: &'a Layout,
-    /// How many rows are swept between two looks at whether another worker wants some.
+    ranges: &'a Ranges,
+    /// Rows of a grain.
     grain: u64,
-    /// Begins to sweep a range, on any worker.
-    begin: &'a (dyn Fn(ForkRange<'_, '_>) + Sync),
+    /// Whether each grain is a part of its own: what it leaves for others is then as much in every
+    /// call, whoever sweeps it.
+    by_grain: bool,
     /// Where the leader runs: asking the system takes longer than many a range.
     leader_core: Option<CoreId>,
 }
 
-/// Rows that one worker sweeps in order. Its end moves towards it when other workers take the far
-/// halves.
+/// What is left to one worker, the first grain of which it has taken.
 ///
 /// # Invariant (ranges)
-/// The first range is the whole layout; one that is cut goes on with the near half, and a new one
-/// is made of the far half, once. So ranges are disjoint, and together they are all rows.
-pub(super) struct ForkRange<'a, 's> {
+/// The grains of a call cover its layout: grain `n` is the rows from `n` grains' rows on, up to the
+/// next one's or the end. Each is swept once, by who takes it: 'grains' on [`Ranges`].
+pub(super) struct ForkRange<'a> {
     fork: Fork<'a>,
-    scope: &'a mut Scope<'s>,
-    rows: Range<u64>,
+    worker: usize,
+    first: u32,
 }
 
 impl<'a> Fork<'a> {
-    /// A call over `layout`, whose ranges are cut between grains of `grain` rows, or a few more.
+    /// A call over `layout`, all of it left to the leader, in grains of `grain` rows, or a few
+    /// more.
     pub(super) fn new(
         context: &'a Context,
         ownership: &'a Ownership,
         layout: &'a Layout,
-        grain: u64,
-        begin: &'a (dyn Fn(ForkRange<'_, '_>) + Sync),
+        ranges: &'a mut Ranges,
+        (grain, by_grain): (u64, bool),
     ) -> Self {
         let lines = u64::from(WHOLE_LINES);
         let grain = if grain > lines { grain.next_multiple_of(lines) } else { grain.max(1) };
-        Self { context, ownership, layout, grain, begin, leader_core: running_on() }
+        // As many as a number has bits for.
+        let grain = grain.max(layout.rows().div_ceil(u32::MAX.into()));
+        ranges.begin(context.pool.workers(), layout.rows().div_ceil(grain) as u32);
+        Self { context, ownership, layout, ranges, grain, by_grain, leader_core: running_on() }
     }
 
-    /// Sweeps all rows, with those who come to help.
-    pub(super) fn sweep(self, scope: &mut Scope<'_>) {
-        self.start(scope, 0..self.layout.rows());
+    /// What `worker` has, or takes from another; `None` if there is nothing to take.
+    pub(super) fn range_of(self, worker: usize) -> Option<ForkRange<'a>> {
+        let (first, was_anothers) = self.ranges.take_anywhere(worker)?;
+        if was_anothers {
+            self.context.pool.count_taken(worker);
+        }
+        Some(ForkRange { fork: self, worker, first })
     }
 
-    fn start(self, scope: &mut Scope<'_>, rows: Range<u64>) {
-        (self.begin)(ForkRange { fork: self, scope, rows });
-    }
-
-    /// The first row of the far half of `rows`; `None` if they are one grain.
-    #[inline]
-    fn middle(&self, rows: &Range<u64>) -> Option<u64> {
-        let grains = (rows.end - rows.start).div_ceil(self.grain);
-        (grains > 1).then(|| rows.start + grains / 2 * self.grain)
+    /// The rows from one grain up to before another.
+    fn rows(&self, grains: Range<u32>) -> Range<u64> {
+        let row = |grain: u32| (u64::from(grain) * self.grain).min(self.layout.rows());
+        row(grains.start)..row(grains.end)
     }
 }
 
-impl<'a> ForkRange<'a, '_> {
+impl<'a> ForkRange<'a> {
     /// The number of the grain that it begins with: ascends with the rows.
     pub(super) fn first_grain(&self) -> usize {
-        (self.rows.start / self.fork.grain) as usize
+        self.first as usize
     }
 
     /// Who owns which rows, of those that go by owner.
@@ -79,40 +83,30 @@ impl<'a> ForkRange<'a, '_> {
         Division::Placed(&self.fork.ownership.placement)
     }
 
-    /// Calls `visit` for the rows that are left to this worker, grain by grain, in order.
-    pub(super) fn for_each_range(mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
-        let Fork { context, ownership, layout, leader_core, .. } = self.fork;
-        let worker = self.scope.worker();
-        let start = self.rows.start;
-        let end = self.sweep(visit);
-        let Some(core) = (if worker == 0 { leader_core } else { running_on() }) else { return };
-        let mut same_core = 0;
-        layout.for_each_range(start..end, |_, storage, rows| {
-            same_core += u64::from(ownership.footprints.leave(storage, rows, core));
-        });
-        context.pool.swept[worker].add(end - start, same_core);
-    }
-
-    /// Returns where the range ended.
-    fn sweep(&mut self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) -> u64 {
-        let fork = self.fork;
-        while !self.rows.is_empty() {
-            if self.scope.is_to_publish()
-                && let Some(middle) = fork.middle(&self.rows)
-            {
-                return self.share(middle, visit);
-            }
-            let end = self.rows.end.min(self.rows.start + fork.grain);
-            fork.layout.for_each_range(self.rows.start..end, &mut *visit);
-            self.rows.start = end;
+    /// Calls `visit` for the rows that are left to this worker, or those of the first grain, in
+    /// order.
+    #[inline]
+    pub(super) fn for_each_range(self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
+        let Self { fork, worker, first } = self;
+        let (mut next, mut end) = (Some(first), first);
+        while let Some(grain) = next {
+            fork.layout.for_each_range(fork.rows(grain..grain + 1), &mut *visit);
+            end = grain + 1;
+            next = if fork.by_grain { None } else { fork.ranges.take(worker) };
         }
-        self.rows.end
+        fork.count(worker, fork.rows(first..end));
     }
+}
 
-    /// Goes on with the rows before `middle`, while or before another worker sweeps the others.
-    fn share(&mut self, middle: u64, visit: &mut impl FnMut(u32, Storage, Range<u32>)) -> u64 {
-        let (fork, near, far) = (self.fork, self.rows.start..middle, middle..self.rows.end);
-        let sweep_near = |scope: &mut Scope<'_>| ForkRange { fork, scope, rows: near }.sweep(visit);
-        self.scope.join(sweep_near, |scope| fork.start(scope, far)).0
+impl Fork<'_> {
+    /// Counts rows that `worker` swept.
+    fn count(&self, worker: usize, rows: Range<u64>) {
+        let Some(core) = (if worker == 0 { self.leader_core } else { running_on() }) else { return };
+        let count = rows.end - rows.start;
+        let mut same_core = 0;
+        self.layout.for_each_range(rows, |_, storage, rows| {
+            same_core += u64::from(self.ownership.footprints.leave(storage, rows, core));
+        });
+        self.context.pool.swept[worker].add(count, same_core);
     }
 }

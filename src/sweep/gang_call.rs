@@ -4,7 +4,10 @@ use std::sync::MutexGuard;
 
 use crossbeam_utils::CachePadded;
 
-use super::layout::{Layout, Layouts};
+use super::{
+    layout::{Layout, Layouts},
+    ranges::Ranges,
+};
 use crate::{
     auto::RowCost,
     context::{Context, Ownership},
@@ -15,8 +18,9 @@ use crate::{
 pub(super) struct Memory {
     /// The rows of each worker, and those of each that receives what they send.
     pub(super) by_owner: [Layouts; 2],
-    /// All rows, for fork/join.
+    /// All rows, for fork/join, and who sweeps which.
     pub(super) whole: Layout,
+    pub(super) ranges: Ranges,
 }
 
 /// A call on the gang. Holds the locks of what it works with until it is over.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Runs `body` for each part of `rows`.
-pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_, '_>) + Sync) -> Outcome {
+pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
     let workers = call.workers();
     let GangCall { context, ownership, memory, cost } = call;
     let layouts = &mut memory.by_owner[0];
@@ -30,8 +30,8 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
 /// then `receive` for each part of `receivers`.
 pub(super) fn sweep_both(
     call: &mut GangCall<'_>,
-    (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_, '_>) + Sync),
-    (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_, '_>) + Sync),
+    (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
+    (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
 ) -> Outcome {
     let workers = call.workers();
@@ -58,7 +58,7 @@ pub(super) fn round(
     layouts: &[Layout],
     chunks: Option<Chunking>,
     teaches: bool,
-    body: impl Fn(Part<'_, '_>) + Sync,
+    body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     let before = rows_of_leader(context);
     let shares = CallShares::new(context, ownership, layouts, chunks);

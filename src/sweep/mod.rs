@@ -4,7 +4,7 @@
 //! From the top: `plan.rs` decides and learns, for the place that started the call (`calls.rs`).
 //! `lock_step.rs` and `fork_join.rs` deal out the rows on the gang (`gang_call.rs` is what they
 //! work with), `bevys_threads.rs` on Bevy's threads, as `part.rs`: of a share (`claim.rs`), of a
-//! range that is forked (`fork_range.rs`), or of an even division (`division.rs`). `cursor.rs` goes
+//! range that is forked (`fork_range.rs`, `ranges.rs`), or of an even division (`division.rs`). `cursor.rs` goes
 //! through a part, along what `layout.rs` has laid out in segments (`segment.rs`). `rows.rs` says
 //! where the rows are: in what the query matched (`matched.rs`), or some of it (`selection.rs`).
 //! `fetch.rs` is the contract with the ECS: the items of a range of rows. `scratch.rs` keeps memory
@@ -24,6 +24,7 @@ mod lock_step;
 mod matched;
 mod part;
 mod plan;
+mod ranges;
 mod rows;
 mod scratch;
 mod segment;

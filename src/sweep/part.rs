@@ -11,7 +11,7 @@ use crate::placement::Storage;
 /// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a
 /// division has disjoint runs, of which [`bevys_threads`](super::bevys_threads) makes a part each;
 /// [`Claim`] and [`ForkRange`] say the same of shares and ranges.
-pub(crate) struct Part<'a, 's> {
+pub(crate) struct Part<'a> {
     /// The number of the owner whose rows these are, or of the grain that a [`ForkRange`] begins
     /// with. Ascends with the rows of each storage.
     pub(crate) index: usize,
@@ -20,20 +20,20 @@ pub(crate) struct Part<'a, 's> {
     pub(crate) stolen: Option<u32>,
     /// Who owns which rows. Those of this part, unless it is a [`ForkRange`].
     pub(crate) division: Division<'a>,
-    rows: PartRows<'a, 's>,
+    rows: PartRows<'a>,
 }
 
 /// Which rows a [`Part`] has.
-enum PartRows<'a, 's> {
+enum PartRows<'a> {
     /// What the division gives to it of all rows.
     Divided(Rows<'a, 'a>),
     /// What is claimed of that in a round.
     Claimed(Claim<'a>),
     /// What other workers leave to it.
-    ForkRange(ForkRange<'a, 's>),
+    ForkRange(ForkRange<'a>),
 }
 
-impl<'a, 's> Part<'a, 's> {
+impl<'a> Part<'a> {
     /// All rows in one part.
     pub(super) fn whole(rows: Rows<'a, 'a>) -> Self {
         Self::divided(rows, 0, Division::Even { parts: 1 })
@@ -48,7 +48,7 @@ impl<'a, 's> Part<'a, 's> {
         Self { index, stolen, division, rows: PartRows::Claimed(claim) }
     }
 
-    pub(super) fn of_fork(range: ForkRange<'a, 's>) -> Self {
+    pub(super) fn of_fork(range: ForkRange<'a>) -> Self {
         let (index, division) = (range.first_grain(), range.division());
         Self { index, stolen: None, division, rows: PartRows::ForkRange(range) }
     }

@@ -60,24 +60,13 @@ impl<'a> Plan<'a> {
     /// The plan for a sweep of `rows` that is started at `at`, on this thread.
     #[inline]
     pub(crate) fn new(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
-        Self::of(rows, at, true)
-    }
-
-    /// The plan for a sweep in which no thread may begin a part while it is in another: in lock
-    /// step where it would be by fork/join.
-    #[inline]
-    pub(crate) fn one_at_a_time(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
-        Self::of(rows, at, false)
-    }
-
-    fn of(rows: Rows<'a, 'a>, at: SiteRef<'a>, by_fork: bool) -> Self {
         if is_inside_call() {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's
             // `par_iter` could run other systems here.
             return Self::by((Strategy::Serial, Timing::BySample), rows, at, None);
         }
         let tagged = with_system(|system| {
-            let choice = choose(system, rows, at, by_fork);
+            let choice = choose(system, rows, at);
             Self::by(choice, rows, at, choice.0.is_the_gangs().then(|| system.context.clone()))
         });
         tagged.unwrap_or_else(|| {
@@ -91,7 +80,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Runs `body` once for each part of the rows, and learns what that takes.
-    pub(crate) fn run(&self, body: impl Fn(Part<'_, '_>) + Sync) {
+    pub(crate) fn run(&self, body: impl Fn(Part<'_>) + Sync) {
         let rows = &self.rows;
         match self.strategy {
             Strategy::Serial => self.here(|| body(Part::whole(*rows))),
@@ -100,7 +89,7 @@ impl<'a> Plan<'a> {
                 bevys_threads::sweep(*rows, bevys_threads::count().unwrap_or(1), &body);
             }
             Strategy::LockStep => self.on_gang(|call| lock_step::sweep(call, rows, body)),
-            Strategy::Heartbeat => self.on_gang(|call| fork_join::sweep(call, rows, &body)),
+            Strategy::Heartbeat => self.on_gang(|call| fork_join::sweep(call, rows, body)),
         }
     }
 
@@ -123,8 +112,8 @@ impl<'a> Plan<'a> {
     pub(crate) fn run_both(
         &self,
         parts: Parts,
-        send: impl Fn(Part<'_, '_>) + Sync,
-        (receivers, receive): (Rows<'_, '_>, impl Fn(Part<'_, '_>) + Sync),
+        send: impl Fn(Part<'_>) + Sync,
+        (receivers, receive): (Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     ) {
         let senders = &self.rows;
         match self.strategy {
@@ -142,7 +131,7 @@ impl<'a> Plan<'a> {
                 self.on_gang(|call| lock_step::sweep_both(call, first, second, parts.stolen));
             }
             Strategy::Heartbeat => {
-                self.on_gang(|call| fork_join::sweep_both(call, (senders, &send), (&receivers, receive), parts.senders))
+                self.on_gang(|call| fork_join::sweep_both(call, (senders, send), (&receivers, receive), parts.senders))
             }
         }
     }
@@ -184,7 +173,7 @@ impl<'a> Plan<'a> {
 
 /// How a tagged system's call runs.
 #[inline]
-fn choose(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>, by_fork: bool) -> Choice {
+fn choose(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Choice {
     let SystemContext { mode, context } = system;
     let strategy = match mode {
         SchedulerMode::Bevy => return on_bevys_threads(),
@@ -193,14 +182,14 @@ fn choose(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>, by_fork: 
         SchedulerMode::Auto => {
             context.sites.register(at.site, running_index);
             let present = context.pool.present();
-            let decision = at.site.decide(|| rows.total(), present, by_fork, || context.pool.is_asleep());
+            let decision = at.site.decide(|| rows.total(), present, || context.pool.is_asleep());
             return (decision.strategy, if decision.timed { Timing::Asked } else { Timing::NotAsked });
         }
         SchedulerMode::LockStep | SchedulerMode::Heartbeat if !at.site.cost().is_worth_a_round(rows.total()) => {
             Strategy::Serial
         }
-        SchedulerMode::Heartbeat if by_fork => Strategy::Heartbeat,
-        SchedulerMode::LockStep | SchedulerMode::Heartbeat => Strategy::LockStep,
+        SchedulerMode::Heartbeat => Strategy::Heartbeat,
+        SchedulerMode::LockStep => Strategy::LockStep,
     };
     (strategy, Timing::BySample)
 }

@@ -37,7 +37,7 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
-            let decision = model.choose(|| rows, self.workers, true, || self.asleep);
+            let decision = model.choose(|| rows, self.workers, || self.asleep);
             let takes = self.takes(decision.strategy, rows);
             if decision.timed {
                 let busy = self.row * self.shared * rows as f64;
@@ -90,7 +90,7 @@ fn a_bad_first_impression_is_looked_at_again() {
     let mut model = Model::default();
     let mut shared = 0;
     for _ in 0..200 {
-        let decision = model.choose(|| 1_000, 2, false, || false);
+        let decision = model.choose(|| 1_000, 2, || false);
         // The first four rounds are disturbed.
         shared += u32::from(decision.strategy == Strategy::LockStep);
         let takes = match decision.strategy {
@@ -141,7 +141,7 @@ fn who_was_away_is_worked_with_again_at_once() {
     let alone = Machine { workers: 1, ..PLAIN };
     assert_eq!(alone.run(&mut model, 100_000, 500), alone.takes(Strategy::Serial, 100_000) * 500.0);
     assert_eq!(model.explain().strategy, Strategy::Serial);
-    let decision = model.choose(|| 100_000, 2, true, || false);
+    let decision = model.choose(|| 100_000, 2, || false);
     assert_eq!((decision.strategy, model.explain().strategy), (Strategy::LockStep, Strategy::LockStep));
     assert_eq!(model.explain().trials, trials);
 }
@@ -160,7 +160,7 @@ fn nonsense_is_survived() {
     let mut model = Model::default();
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
-            model.choose(|| rows, 2, true, || false);
+            model.choose(|| rows, 2, || false);
             model.observe(Strategy::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
             model.observe(Strategy::Serial, rows, 0..nanoseconds, None);
         }
@@ -175,7 +175,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     let mut now = 0;
     for call in 0..2_000 {
         let tried = model.trial.is_some();
-        let decision = model.choose(|| 4_000, 2, true, || false);
+        let decision = model.choose(|| 4_000, 2, || false);
         let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
         if decision.timed {
             model.observe(decision.strategy, 4_000, now..now + takes, None);
@@ -184,40 +184,4 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
         now += 2_000_000;
     }
     assert!(model.explain().trials < 40, "{}", model.explain().trials);
-}
-
-#[test]
-fn a_call_that_cannot_fork_never_does() {
-    let uneven = Machine { skew: 0.9, row: 50.0, ..PLAIN };
-    let mut model = Model::default();
-    for _ in 0..5_000 {
-        let decision = model.choose(|| 10_000, 2, false, || false);
-        assert_ne!(decision.strategy, Strategy::Heartbeat);
-        if decision.timed {
-            let takes = uneven.takes(decision.strategy, 10_000) as u64;
-            model.observe(decision.strategy, 10_000, 0..takes, Some(500_000));
-        }
-    }
-}
-
-/// As in a helper that is handed iterators: by turns it does with them what may fork and what may
-/// not.
-#[test]
-fn calls_that_can_fork_and_calls_that_cannot_come_from_one_place() {
-    let uneven = Machine { skew: 0.9, row: 50.0, ..PLAIN };
-    let mut model = Model::default();
-    uneven.run(&mut model, 10_000, 5_000);
-    assert_eq!(model.explain().strategy, Strategy::Heartbeat);
-    let mut forked = 0;
-    for call in 0..1_000 {
-        let by_fork = call % 3 == 2;
-        let decision = model.choose(|| 10_000, 2, by_fork, || false);
-        assert!(by_fork || decision.strategy != Strategy::Heartbeat, "call {call}");
-        forked += u32::from(decision.strategy == Strategy::Heartbeat);
-        if decision.timed {
-            let takes = uneven.takes(decision.strategy, 10_000) as u64;
-            model.observe(decision.strategy, 10_000, 0..takes, Some(500_000));
-        }
-    }
-    assert!(forked > 100, "{forked} calls");
 }

@@ -24,7 +24,7 @@ pub(crate) struct JobQueue {
     /// When a job was last taken from here, in nanoseconds of the pool's clock; 0 if none was since
     /// the worker sat down.
     taken_from: CachePadded<AtomicU64>,
-    /// How many jobs this worker has taken from others, and how many joins it has published. Only
+    /// How many jobs (and ranges of sweeps) this worker has taken from others, and how many joins it has published. Only
     /// the worker itself counts, so plain additions do.
     taken: AtomicU64,
     published: AtomicU64,
@@ -92,7 +92,7 @@ impl JobQueue {
         }
     }
 
-    pub(super) fn count_taken(&self) {
+    pub(crate) fn count_taken(&self) {
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
