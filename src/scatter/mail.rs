@@ -41,6 +41,10 @@ impl Address {
     }
 }
 
+/// A lane that is used begins with room for so many letters, so that those of chunks that are stolen
+/// now and then have grown soon: a kilobyte for small messages, for each pair that has any.
+const FIRST_LETTERS: usize = 64;
+
 /// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the
 /// order of the senders' rows.
 pub(super) struct Lane<L> {
@@ -65,11 +69,20 @@ impl<L> Default for Lane<L> {
 impl<L> Lane<L> {
     #[inline]
     pub(super) fn push(&mut self, ordinal: u32, letter: L) {
+        if self.letters.capacity() == 0 {
+            self.make_room();
+        }
         match self.segments.last_mut() {
             Some((last, count)) if *last == ordinal => *count += 1,
             _ => self.segments.push((ordinal, 1)),
         }
         self.letters.push(letter);
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        self.letters.reserve(FIRST_LETTERS);
+        self.segments.reserve(FIRST_LETTERS);
     }
 
     fn open(&mut self) -> Opened<'_, L> {
