@@ -282,6 +282,13 @@ impl<'s> Scope<'s> {
         if self.stride == 0 || self.innermost == OPEN { OPEN } else { self.innermost.saturating_sub(self.stride) }
     }
 
+    /// The index of the worker that this scope belongs to; the leader's where everything runs on
+    /// the spot. For the models.
+    #[cfg(affinity_loom)]
+    pub(crate) fn worker(&self) -> usize {
+        self.seat().map_or(0, |(_, index)| index)
+    }
+
     pub(super) fn seat(&self) -> Option<(&'s Session<'s>, usize)> {
         self.seat.as_ref().map(|seat| (seat.session, seat.index))
     }
