@@ -2,8 +2,9 @@
 //! with checked results. Prints tables of `benches/results`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core] [transforms] [ports] [batched] [messages] [--quick] [--workers N]
-//!     [--compute-threads N] [--rounds N]
+//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core]
+//!     [transforms] [ports] [batched] [messages] [--quick] [--workers N] [--compute-threads N]
+//!     [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.

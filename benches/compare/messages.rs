@@ -1,5 +1,5 @@
-//! Group `messages`: every row sends one to another, which adds it up: by `scatter`, by Bevy's query
-//! that looks up each receiver, and by plain arrays, which no ECS can beat.
+//! Group `messages`: every row sends one to another, which adds it up: by `scatter`, by Bevy's
+//! query that looks up each receiver, and by plain arrays, which no ECS can beat.
 
 use std::time::{Duration, Instant};
 

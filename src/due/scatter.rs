@@ -196,7 +196,8 @@ unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'st
             && let Some((entity, row)) = lookup.entity(storage, row)
             && let Some(times) = rows.table_of(storage).and_then(|table| times.of_table(table))
         {
-            // The row is this thread's alone, and the agenda is the call's: nobody wakes it meanwhile.
+            // The row is this thread's alone, and the agenda is the call's: nobody wakes it
+            // meanwhile.
             times[row].bring_forward_alone(time);
             if let Some(hints) = hints {
                 hints.lower(entity.index_u32(), time);

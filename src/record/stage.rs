@@ -20,7 +20,7 @@ pub enum StageLane {
     /// In the app's own world: its schedules.
     Main,
     /// In the world that is rendered: beside the next frame of the app, if rendering is pipelined.
-    /// Known in apps with the [overlay](crate::AffinityOverlayPlugin).
+    /// Known in apps with the overlay (`AffinityOverlayPlugin`).
     Rendering,
 }
 

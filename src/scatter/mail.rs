@@ -41,8 +41,8 @@ impl Address {
     }
 }
 
-/// A lane that is used begins with room for so many letters, so that those of chunks that are stolen
-/// now and then have grown soon: a kilobyte for small messages, for each pair that has any.
+/// A lane that is used begins with room for so many letters, so that those of chunks that are
+/// stolen now and then have grown soon: a kilobyte for small messages, for each pair that has any.
 const FIRST_LETTERS: usize = 64;
 
 /// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the
@@ -152,8 +152,8 @@ impl<L> Mail<L> {
         while let Some(lane) = opened.iter_mut().min_by_key(first)
             && let Some((_, count)) = lane.segments.next()
         {
-            // One place that delivers, so that it is inlined: a letter that is copied piece by piece
-            // for a call is read back only when all that was written before is in the cache.
+            // One place that delivers, so that it is inlined: a letter that is copied piece by
+            // piece for a call is read back only when all that was written before is in the cache.
             for letter in lane.letters.by_ref().take(count) {
                 deliver(letter);
             }

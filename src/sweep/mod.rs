@@ -4,11 +4,11 @@
 //! From the top: `plan.rs` decides and learns, for the place that started the call (`calls.rs`).
 //! `lock_step.rs` and `fork_join.rs` deal out the rows on the gang (`gang_call.rs` is what they
 //! work with), `bevys_threads.rs` on Bevy's threads, as `part.rs`: of a share (`claim.rs`), of a
-//! range that is forked (`fork_range.rs`, `ranges.rs`), or of an even division (`division.rs`). `cursor.rs` goes
-//! through a part, along what `layout.rs` has laid out in segments (`segment.rs`). `rows.rs` says
-//! where the rows are: in what the query matched (`matched.rs`), or some of it (`selection.rs`).
-//! `fetch.rs` is the contract with the ECS: the items of a range of rows. `scratch.rs` keeps memory
-//! from call to call, `span.rs` records what the gang has no part in.
+//! range that is forked (`fork_range.rs`, `ranges.rs`), or of an even division (`division.rs`).
+//! `cursor.rs` goes through a part, along what `layout.rs` has laid out in segments (`segment.rs`).
+//! `rows.rs` says where the rows are: in what the query matched (`matched.rs`), or some of it
+//! (`selection.rs`). `fetch.rs` is the contract with the ECS: the items of a range of rows.
+//! `scratch.rs` keeps memory from call to call, `span.rs` records what the gang has no part in.
 
 mod bevys_threads;
 mod calls;

@@ -1,5 +1,5 @@
-//! Who sweeps which grains of a call by fork/join: each worker has a range of them, and who has none
-//! takes the far half of the longest.
+//! Who sweeps which grains of a call by fork/join: each worker has a range of them, and who has
+//! none takes the far half of the longest.
 //!
 //! As in work-stealing schedulers of loops (OpenMP runtimes, paralight): no grain is a job of its
 //! own, and what is left to a worker is one word.
@@ -73,9 +73,9 @@ impl Ranges {
         }
     }
 
-    /// Takes the first grain of what `worker` has, or of the far half of the longest range of others
-    /// if it has nothing, which is its own then; and says whether it was another's. `None` if all
-    /// grains were taken.
+    /// Takes the first grain of what `worker` has, or of the far half of the longest range of
+    /// others if it has nothing, which is its own then; and says whether it was another's. `None`
+    /// if all grains were taken.
     pub(super) fn take_anywhere(&self, worker: usize) -> Option<(u32, bool)> {
         if let Some(own) = self.take(worker) {
             return Some((own, false));

@@ -24,8 +24,8 @@ pub(crate) struct JobQueue {
     /// When a job was last taken from here, in nanoseconds of the pool's clock; 0 if none was since
     /// the worker sat down.
     taken_from: CachePadded<AtomicU64>,
-    /// How many jobs (and ranges of sweeps) this worker has taken from others, and how many joins it has published. Only
-    /// the worker itself counts, so plain additions do.
+    /// How many jobs (and ranges of sweeps) this worker has taken from others, and how many joins
+    /// it has published. Only the worker itself counts, so plain additions do.
     taken: AtomicU64,
     published: AtomicU64,
     /// The worker's end of the deque; held for as long as it sits here.
