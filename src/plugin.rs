@@ -106,8 +106,8 @@ fn follow_settings_and_cores(
     }
 }
 
-/// Settles what the frame has shown: cuts between the rows of workers move, and those who observe
-/// are told. Without observers cuts move all the same.
+/// Moves cuts between the rows of workers where the frame showed that it pays, and brings the
+/// diagnostics up to date. Cuts move without diagnostics too.
 fn end_frame(world_context: Option<Res<WorldContext>>, observers: Observers) {
     let Some(world_context) = world_context else { return };
     let context = world_context.current();

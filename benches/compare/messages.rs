@@ -47,7 +47,7 @@ pub fn run(setup: &Setup) -> Result<(), String> {
     Ok(())
 }
 
-/// The receiver of a row's message, of so many rows.
+/// The receiver of the message of `row`, one of `rows` rows.
 type Target = fn(row: usize, rows: usize) -> usize;
 
 const TARGETS: [(&str, Target); 3] = [

@@ -104,7 +104,7 @@ impl<A: Send + Sync + 'static> Due<A> {
         self.time.store(time, Ordering::Relaxed);
     }
 
-    /// For those who may not be alone. Most times that are asked for are no earlier: a
+    /// For callers on several threads. Most times that are asked for are no earlier: a
     /// read-modify-write would wait until all writes before it are in the cache, each time.
     #[inline]
     pub(super) fn bring_forward(&self, time: u64) {

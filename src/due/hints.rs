@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// No time.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Times that share a minimum: those of one cache line, so that who is due is found by a line for
-/// each floor.
+/// Times that share a minimum: those of one cache line, so that a due entity is found by one line
+/// on each floor.
 const SHARING: usize = 8;
 
 /// Floors of a page: the times, their minima, the minima of those, and once more.

@@ -41,8 +41,8 @@ impl Address {
     }
 }
 
-/// A lane that is used begins with room for so many letters, so that those of chunks that are
-/// stolen now and then have grown soon: a kilobyte for small messages, for each pair that has any.
+/// Letters that a lane has room for when it is first used, so that lanes of chunks that are seldom
+/// stolen need few steps to grow: a kilobyte for small messages.
 const FIRST_LETTERS: usize = 64;
 
 /// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the

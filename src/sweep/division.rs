@@ -13,13 +13,13 @@ pub(crate) enum Division<'a> {
     Even { parts: usize },
 }
 
-/// Who owns which rows of one storage.
+/// The owners of the rows of one storage.
 pub(crate) enum Owners<'a> {
     /// All rows are this part's.
     One(usize),
     /// As the placement says.
     Runs(&'a Runs),
-    /// So many rows in this many even runs.
+    /// `rows` rows in `parts` even runs.
     Even { rows: u32, parts: usize },
 }
 

@@ -44,8 +44,8 @@ pub(super) fn sweep_both(
     sent.followed_by(received, workers)
 }
 
-/// One session over `layout`, in grains of so many rows, or a few more; whether each is a part of
-/// its own.
+/// One session over `layout`. `grain` is the rows of a grain, at least, and whether each grain is a
+/// part of its own.
 fn session(
     context: &Context,
     ownership: &mut Ownership,

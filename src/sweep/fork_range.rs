@@ -20,8 +20,8 @@ pub(super) struct Fork<'a> {
     ranges: &'a Ranges,
     /// Rows of a grain.
     grain: u64,
-    /// Whether each grain is a part of its own: what it leaves for others is then as much in every
-    /// call, whoever sweeps it.
+    /// Whether each grain is a part of its own: then the memory for what it sends is the same in
+    /// every call, whichever worker sweeps it.
     by_grain: bool,
     /// Where the leader runs: asking the system takes longer than many a range.
     leader_core: Option<CoreId>,
@@ -31,7 +31,7 @@ pub(super) struct Fork<'a> {
 ///
 /// # Invariant (ranges)
 /// The grains of a call cover its layout: grain `n` is the rows from `n` grains' rows on, up to the
-/// next one's or the end. Each is swept once, by who takes it: 'grains' on [`Ranges`].
+/// next one's or the end. Each is swept once, by the worker that takes it: 'grains' on [`Ranges`].
 pub(super) struct ForkRange<'a> {
     fork: Fork<'a>,
     worker: usize,

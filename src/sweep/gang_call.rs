@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct Memory {
     /// The rows of each worker, and those of each that receives what they send.
     pub(super) by_owner: [Layouts; 2],
-    /// All rows, for fork/join, and who sweeps which.
+    /// All rows, for fork/join, and the ranges of the workers.
     pub(super) whole: Layout,
     pub(super) ranges: Ranges,
 }

@@ -1,5 +1,5 @@
-//! Who sweeps which grains of a call by fork/join: each worker has a range of them, and who has
-//! none takes the far half of the longest.
+//! The grains of a call by fork/join: each worker has a range of them, and an idle worker takes the
+//! far half of the longest.
 //!
 //! As in work-stealing schedulers of loops (OpenMP runtimes, paralight): no grain is a job of its
 //! own, and what is left to a worker is one word.
@@ -10,17 +10,17 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicU64, Ordering, planted};
 
-/// The grains that are left to each worker, in one word each: those that nobody has begun.
+/// The grains that are left to each worker, in one word each: those not yet begun.
 ///
 /// # Invariant (grains)
 /// In one call each grain is in one range, or was returned once by [`take`](Self::take) or
 /// [`take_anywhere`](Self::take_anywhere): a word is the range itself, is changed in one atomic
 /// step from what was read, and what a thief takes off one range it writes into its own, which is
-/// empty. Nobody else writes to an empty one. Calls begin with all words for themselves:
+/// empty. An empty one is written by its worker alone. Calls begin with all words for themselves:
 /// [`begin`](Self::begin).
 ///
 /// Relaxed: being one read-modify-write makes a claim unique. What is claimed was published with
-/// the round, and what was done with it is published by the arrival of who did it.
+/// the round, and what was done with it is published by the worker's arrival.
 #[derive(Default)]
 pub(super) struct Ranges(Box<[CachePadded<AtomicU64>]>);
 

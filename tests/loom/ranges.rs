@@ -59,7 +59,7 @@ fn work(ranges: &Ranges, worker: usize, grains: &Grains) {
     }
 }
 
-/// Two calls of `workers` workers over so many grains.
+/// Two calls of `workers` workers over `count` grains.
 fn calls(workers: usize, count: u32) {
     let grains = Arc::new(Grains::new(count));
     let mut ranges = Ranges::default();
