@@ -13,6 +13,7 @@ use super::{
 use crate::{
     auto::Outcome,
     context::{Context, Ownership},
+    pool::running_on,
 };
 
 /// Runs `body` for each part of `rows`.
@@ -57,7 +58,9 @@ fn session(
     let before = rows_of_leader(context);
     let fork = Fork::new(context, ownership, layout, ranges, grain);
     let session = context.pool.run_session(move |worker| {
-        while let Some(range) = fork.range_of(worker.index()) {
+        // Once for all ranges: asking takes longer than sweeping many a range.
+        let core = running_on();
+        while let Some(range) = fork.range_of(worker.index(), core) {
             body(Part::of_fork(range));
         }
     });

@@ -7,7 +7,6 @@ use super::{division::Division, layout::Layout, ranges::Ranges};
 use crate::{
     context::{Context, Ownership},
     placement::{Storage, WHOLE_LINES},
-    pool::running_on,
     topology::CoreId,
 };
 
@@ -23,8 +22,6 @@ pub(super) struct Fork<'a> {
     /// Whether each grain is a part of its own: then the memory for what it sends is the same in
     /// every call, whichever worker sweeps it.
     by_grain: bool,
-    /// Where the leader runs: asking the system takes longer than many a range.
-    leader_core: Option<CoreId>,
 }
 
 /// What is left to one worker, the first grain of which it has taken.
@@ -35,6 +32,7 @@ pub(super) struct Fork<'a> {
 pub(super) struct ForkRange<'a> {
     fork: Fork<'a>,
     worker: usize,
+    core: Option<CoreId>,
     first: u32,
 }
 
@@ -53,16 +51,17 @@ impl<'a> Fork<'a> {
         // As many as a number has bits for.
         let grain = grain.max(layout.rows().div_ceil(u32::MAX.into()));
         ranges.begin(context.pool.workers(), layout.rows().div_ceil(grain) as u32);
-        Self { context, ownership, layout, ranges, grain, by_grain, leader_core: running_on() }
+        Self { context, ownership, layout, ranges, grain, by_grain }
     }
 
-    /// What `worker` has, or takes from another; `None` if there is nothing to take.
-    pub(super) fn range_of(self, worker: usize) -> Option<ForkRange<'a>> {
+    /// What `worker`, which runs on `core`, has or takes from another; `None` if there is nothing to
+    /// take.
+    pub(super) fn range_of(self, worker: usize, core: Option<CoreId>) -> Option<ForkRange<'a>> {
         let (first, was_anothers) = self.ranges.take_anywhere(worker)?;
         if was_anothers {
             self.context.pool.count_taken(worker);
         }
-        Some(ForkRange { fork: self, worker, first })
+        Some(ForkRange { fork: self, worker, core, first })
     }
 
     /// The rows from one grain up to before another.
@@ -87,21 +86,22 @@ impl<'a> ForkRange<'a> {
     /// order.
     #[inline]
     pub(super) fn for_each_range(self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
-        let Self { fork, worker, first } = self;
+        let Self { fork, worker, core, first } = self;
         let (mut next, mut end) = (Some(first), first);
         while let Some(grain) = next {
             fork.layout.for_each_range(fork.rows(grain..grain + 1), &mut *visit);
             end = grain + 1;
             next = if fork.by_grain { None } else { fork.ranges.take(worker) };
         }
-        fork.count(worker, fork.rows(first..end));
+        if let Some(core) = core {
+            fork.count(worker, core, fork.rows(first..end));
+        }
     }
 }
 
 impl Fork<'_> {
-    /// Counts rows that `worker` swept.
-    fn count(&self, worker: usize, rows: Range<u64>) {
-        let Some(core) = (if worker == 0 { self.leader_core } else { running_on() }) else { return };
+    /// Counts rows that `worker` swept on `core`.
+    fn count(&self, worker: usize, core: CoreId, rows: Range<u64>) {
         let count = rows.end - rows.start;
         let mut same_core = 0;
         self.layout.for_each_range(rows, |_, storage, rows| {
