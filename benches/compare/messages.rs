@@ -11,9 +11,11 @@ use crate::ours;
 use crate::race::{Pace, Race, Turn};
 use crate::report::{grouped, print_table};
 use crate::setup::Setup;
+use crate::shared::tables::mark;
 
-/// From what fits a core's own cache to what does not fit the one that cores share.
-const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
+/// Rows, from what fits a core's own cache to what does not fit the one that cores share, and in
+/// how many tables they are.
+const SIZES: [(usize, usize); 5] = [(10_000, 1), (100_000, 1), (1_000_000, 1), (10_000, 1_000), (100_000, 1_000)];
 
 /// Turns of some calls of up to 100 milliseconds each.
 const PACE: Pace = Pace {
@@ -26,21 +28,22 @@ const PACE: Pace = Pace {
 pub fn run(setup: &Setup) -> Result<(), String> {
     let mut lines = Vec::new();
     for (to_whom, target) in TARGETS {
-        for size in SIZES.into_iter().filter(|size| setup.sizes.contains(size)) {
-            let mut race = Race::new(app(setup.workers, size, target), fault).at_pace(PACE);
+        for (rows, tables) in SIZES.into_iter().filter(|(rows, _)| setup.sizes.contains(rows)) {
+            let mut race = Race::new(app(setup.workers, (rows, tables), target), fault).at_pace(PACE);
             race.enter_baseline("plain arrays", play_arrays);
             race.enter("Bevy, `get_mut`", Contest::LookUp.play(SchedulerMode::Serial));
             race.enter("`scatter`, one worker", Contest::Scatter.play(SchedulerMode::Serial));
             race.enter("lock step", Contest::Scatter.play(SchedulerMode::LockStep));
+            race.enter("heartbeat", Contest::Scatter.play(SchedulerMode::Heartbeat));
             race.enter("`Auto`", Contest::Scatter.play(SchedulerMode::Auto));
             let standings = race.run(setup.rounds)?;
             if lines.is_empty() {
                 let names = standings.iter().map(|standing| standing.name.clone());
-                lines.push(["to", "rows"].map(str::to_owned).into_iter().chain(names).collect::<Vec<_>>());
+                lines.push(["to", "rows", "tables"].map(str::to_owned).into_iter().chain(names).collect::<Vec<_>>());
             }
-            let each = |median: Duration| format!("{:.1}", median.as_nanos() as f64 / size as f64);
+            let each = |median: Duration| format!("{:.1}", median.as_nanos() as f64 / rows as f64);
             let cells = standings.iter().map(|standing| each(standing.median));
-            lines.push([to_whom.to_owned(), grouped(size)].into_iter().chain(cells).collect());
+            lines.push([to_whom.to_owned(), grouped(rows), grouped(tables)].into_iter().chain(cells).collect());
         }
     }
     print_table("nanoseconds a message, sent and applied", &lines);
@@ -105,7 +108,7 @@ fn play_arrays(app: &mut App, turn: &mut Turn) {
     });
 }
 
-fn app(workers: usize, rows: usize, target: Target) -> App {
+fn app(workers: usize, (rows, tables): (usize, usize), target: Target) -> App {
     let mut app = ours::app(workers);
     app.add_systems(Contest::LookUp, look_up).add_systems(Contest::Scatter, scatter.affine());
     for contest in [Contest::LookUp, Contest::Scatter] {
@@ -113,6 +116,7 @@ fn app(workers: usize, rows: usize, target: Target) -> App {
     }
     let world = app.world_mut();
     let entities: Vec<_> = world.spawn_batch((0..rows).map(|_| Account(0))).collect();
+    (0..).zip(&entities).for_each(|(row, &entity)| mark(&mut world.entity_mut(entity), row * tables / rows));
     let sends = |row: usize| Sends { to: entities[target(row, rows)], amount: 1 };
     world.insert_batch(entities.iter().enumerate().map(|(row, &entity)| (entity, sends(row))));
     world.insert_resource(Arrays {

@@ -14,6 +14,7 @@ use crate::shared::ours;
 use crate::shared::race::{Pace, Race, Turn};
 use crate::shared::report::counted;
 use crate::shared::stopwatch::Stopwatch;
+use crate::shared::tables::mark;
 use crate::work::{Row, Steps};
 
 /// Calls that take one thread longer than this are left out.
@@ -115,29 +116,6 @@ impl Cell {
             mark(&mut world.spawn(row(number)), number * tables / rows);
         }
     }
-}
-
-/// Which markers an entity has tells its table: ten of them make 1,024.
-#[derive(Component)]
-struct Marker<const BIT: usize>;
-
-fn mark(entity: &mut EntityWorldMut, table: usize) {
-    fn insert<const BIT: usize>(entity: &mut EntityWorldMut) {
-        entity.insert(Marker::<BIT>);
-    }
-    const INSERT: [fn(&mut EntityWorldMut); 10] = [
-        insert::<0>,
-        insert::<1>,
-        insert::<2>,
-        insert::<3>,
-        insert::<4>,
-        insert::<5>,
-        insert::<6>,
-        insert::<7>,
-        insert::<8>,
-        insert::<9>,
-    ];
-    (0..).zip(INSERT).filter(|(bit, _)| table >> bit & 1 == 1).for_each(|(_, insert)| insert(entity));
 }
 
 fn add_system(app: &mut App, contest: Contest) {

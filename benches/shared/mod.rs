@@ -8,3 +8,4 @@ pub mod race;
 pub mod report;
 pub mod statistics;
 pub mod stopwatch;
+pub mod tables;

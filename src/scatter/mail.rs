@@ -56,8 +56,26 @@ pub(super) struct Lane<L> {
 
 /// A [`Lane`] that is emptied.
 struct Opened<'a, L> {
+    /// Its place among those that are emptied together.
+    number: usize,
     letters: Drain<'a, L>,
     segments: Drain<'a, (u32, usize)>,
+}
+
+/// When the letters from one storage are delivered: by its place in the order of storages, then by
+/// the lane.
+type Turn = (u32, usize);
+
+impl<L> Opened<'_, L> {
+    fn turn(&self) -> Option<Turn> {
+        self.segments.as_slice().first().map(|&(ordinal, _)| (ordinal, self.number))
+    }
+
+    /// Takes up the next storage if its turn is before `until`; returns how many letters it has.
+    fn next_before(&mut self, until: Turn) -> Option<usize> {
+        self.turn().filter(|&turn| turn < until)?;
+        self.segments.next().map(|(_, count)| count)
+    }
 }
 
 impl<L> Default for Lane<L> {
@@ -85,8 +103,8 @@ impl<L> Lane<L> {
         self.segments.reserve(FIRST_LETTERS);
     }
 
-    fn open(&mut self) -> Opened<'_, L> {
-        Opened { letters: self.letters.drain(..), segments: self.segments.drain(..) }
+    fn open(&mut self, number: usize) -> Opened<'_, L> {
+        Opened { number, letters: self.letters.drain(..), segments: self.segments.drain(..) }
     }
 }
 
@@ -147,18 +165,31 @@ impl<L> Mail<L> {
         let lanes = self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step);
         let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
         let mut lanes: Locked<'_, L> = with_letters.collect();
-        let mut opened: SmallVec<[_; 32]> = lanes.iter_mut().map(|lane| lane.open()).collect();
-        let first = |lane: &&mut Opened<'_, L>| lane.segments.as_slice().first().map_or(u32::MAX, |segment| segment.0);
-        while let Some(lane) = opened.iter_mut().min_by_key(first)
-            && let Some((_, count)) = lane.segments.next()
-        {
-            // One place that delivers, so that it is inlined: a letter that is copied piece by
-            // piece for a call is read back only when all that was written before is in the cache.
-            for letter in lane.letters.by_ref().take(count) {
-                deliver(letter);
+        let opened = (0..).zip(&mut lanes).map(|(number, lane)| lane.open(number));
+        let mut opened: SmallVec<[_; 32]> = opened.collect();
+        while let Some((next, until)) = next_two(&opened) {
+            let lane = &mut opened[next.1];
+            while let Some(count) = lane.next_before(until) {
+                // One place that delivers, so that it is inlined: a letter that is copied piece by
+                // piece for a call is read back only when all that was written before is in the
+                // cache.
+                for letter in lane.letters.by_ref().take(count) {
+                    deliver(letter);
+                }
             }
         }
     }
+}
+
+/// The turn that comes first, and the one up to which its lane may go on. Lanes of fork/join follow
+/// each other: to look at all of them for each of a thousand storages would take longer than to
+/// deliver a letter from each.
+fn next_two<L>(lanes: &[Opened<'_, L>]) -> Option<(Turn, Turn)> {
+    let never = (u32::MAX, usize::MAX);
+    let (first, second) = lanes.iter().filter_map(Opened::turn).fold((never, never), |(first, second), turn| {
+        if turn < first { (turn, first) } else { (first, second.min(turn)) }
+    });
+    (first < never).then_some((first, second))
 }
 
 /// What rows send through.
