@@ -119,13 +119,6 @@ impl RowCost {
         calls == 0
     }
 
-    /// Learns from the leader's part in a session of fork/join, which took as long as the session's
-    /// beginning and end and its rows. Of few rows nearly all was the session: as their cost it
-    /// would keep them there.
-    pub(crate) fn observe_session(&self, rows: u64, nanoseconds: u64) {
-        self.observe(rows, nanoseconds.saturating_sub(WORTH_A_ROUND));
-    }
-
     /// Learns from one thread's sweep.
     pub(crate) fn observe(&self, rows: u64, nanoseconds: u64) {
         if rows == 0 {
@@ -203,17 +196,6 @@ mod tests {
             cost.observe(1_000, 500);
         }
         assert!(!cost.is_worth_a_round(2_000));
-    }
-
-    #[test]
-    fn one_slow_look_does_not_keep_few_rows_in_sessions() {
-        let cost = RowCost::default();
-        cost.observe(10, 8_000);
-        assert!(cost.is_worth_a_round(10));
-        for _ in 0..10 {
-            cost.observe_session(10, 4_000);
-        }
-        assert!(!cost.is_worth_a_round(10));
     }
 
     #[test]

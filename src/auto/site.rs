@@ -75,12 +75,11 @@ impl Site {
     /// Learns what a call took that ran by `strategy`; the model if it asked for the time of the
     /// whole `call`.
     pub(crate) fn learn(&self, strategy: Strategy, outcome: &Outcome, call: Option<Range<u64>>) {
-        match strategy {
-            Strategy::Serial | Strategy::LockStep => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
-            Strategy::Heartbeat => self.cost.observe_session(outcome.leader_rows, outcome.leader_ns),
-            // Never reached: nothing is learned there. What a row took is not known.
-            Strategy::Bevy => return,
+        if strategy == Strategy::Bevy {
+            // Never reached: what a row took there is not known.
+            return;
         }
+        self.cost.observe(outcome.leader_rows, outcome.leader_ns);
         if let Some(call) = call {
             self.model().observe(strategy, outcome.rows, call, outcome.busy);
         }
@@ -181,6 +180,16 @@ mod tests {
         }
         assert_eq!([here, there].map(|place| sites.at(place).cost.is_worth_a_round(1)), [true, false]);
         assert_eq!([(); 2].map(|()| sites.at(here).first_warning()), [true, false]);
+    }
+
+    #[test]
+    fn rows_cost_what_they_took_the_leader_by_whichever_strategy() {
+        for strategy in Strategy::MEASURED {
+            let site = Site::new(Location::caller());
+            let half = Outcome { rows: 1_000, leader_rows: 500, leader_ns: 6_500, busy: None };
+            site.learn(strategy, &half, None);
+            assert!(site.cost.is_worth_a_round(500) && !site.cost.is_worth_a_round(300), "{strategy:?}");
+        }
     }
 
     #[test]
