@@ -4,7 +4,7 @@
 #   benches/all.sh DIR [--quick]
 #
 # Some twenty minutes on two cores after the builds, less with --quick (for a look). The machine should do nothing else
-# meanwhile: the load it had before each bench is in the file `load`. `never_slower -- quota` needs root, `compare` a C++
+# meanwhile: the load it had before each bench is in the file `load`. `never_slower -- quota` needs root, `drawing` a display (`xvfb-run` will do), `compare` a C++
 # compiler, New York its map in MAP. Not in it: `flow.py`, `ablations.py` and `peers`, which take hours or other programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,7 +47,7 @@ for group in calls cold schedules busy neighbours quota idle skew; do never_slow
 for group in schedules matrix apps game; do frames $group; done
 bench due bench --bench due -- --rounds 12
 bench plain bench --bench plain
-bench drawing bench "${game[@]}" --bench drawing
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then bench drawing bench "${game[@]}" --bench drawing; fi
 traffic 32 6000 --city 32 --warmup 3600
 traffic 100 1500 --city 100 --warmup 3600
 traffic 256 300 --city 256 --warmup 3600
