@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every table of BENCHMARKS.md in one go, on one machine: builds first, then each bench by itself, its output in a file.
+# Nearly every table of BENCHMARKS.md in one go, on one machine: builds first, then each bench by itself, its output in a file.
 #
 #   benches/all.sh DIR [--quick]
 #
@@ -8,14 +8,21 @@
 # (`xvfb-run` will do), `compare` a C++ compiler, New York its map in MAP. Not in it: `flow.py`, `ablations.py` and `peers`,
 # which take hours or other programs.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 out=${1:?"benches/all.sh DIR [--quick]"}
 quick=("${@:2}")
+if [ ${#quick[@]} -gt 0 ] && [ "${quick[*]}" != --quick ]; then
+    echo "error: what is ${quick[*]}? benches/all.sh DIR [--quick]" >&2
+    exit 2
+fi
+mkdir -p "$out"
+# Before the change of folder: DIR and MAP are seen from where the script is called.
+out=$(realpath "$out")
+map=${MAP:+$(realpath "$MAP")}
+cd "$(dirname "$0")/.."
 # `never_slower` has the most cells.
 fewer=(--rounds 30)
 if [ ${#quick[@]} -gt 0 ]; then fewer=("${quick[@]}"); fi
-mkdir -p "$out"
-out=$(cd "$out" && pwd)
+failed=0
 
 cargo bench --no-run --bench never_slower --bench frames --bench due --bench plain
 cargo bench --no-run --bench compare --features rivals
@@ -26,7 +33,7 @@ cargo build --release "${game[@]}" --example traffic
 # bench NAME ARGUMENTS: what `cargo ARGUMENTS` prints, in the file NAME.md.
 bench() {
     printf '%s  %s  %s\n' "$(date +%H:%M:%S)" "$1" "$(cut -d' ' -f1-3 /proc/loadavg)" | tee -a "$out/load"
-    cargo "${@:2}" >"$out/$1.md" 2>"$out/$1.log" || echo "failed: see $out/$1.log"
+    cargo "${@:2}" >"$out/$1.md" 2>"$out/$1.log" || { echo "failed: see $out/$1.log"; failed=1; }
 }
 compare() { bench "compare-$1" bench --bench compare --features rivals -- "$@" "${quick[@]}"; }
 never_slower() { bench "never-slower-$1" bench --bench never_slower -- "$@" "${fewer[@]}"; }
@@ -48,9 +55,10 @@ for group in calls cold schedules busy neighbours quota idle skew; do never_slow
 for group in schedules matrix apps game; do frames $group; done
 bench due bench --bench due -- --rounds 12
 bench plain bench --bench plain
-if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then bench drawing bench "${game[@]}" --bench drawing; fi
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then bench drawing bench "${game[@]}" --bench drawing; else echo "no display: without drawing"; fi
 traffic 32 6000 --city 32 --warmup 3600
 traffic 100 1500 --city 100 --warmup 3600
 traffic 256 300 --city 256 --warmup 3600
-if [ -f "${MAP:-}" ]; then traffic new-york 200 --map "$MAP" --start 07:00 --warmup 600; fi
+if [ -n "$map" ]; then traffic new-york 200 --map "$map" --start 07:00 --warmup 600; else echo "no MAP: without New York"; fi
 echo "done: $out"
+exit "$failed"
