@@ -28,9 +28,10 @@ use bevy_tasks::ComputeTaskPool;
 use crate::{
     pool::now,
     record::{StageLane, StageSpan},
+    topology::process_ran,
 };
 use gang::{DrawBlueprint, Drawer, Handler, SystemsOnGang};
-use race::{Decision, Race};
+use race::{Decision, Race, Took};
 use record::Traced;
 
 /// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, by its
@@ -205,7 +206,7 @@ impl AffinityExecutor {
         }
         self.race.lose_gang();
         let lesson = self.forced.is_some() && self.gang.prepare(schedule, world);
-        Decision { way: ScheduleWay::OneThread, timed: false, lesson }
+        Decision { lesson, ..Decision::plainly(ScheduleWay::OneThread) }
     }
 
     /// Runs the schedule on one thread and learns what its systems take.
@@ -272,8 +273,9 @@ impl SystemExecutor for AffinityExecutor {
         if mem::replace(&mut self.unfinished, true) {
             self.recover(schedule, world);
         }
-        let Decision { way, timed, lesson } = self.decide(schedule, world, skip_systems);
+        let Decision { way, timed, lesson, weighed } = self.decide(schedule, world, skip_systems);
         let traced = self.record.traced().is_some();
+        let ran = if weighed { process_ran() } else { None };
         let began = (timed || traced).then(now);
         match way {
             _ if lesson => self.learn(schedule, world, error_handler),
@@ -291,7 +293,8 @@ impl SystemExecutor for AffinityExecutor {
             self.trace(way, began..ended);
         }
         if timed {
-            self.race.observe(ended.saturating_sub(began), compute_threads);
+            let work = ran.and_then(|before| Some(process_ran()?.saturating_sub(before)));
+            self.race.observe(Took { nanoseconds: ended.saturating_sub(began), work }, compute_threads);
             self.record.explain(&self.race);
         }
     }

@@ -39,6 +39,10 @@ const UNKNOWN_OF_THREADS: f32 = 100_000.0;
 /// longer than that many times what they take.
 const BUSIEST: usize = 4;
 
+/// Nor is one thread expected to take less than this many times what several take: the system adds
+/// up the work of a thread that is running only a few hundred times a second.
+const LEAST_ON_ONE_THREAD: f32 = 1.5;
+
 /// Runs between trials: doubles each time the answer is the same. What comes close may soon be
 /// better; what is hopeless is not tried again for a quarter of an hour at 60 runs a second.
 const FIRST_INTERVAL: u32 = 8;
@@ -73,6 +77,23 @@ pub(super) struct Decision {
     pub(super) timed: bool,
     /// Whether it runs on one thread in any case and tells what each system takes.
     pub(super) lesson: bool,
+    /// Whether it tells how much work there is in it, for one thread has not been timed.
+    pub(super) weighed: bool,
+}
+
+impl Decision {
+    pub(super) fn plainly(way: ScheduleWay) -> Self {
+        Self { way, timed: false, lesson: false, weighed: false }
+    }
+}
+
+/// What a run took that was timed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Took {
+    pub(super) nanoseconds: u64,
+    /// How long all threads of the process ran meanwhile, in nanoseconds; unknown if the run was
+    /// not weighed, or the system does not tell.
+    pub(super) work: Option<u64>,
 }
 
 /// What is known of a way that is not the present one.
@@ -152,7 +173,7 @@ impl Race {
     /// A run for which there is only this way.
     pub(super) fn count(&mut self, way: ScheduleWay) -> Decision {
         self.runs += 1;
-        Decision { way, timed: false, lesson: false }
+        Decision::plainly(way)
     }
 
     /// How the next run is to be.
@@ -160,21 +181,22 @@ impl Race {
     pub(super) fn choose(&mut self) -> Decision {
         self.runs += 1;
         if let Some(trial) = &self.trial {
-            return Decision { way: trial.next(), timed: true, lesson: false };
+            return Decision { timed: true, ..Decision::plainly(trial.next()) };
         }
         if matches!(self.gang, Gang::Learning(_)) {
-            return Decision { way: ScheduleWay::OneThread, timed: false, lesson: true };
+            return Decision { lesson: true, ..Decision::plainly(ScheduleWay::OneThread) };
         }
         self.untimed += 1;
         // The very first run fetches everything into the caches.
         let timed = self.untimed >= RUNS_PER_SAMPLE || (self.runs > 1 && self.time(self.present).is_none());
-        Decision { way: self.present, timed, lesson: false }
+        let weighed = timed && self.time(ScheduleWay::OneThread).is_none();
+        Decision { timed, weighed, ..Decision::plainly(self.present) }
     }
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
     /// systems.
-    pub(super) fn observe(&mut self, nanoseconds: u64, threads: impl FnOnce() -> usize) {
-        let nanoseconds = nanoseconds as f32;
+    pub(super) fn observe(&mut self, took: Took, threads: impl FnOnce() -> usize) {
+        let nanoseconds = took.nanoseconds as f32;
         if let Some(trial) = &mut self.trial {
             if let Some(found) = trial.observe(nanoseconds) {
                 let rival = trial.other;
@@ -189,7 +211,7 @@ impl Race {
         self.times[self.present as usize] = Some(time);
         self.notice(time);
         if !matches!(self.gang, Gang::Learning(_)) {
-            self.reconsider(time, threads);
+            self.reconsider(time, || most_on_one_thread(time, took.work, threads()));
         }
     }
 
@@ -220,10 +242,11 @@ impl Race {
         }
     }
 
-    /// Begins a trial if it is time for one and it costs no more than it may.
-    fn reconsider(&mut self, time: f32, threads: impl FnOnce() -> usize) {
+    /// Begins a trial if it is time for one and it costs no more than it may. `on_one_thread` says
+    /// what that takes at most, as far as is known without a trial.
+    fn reconsider(&mut self, time: f32, on_one_thread: impl FnOnce() -> f32) {
         let Some(rival) = self.next_rival(time) else { return };
-        let (risk, runs) = self.risk(rival, time, threads);
+        let (risk, runs) = self.risk(rival, time, on_one_thread);
         let cost = risk * runs as f32;
         if cost > self.budget || risk > LARGEST_RISK {
             return;
@@ -253,7 +276,7 @@ impl Race {
     }
 
     /// How much longer a run by the rival may take, and how many a trial has that do.
-    fn risk(&self, rival: ScheduleWay, time: f32, threads: impl FnOnce() -> usize) -> (f32, usize) {
+    fn risk(&self, rival: ScheduleWay, time: f32, on_one_thread: impl FnOnce() -> f32) -> (f32, usize) {
         let known = |other: f32| match other {
             other if other >= time * HOPELESS => (other - time, 1),
             other => ((other - time).max(0.0), RUNS),
@@ -265,7 +288,7 @@ impl Race {
             }
             (Some(other), ..) => known(other),
             (None, ScheduleWay::OnTheGang, Gang::Planned(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
-            (None, ScheduleWay::OneThread, _) => (time * threads().clamp(1, BUSIEST) as f32, 1),
+            (None, ScheduleWay::OneThread, _) => (on_one_thread() - time, 1),
             (None, ScheduleWay::BevysThreads, _) => (UNKNOWN_OF_THREADS, 1),
         }
     }
@@ -343,6 +366,14 @@ impl Race {
     pub(super) fn explain(&self) -> Explanation {
         Explanation { way: self.present, trials: self.trials, times: self.times }
     }
+}
+
+/// What a run takes on one thread at most, that takes so long on this many threads: no longer than
+/// all of them worked. A chain of systems that goes back and forth between two threads takes mostly
+/// their wake-ups, and no work.
+fn most_on_one_thread(time: f32, work: Option<u64>, threads: usize) -> f32 {
+    let all_work = time * (1 + threads.clamp(1, BUSIEST)) as f32;
+    work.map_or(all_work, |work| all_work.min(work as f32)).max(time * LEAST_ON_ONE_THREAD)
 }
 
 fn smoothed(mean: Option<f32>, nanoseconds: f32) -> f32 {

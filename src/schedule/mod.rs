@@ -68,9 +68,9 @@ pub trait IntoAffine<Marker>: Sized {
     /// Those can be tagged only before they are configured; a warning says so.
     ///
     /// With the plugin the schedule itself runs by the executor that was measured to take least
-    /// (see [`AffinityExecutor`](crate::AffinityExecutor)). Where that is Bevy's multi-threaded
-    /// one, each step in a chain from a tagged system to an untagged one or back takes some
-    /// microseconds.
+    /// (see [`AffinityExecutor`](crate::AffinityExecutor)). By Bevy's multi-threaded one each step
+    /// in a chain from a tagged system to an untagged one or back takes some 25 microseconds, as
+    /// one thread wakes another: mind that where a schedule is left alone, or runs only once.
     ///
     /// ```
     /// use bevy::prelude::*;

@@ -18,7 +18,7 @@ pub(crate) use own_threads::OwnThreads;
 pub use pin::{
     PinError, current_core, move_current_thread_to, pin_current_thread, pin_current_thread_to, unpin_current_thread,
 };
-pub(crate) use tasks::{ThreadNumber, current_thread};
+pub(crate) use tasks::{ThreadNumber, current_thread, process_ran};
 #[cfg(feature = "overlay")]
 pub(crate) use tasks::{for_each_thread, is_main_thread, name_of_thread};
 

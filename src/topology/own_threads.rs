@@ -22,7 +22,7 @@ impl Snapshot {
         for_each_of_ours(|task| self.tasks.push(task))?;
         // Some systems list the threads and tell no more of them.
         (!self.tasks.is_empty()).then_some(())?;
-        self.process = process_ran();
+        self.process = process_ran()?;
         self.tasks.sort_unstable_by_key(|task| task.thread);
         Some(())
     }
@@ -157,8 +157,8 @@ mod tests {
         let worked = std::thread::scope(|scope| {
             let work = || {
                 super::super::pin_current_thread(here).ok()?;
-                let began = process_ran();
-                while process_ran() < began + 20 * MS {}
+                let began = process_ran()?;
+                while process_ran()? < began + 20 * MS {}
                 Some(())
             };
             scope.spawn(work).join().ok().flatten()

@@ -35,16 +35,16 @@ pub(crate) fn current_thread() -> Option<ThreadNumber> {
 
 /// How long all threads of this process ran so far, also those that have ended; in nanoseconds.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) fn process_ran() -> u64 {
+pub(crate) fn process_ran() -> Option<u64> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let [seconds, nanoseconds] = [time.tv_sec, time.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));
-    seconds * 1_000_000_000 + nanoseconds
+    Some(seconds * 1_000_000_000 + nanoseconds)
 }
 
 /// How long all threads of this process ran so far: not told here.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) fn process_ran() -> u64 {
-    0
+pub(crate) fn process_ran() -> Option<u64> {
+    None
 }
 
 /// Calls `found` with each thread of this process and how long it ran so far, in nanoseconds; never

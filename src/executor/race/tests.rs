@@ -5,6 +5,10 @@ struct Machine {
     race: Race,
     one_thread: u64,
     threads: u64,
+    /// What all threads work in a run on Bevy's threads; nothing if the system does not tell.
+    work: Option<u64>,
+    /// How many threads Bevy has for systems.
+    count: usize,
     /// What a run on the gang takes, and is expected to; nothing if there is no gang.
     gang: Option<u64>,
     /// Nanoseconds of all runs, and those beyond what the faster way would have taken.
@@ -12,11 +16,9 @@ struct Machine {
     lost: u64,
 }
 
-const MACHINES_THREADS: usize = 2;
-
 impl Machine {
     fn new(one_thread: u64, threads: u64) -> Self {
-        Self { race: Race::new(), one_thread, threads, gang: None, spent: 0, lost: 0 }
+        Self { race: Race::new(), one_thread, threads, work: None, count: 2, gang: None, spent: 0, lost: 0 }
     }
 
     fn with_gang(one_thread: u64, threads: u64, gang: u64) -> Self {
@@ -42,14 +44,14 @@ impl Machine {
 
     /// The same for a run that takes so many times as long as usual.
     fn run_taking(&mut self, times: f32) -> ScheduleWay {
-        let Decision { way, timed, lesson } = self.race.choose();
+        let Decision { way, timed, lesson, weighed } = self.race.choose();
         let usual = self.takes(way);
         if lesson && self.race.end_lesson() {
             self.race.plan(self.gang.filter(|&gang| gang + 30_000 < self.one_thread).map(|gang| gang as f32));
         }
         let took = (usual as f32 * times) as u64;
         if timed {
-            self.race.observe(took, || MACHINES_THREADS);
+            self.race.observe(Took { nanoseconds: took, work: self.work.filter(|_| weighed) }, || self.count);
         }
         self.spent += took;
         self.lost += usual - self.fastest();
@@ -70,8 +72,7 @@ impl Machine {
 
 #[test]
 fn the_first_run_is_bevys_default() {
-    let first = Decision { way: ScheduleWay::BevysThreads, timed: false, lesson: false };
-    assert_eq!(Race::new().choose(), first);
+    assert_eq!(Race::new().choose(), Decision::plainly(ScheduleWay::BevysThreads));
 }
 
 #[test]
@@ -105,6 +106,23 @@ fn trials_cost_less_than_a_fiftieth() {
 #[test]
 fn no_run_is_put_at_risk_of_a_frame() {
     let mut machine = Machine::new(100_000_000, 25_000_000);
+    assert_eq!(machine.slower_part(5_000), 0.0);
+}
+
+#[test]
+fn threads_that_mostly_wait_for_each_other_are_soon_left() {
+    // A chain of a hundred tagged systems with as many untagged ones between, on a large machine.
+    let mut machine = Machine::new(100_000, 6_000_000);
+    (machine.work, machine.count) = (Some(4_800_000), 16);
+    machine.run_often(12);
+    assert!(machine.slower_part(100_000) < 0.001);
+    assert_eq!(machine.race.explain().way, ScheduleWay::OneThread);
+}
+
+#[test]
+fn threads_that_all_work_are_not_left_for_one() {
+    let mut machine = Machine::new(40_000_000, 10_000_000);
+    (machine.work, machine.count) = (Some(40_000_000), 16);
     assert_eq!(machine.slower_part(5_000), 0.0);
 }
 
