@@ -39,9 +39,9 @@ const UNKNOWN_OF_THREADS: f32 = 100_000.0;
 /// longer than that many times what they take.
 const BUSIEST: usize = 4;
 
-/// Nor is one thread expected to take less than this many times what several take: the system adds
-/// up the work of a thread that is running only a few hundred times a second.
-const LEAST_ON_ONE_THREAD: f32 = 1.5;
+/// The system adds up the work of a thread that goes on running only so often, in nanoseconds. So
+/// much may be missing when a run ends.
+const TICK: f32 = 4_000_000.0;
 
 /// Runs between trials: doubles each time the answer is the same. What comes close may soon be
 /// better; what is hopeless is not tried again for a quarter of an hour at 60 runs a second.
@@ -373,7 +373,8 @@ impl Race {
 /// their wake-ups, and no work.
 fn most_on_one_thread(time: f32, work: Option<u64>, threads: usize) -> f32 {
     let all_work = time * (1 + threads.clamp(1, BUSIEST)) as f32;
-    work.map_or(all_work, |work| all_work.min(work as f32)).max(time * LEAST_ON_ONE_THREAD)
+    let unseen = TICK.min(time / 2.0);
+    work.map_or(all_work, |work| all_work.min(work as f32)).max(time + unseen)
 }
 
 fn smoothed(mean: Option<f32>, nanoseconds: f32) -> f32 {
