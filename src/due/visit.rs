@@ -50,30 +50,29 @@ where
         let Self { sweep, times, hints, now, visited } = self;
         // Rows without times are never due.
         let Some(times) = sweep.rows.table_of(storage).and_then(|table| times.of_table(table)) else { return };
-        let is_due = |due: &Due<A>| due.is_due(*now);
-        if let Some(hints) = hints {
-            let each = |entity: Entity, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
-                if let Some(item) = item {
-                    due.set(visit(item).unwrap_or(NEVER));
-                }
-                hints.lower(entity.index_u32(), due.time());
-            };
-            // SAFETY: the caller's promise.
-            return unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
-        }
-        let mut count = 0;
-        // A loop of its own: all rows go through it.
-        let each = |_, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
+        let now = *now;
+        let is_due = move |due: &Due<A>| due.is_due(now);
+        let mut visit = |due: &Due<A>, item: Option<D::Item<'w, 's>>| {
             if let Some(item) = item {
                 due.set(visit(item).unwrap_or(NEVER));
             }
-            count += 1;
+        };
+        let Some(hints) = hints else {
+            // A loop of its own: all rows go through it.
+            let each = |_, due: &Due<A>, item: Option<D::Item<'w, 's>>| visit(due, item);
+            // SAFETY: the caller's promise.
+            let count = unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
+            if count > 0 {
+                // Relaxed: read after the call, whose end orders it.
+                visited.fetch_add(count, Ordering::Relaxed);
+            }
+            return;
+        };
+        let each = |entity: Entity, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
+            visit(due, item);
+            hints.lower(entity.index_u32(), due.time());
         };
         // SAFETY: the caller's promise.
         unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
-        if count > 0 {
-            // Relaxed: read after the call, whose end orders it.
-            visited.fetch_add(count, Ordering::Relaxed);
-        }
     }
 }

@@ -70,11 +70,11 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     }
 
     /// Calls `visit` for each of `rows` that `select` takes, in order: with its entity, what stands
-    /// `beside` it (a column of its table), and its item if it passes the filters.
+    /// `beside` it (a column of its table), and its item if it passes the filters. Returns how many
+    /// were taken.
     ///
     /// # Safety
     /// As for [`visit`](Self::visit).
-    #[inline]
     pub(crate) unsafe fn visit_selected<T>(
         &self,
         storage: Storage,
@@ -82,25 +82,53 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         beside: &[T],
         select: impl Fn(&T) -> bool,
         mut visit: impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
-    ) {
-        let Some(StorageFetch { mut data, mut filter, at }) = self.fetch_storage(storage) else { return };
-        for (entities, first) in at.runs(rows) {
+    ) -> u64 {
+        let Some(fetch) = self.fetch_storage(storage) else { return 0 };
+        let mut taken = 0;
+        for (entities, first) in fetch.at.runs(rows) {
             let beside = &beside[first as usize..][..entities.len()];
-            for ((&entity, beside), row) in entities.iter().zip(beside).zip(first..) {
-                if !select(beside) {
-                    continue;
-                }
-                let row = table_row(row);
-                // SAFETY: the storage was entered and the row is in it: the caller's promise.
-                let passes = unsafe { F::filter_fetch(self.filter, &mut filter, entity, row) };
-                let item = match passes {
-                    // SAFETY: as above; no other item of this row is alive, says the caller.
-                    true => unsafe { D::fetch(self.data, &mut data, entity, row) },
-                    false => None,
-                };
-                visit(entity, beside, item);
-            }
+            let fetches = (fetch.data.clone(), fetch.filter.clone());
+            // SAFETY: the storage was entered and the rows are in it: the caller's promise.
+            taken += unsafe { self.visit_run(fetches, (entities, first), beside, &select, &mut visit) };
         }
+        taken
+    }
+
+    /// The same for rows that stand one after another in their table: those of `entities`, the
+    /// first of which is in row `first`; with copies of the fetches of the storage that was entered.
+    ///
+    /// Not inlined: beside the loops of its callers this one would not have the registers that it
+    /// needs.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    #[inline(never)]
+    unsafe fn visit_run<T>(
+        &self,
+        (mut data, mut filter): (D::Fetch<'w>, F::Fetch<'w>),
+        (entities, first): (&[Entity], u32),
+        beside: &[T],
+        select: &impl Fn(&T) -> bool,
+        visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
+    ) -> u64 {
+        let Self { data: data_state, filter: filter_state, .. } = *self;
+        let mut taken = 0;
+        for ((&entity, beside), row) in entities.iter().zip(beside).zip(first..) {
+            if !select(beside) {
+                continue;
+            }
+            let row = table_row(row);
+            // SAFETY: the caller's promise.
+            let passes = unsafe { F::filter_fetch(filter_state, &mut filter, entity, row) };
+            let item = match passes {
+                // SAFETY: as above; no other item of this row is alive, says the caller.
+                true => unsafe { D::fetch(data_state, &mut data, entity, row) },
+                false => None,
+            };
+            visit(entity, beside, item);
+            taken += 1;
+        }
+        taken
     }
 
     /// One thread's means to visit single rows.
