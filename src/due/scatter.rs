@@ -4,6 +4,7 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use super::{hints::Hints, par_iter::DueParIter, times::Times, visit::DueSweep};
 use crate::{
+    placement::Storage,
     query::AffineQuery,
     scatter::{Calendar, Destination, Exchange, Outbox, ScatterReport, SendsByStorage, TimedOutbox, assert_one_world},
     sweep::{Part, Sweep},
@@ -188,14 +189,17 @@ unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'st
 ) -> impl FnMut(Destination, M) -> bool {
     let mut lookup = receivers.lookup();
     let rows = receivers.rows;
+    // Of the storage where the last receiver was.
+    let mut entered = (Storage::NONE, None);
     move |(storage, row), message| {
         // SAFETY: the caller's promise: the division gives each row one owner, which alone
         // visits it.
         let Some(item) = (unsafe { lookup.item(storage, row) }) else { return false };
-        if let Some(time) = receive(D::shrink(item), message)
-            && let Some((entity, row)) = lookup.entity(storage, row)
-            && let Some(times) = rows.table_of(storage).and_then(|table| times.of_table(table))
-        {
+        let Some(time) = receive(D::shrink(item), message) else { return true };
+        if entered.0 != storage {
+            entered = (storage, rows.table_of(storage).and_then(|table| times.of_table(table)));
+        }
+        if let (Some(times), Some((entity, row))) = (entered.1, lookup.entity(storage, row)) {
             // The row is this thread's alone, and the agenda is the call's: nobody wakes it
             // meanwhile.
             times[row].bring_forward_alone(time);

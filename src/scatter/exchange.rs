@@ -14,7 +14,7 @@ use super::{
     timed_outbox::{Later, TimedOutbox},
     warn_undelivered,
 };
-use crate::sweep::{Part, Parts, Plan, Rows, Scratch, Sweep};
+use crate::sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep};
 
 /// The rows of another world have other owners.
 ///
@@ -80,7 +80,7 @@ impl Exchange<'_> {
         };
         let deliver = |part: Part<'_>| {
             let mut tally = Tally::of(self.receivers, receiver());
-            mail.drain_for(part.index, |letter| tally.receive(letter));
+            mail.drain_for(part.index, || self.look_ahead(), |letter| tally.receive(letter));
             counts.add(tally.report);
         };
         self.plan.run_both(parts, send, (self.receivers, deliver));
@@ -116,12 +116,13 @@ impl Exchange<'_> {
         };
         let deliver = |part: Part<'_>| {
             let mut tally = Tally::of(self.receivers, receiver());
-            mail.arrived.drain_for(part.index, |letter| tally.receive(letter));
-            mail.now.drain_for(part.index, |letter| tally.receive(letter));
+            mail.arrived.drain_for(part.index, || self.look_ahead(), |letter| tally.receive(letter));
+            mail.now.drain_for(part.index, || self.look_ahead(), |letter| tally.receive(letter));
             counts.add(tally.report);
         };
         self.plan.run_both(parts, send, (self.receivers, deliver));
-        mail.later.drain_for(0, |Later { entity, time, message }| calendar.send_at(entity, time, message));
+        let keep = |Later { entity, time, message }| calendar.send_at(entity, time, message);
+        mail.later.drain_for(0, || None::<fn(&_)>, keep);
         calendar.keep(arrivals.into_inner().unwrap_or_else(PoisonError::into_inner).0);
         self.scratch.keep(parts, mail);
         let report = counts.into_report();
@@ -145,6 +146,20 @@ impl Exchange<'_> {
             messages.drain(..).for_each(|(entity, message)| outbox.send(entity, message));
             counts.add(outbox.report());
         }
+    }
+
+    /// Asks for the rows of receivers before their letters are delivered, where that pays: those of
+    /// the largest storage, which mostly has nearly all.
+    fn look_ahead<M>(&self) -> Option<impl Fn(&(Address, M))> {
+        let receivers = self.receivers;
+        let storage = receivers.storages().max_by_key(|&storage| receivers.count(storage))?;
+        let columns = Columns::worth_asking_for(&receivers, storage)?;
+        Some(move |(address, _): &(Address, M)| {
+            let (of_letter, row) = address.destination(&receivers);
+            if of_letter == storage {
+                columns.ask_for(row as usize);
+            }
+        })
     }
 
     fn addresses<'a>(&'a self, part: &Part<'a>) -> Addresses<'a> {

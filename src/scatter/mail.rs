@@ -159,27 +159,54 @@ impl<L> Mail<L> {
     }
 
     /// Hands over the letters to rows of `owner`: by the sender's storage, then (runs ascend with
-    /// parts) by its row.
-    pub(super) fn drain_for(&self, owner: usize, mut deliver: impl FnMut(L)) {
+    /// parts) by its row. If there are many, `look_ahead` may give a function that is shown each
+    /// some letters before its turn.
+    pub(super) fn drain_for<A: Fn(&L)>(
+        &self,
+        owner: usize,
+        look_ahead: impl FnOnce() -> Option<A>,
+        mut deliver: impl FnMut(L),
+    ) {
         let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { per_sender(self.parts) };
-        let lanes = self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step);
-        let with_letters = lanes.map(|lane| lock(lane)).filter(|lane| !lane.segments.is_empty());
-        let mut lanes: Locked<'_, L> = with_letters.collect();
-        let opened = (0..).zip(&mut lanes).map(|(number, lane)| lane.open(number));
-        let mut opened: SmallVec<[_; 32]> = opened.collect();
+        // Both lists are made where they stay: copying them would take longer than a few letters.
+        let mut lanes = Locked::new();
+        for lane in self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step) {
+            let lane = lock(lane);
+            if !lane.letters.is_empty() {
+                lanes.push(lane);
+            }
+        }
+        let letters: usize = lanes.iter().map(|lane| lane.letters.len()).sum();
+        let look_ahead = if letters >= MANY { look_ahead() } else { None };
+        let mut opened = SmallVec::<[_; 32]>::new();
+        for (number, lane) in lanes.iter_mut().enumerate() {
+            opened.push(lane.open(number));
+        }
         while let Some((next, until)) = next_two(&opened) {
             let lane = &mut opened[next.1];
             while let Some(count) = lane.next_before(until) {
-                // One place that delivers, so that it is inlined: a letter that is copied piece by
-                // piece for a call is read back only when all that was written before is in the
-                // cache.
-                for letter in lane.letters.by_ref().take(count) {
-                    deliver(letter);
+                for left in (1..=count).rev().step_by(BLOCK) {
+                    if let Some(look) = &look_ahead {
+                        lane.letters.as_slice().iter().skip(BLOCK).take(BLOCK).for_each(look);
+                    }
+                    // One place that delivers, so that it is inlined: a letter that is copied piece
+                    // by piece for a call is read back only when all that was written before is in
+                    // the cache.
+                    for letter in lane.letters.by_ref().take(left.min(BLOCK)) {
+                        deliver(letter);
+                    }
                 }
             }
         }
     }
 }
+
+/// Letters that are shown ahead together, while those before them are delivered: each takes 20 to
+/// 100 ns, and memory answers in 20 to 150.
+const BLOCK: usize = 8;
+
+/// Letters that are worth some 100 ns of preparation.
+const MANY: usize = 64;
 
 /// The turn that comes first, and the one up to which its lane may go on. Lanes of fork/join follow
 /// each other: to look at all of them for each of a thousand storages would take longer than to

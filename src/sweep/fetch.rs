@@ -11,7 +11,7 @@ use bevy_ecs::{
 };
 use nonmax::NonMaxU32;
 
-use super::rows::Rows;
+use super::{prefetch::Columns, rows::Rows};
 use crate::placement::Storage;
 
 /// A query's rows, ready to be visited in ranges from any thread.
@@ -56,13 +56,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         // is inlined however long it is.
         for (entities, first) in at.runs(rows) {
             for (&entity, row) in entities.iter().zip(first..) {
-                let row = table_row(row);
-                // SAFETY: the storage was entered and the row is in it: the caller's promise.
-                if !unsafe { F::filter_fetch(self.filter, &mut filter, entity, row) } {
-                    continue;
-                }
-                // SAFETY: as above; no other item of this row is alive, says the caller.
-                if let Some(item) = unsafe { D::fetch(self.data, &mut data, entity, row) } {
+                // SAFETY: the storage was entered and the row is in it, and no other item of it is
+                // alive: the caller's promise.
+                if let Some(item) = unsafe { self.item(&mut data, &mut filter, entity, table_row(row)) } {
                     visit(item);
                 }
             }
@@ -71,7 +67,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 
     /// Calls `visit` for each of `rows` that `select` takes, in order: with its entity, what stands
     /// `beside` it (a column of its table), and its item if it passes the filters. Returns how many
-    /// were taken.
+    /// were taken. What `select` says of a row must not depend on visits of others.
     ///
     /// # Safety
     /// As for [`visit`](Self::visit).
@@ -84,18 +80,27 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         mut visit: impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
     ) -> u64 {
         let Some(fetch) = self.fetch_storage(storage) else { return 0 };
+        // Of few rows none is far enough ahead.
+        let columns = (rows.len() > WINDOW).then(|| Columns::worth_asking_for(&self.rows, storage)).flatten();
         let mut taken = 0;
         for (entities, first) in fetch.at.runs(rows) {
             let beside = &beside[first as usize..][..entities.len()];
             let fetches = (fetch.data.clone(), fetch.filter.clone());
+            let rows = (entities, beside, first);
             // SAFETY: the storage was entered and the rows are in it: the caller's promise.
-            taken += unsafe { self.visit_run(fetches, (entities, first), beside, &select, &mut visit) };
+            taken += unsafe {
+                match &columns {
+                    None => self.visit_run(fetches, rows, &select, &mut visit),
+                    Some(columns) => self.visit_run_ahead(fetches, rows, columns, &select, &mut visit),
+                }
+            };
         }
         taken
     }
 
-    /// The same for rows that stand one after another in their table: those of `entities`, the
-    /// first of which is in row `first`; with copies of the fetches of the storage that was entered.
+    /// The same for rows that stand one after another in their table: `entities`, what stands
+    /// beside them, and the number of the first; with copies of the fetches of the storage that was
+    /// entered.
     ///
     /// Not inlined: beside the loops of its callers this one would not have the registers that it
     /// needs.
@@ -106,29 +111,79 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     unsafe fn visit_run<T>(
         &self,
         (mut data, mut filter): (D::Fetch<'w>, F::Fetch<'w>),
-        (entities, first): (&[Entity], u32),
-        beside: &[T],
+        (entities, beside, first): (&[Entity], &[T], u32),
         select: &impl Fn(&T) -> bool,
         visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
     ) -> u64 {
-        let Self { data: data_state, filter: filter_state, .. } = *self;
         let mut taken = 0;
         for ((&entity, beside), row) in entities.iter().zip(beside).zip(first..) {
             if !select(beside) {
                 continue;
             }
-            let row = table_row(row);
             // SAFETY: the caller's promise.
-            let passes = unsafe { F::filter_fetch(filter_state, &mut filter, entity, row) };
-            let item = match passes {
-                // SAFETY: as above; no other item of this row is alive, says the caller.
-                true => unsafe { D::fetch(data_state, &mut data, entity, row) },
-                false => None,
-            };
+            let item = unsafe { self.item(&mut data, &mut filter, entity, table_row(row)) };
             visit(entity, beside, item);
             taken += 1;
         }
         taken
+    }
+
+    /// The same for large rows, in windows: the `columns` of the rows of one are asked for before
+    /// those of the window before it are visited.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    #[inline(never)]
+    unsafe fn visit_run_ahead<T>(
+        &self,
+        (mut data, mut filter): (D::Fetch<'w>, F::Fetch<'w>),
+        (entities, beside, first): (&[Entity], &[T], u32),
+        columns: &Columns,
+        select: &impl Fn(&T) -> bool,
+        visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
+    ) -> u64 {
+        let mut taken = 0;
+        let mut windows = beside.chunks(WINDOW).zip((0..).step_by(WINDOW));
+        let mut look_at_next = || {
+            let (rows, start) = windows.next()?;
+            let window = selected(rows, select);
+            columns.ask_for_some(first as usize + start, window, window.count_ones() as usize == rows.len());
+            Some((start, window))
+        };
+        let mut next = look_at_next();
+        while let Some((start, mut window)) = next {
+            next = look_at_next();
+            taken += u64::from(window.count_ones());
+            while window != 0 {
+                let place = start + window.trailing_zeros() as usize;
+                window &= window - 1;
+                let (entity, row) = (entities[place], table_row(first + place as u32));
+                // SAFETY: the caller's promise.
+                let item = unsafe { self.item(&mut data, &mut filter, entity, row) };
+                visit(entity, &beside[place], item);
+            }
+        }
+        taken
+    }
+
+    /// The item of a row, if it passes the filters.
+    ///
+    /// # Safety
+    /// The fetches have entered the table of the row, of which no other item is alive.
+    #[inline(always)]
+    unsafe fn item(
+        &self,
+        data: &mut D::Fetch<'w>,
+        filter: &mut F::Fetch<'w>,
+        entity: Entity,
+        row: TableRow,
+    ) -> Option<D::Item<'w, 's>> {
+        // SAFETY: the caller's promise.
+        if !unsafe { F::filter_fetch(self.filter, filter, entity, row) } {
+            return None;
+        }
+        // SAFETY: as above.
+        unsafe { D::fetch(self.data, data, entity, row) }
     }
 
     /// One thread's means to visit single rows.
@@ -166,6 +221,21 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
             }
         };
         Some(StorageFetch { data, filter, at })
+    }
+}
+
+/// Rows that are looked at together before those of the window before them are visited: 16 times
+/// are two cache lines, and so many rows ahead is long enough for memory to answer.
+const WINDOW: usize = 16;
+
+/// Which of at most [`WINDOW`] rows `select` takes: a bit for each.
+#[inline(always)]
+fn selected<T>(rows: &[T], select: &impl Fn(&T) -> bool) -> u32 {
+    let mask = |rows: &[T]| rows.iter().rev().fold(0, |mask, row| mask << 1 | u32::from(select(row)));
+    match <&[T; WINDOW]>::try_from(rows) {
+        // The compiler unrolls a loop whose length it knows.
+        Ok(whole) => mask(whole),
+        Err(_) => mask(rows),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use bevy_ecs::{
     archetype::{ArchetypeGeneration, Archetypes},
+    component::ComponentId,
     query::{QueryData, QueryFilter, QueryState},
 };
 
@@ -13,13 +14,21 @@ pub struct Matched {
     /// Whether whole tables match, so that tables are visited and not archetypes.
     pub(crate) dense: bool,
     pub(crate) storages: Vec<Storage>,
+    /// What a visit may read or write.
+    pub(super) components: Vec<ComponentId>,
     /// By number of the table or archetype.
     contains: Vec<bool>,
 }
 
 impl Matched {
     pub(crate) fn new(dense: bool) -> Self {
-        Self { generation: ArchetypeGeneration::initial(), dense, storages: Vec::new(), contains: Vec::new() }
+        Self {
+            generation: ArchetypeGeneration::initial(),
+            dense,
+            storages: Vec::new(),
+            components: Vec::new(),
+            contains: Vec::new(),
+        }
     }
 
     /// Takes over what `query`, which is up to date, matches now. Storages only ever come: one look
@@ -29,6 +38,9 @@ impl Matched {
             return;
         }
         self.generation = archetypes.generation();
+        let access = query.component_access().access().try_iter_access();
+        self.components.clear();
+        self.components.extend(access.into_iter().flatten().map(|access| *access.index()));
         self.storages.clear();
         if self.dense {
             self.storages.extend(query.matched_tables().map(|table| Storage::Table(table.as_u32())));

@@ -2,16 +2,17 @@
 
 use std::{
     any::{Any, TypeId},
-    collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::division::Parts;
 
 /// Values by type and by the parts of the call that made them: calls by different strategies take
-/// turns while one is looked for.
+/// turns while one is looked for. They are a handful.
 #[derive(Default)]
-pub(crate) struct Scratch(Mutex<HashMap<(TypeId, Parts), Box<dyn Any + Send>>>);
+pub(crate) struct Scratch(Mutex<Vec<(Key, Box<dyn Any + Send>)>>);
+
+type Key = (TypeId, Parts);
 
 impl Scratch {
     /// What a call with as many parts has left. Of calls with another number of owners nothing is
@@ -19,19 +20,22 @@ impl Scratch {
     /// megabytes.
     pub(crate) fn take<T: Send + 'static>(&self, parts: Parts) -> Option<Box<T>> {
         let mut kept = self.lock();
-        let found = kept.remove(&(TypeId::of::<T>(), parts)).and_then(|value| value.downcast().ok());
-        if found.is_none() && parts.owners > 1 {
-            kept.retain(|(_, kept), _| kept.owners == 1 || kept.owners == parts.owners);
+        let key = (TypeId::of::<T>(), parts);
+        if let Some(place) = kept.iter().position(|(kept, _)| *kept == key) {
+            return kept.swap_remove(place).1.downcast().ok();
         }
-        found
+        if parts.owners > 1 {
+            kept.retain(|((_, kept), _)| kept.owners == 1 || kept.owners == parts.owners);
+        }
+        None
     }
 
-    /// Keeps `value` for the next call with as many parts.
+    /// Keeps `value`, which was taken, for the next call with as many parts.
     pub(crate) fn keep<T: Send + 'static>(&self, parts: Parts, value: Box<T>) {
-        self.lock().insert((TypeId::of::<T>(), parts), value);
+        self.lock().push(((TypeId::of::<T>(), parts), value));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(TypeId, Parts), Box<dyn Any + Send>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Key, Box<dyn Any + Send>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

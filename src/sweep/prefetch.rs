@@ -1,0 +1,89 @@
+//! Rows that are visited here and there are asked for some visits ahead: a processor sees a pattern
+//! only in rows that follow each other.
+
+use bevy_ecs::{
+    component::ComponentId,
+    storage::{TableId, TableRow},
+};
+use nonmax::NonMaxU32;
+use smallvec::SmallVec;
+
+use super::rows::Rows;
+use crate::placement::Storage;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// The most lines of one component that are asked for: of larger ones a visit seldom needs all, and
+/// a first-level cache has 500 to 800.
+const MOST_LINES: usize = 16;
+
+/// Bytes of a row that is worth asking for. Of smaller ones a processor that works ahead has
+/// several under way by itself, and asking for one and looking ahead takes 1 to 2 ns.
+const WORTH_ASKING: usize = 128;
+
+/// Where one table has what a query visits.
+pub(crate) struct Columns(SmallVec<[Column; 4]>);
+
+struct Column {
+    /// Where its first row is; never read here.
+    start: *const u8,
+    /// Bytes of a row.
+    size: usize,
+}
+
+impl Columns {
+    /// Those of a table with large rows; `None` of other storages, whose rows are not worth asking
+    /// for or are not found by their number, and where processors cannot be asked.
+    pub(crate) fn worth_asking_for(rows: &Rows<'_, '_>, storage: Storage) -> Option<Self> {
+        let Storage::Table(table) = storage else { return None };
+        let table = rows.table(TableId::from_u32(table)).filter(|table| CAN_ASK && !table.is_empty())?;
+        let first = TableRow::new(NonMaxU32::ZERO);
+        let column = |&component: &ComponentId| {
+            let size = rows.world.components().get_info(component)?.layout().size();
+            // SAFETY: there is a first row. Its address is taken, and nothing read.
+            let start = unsafe { table.get_component(component, first) }?.as_ptr();
+            (size > 0).then_some(Column { start, size })
+        };
+        let columns: SmallVec<[Column; 4]> = rows.matched.components.iter().filter_map(column).collect();
+        (columns.iter().map(|column| column.size).sum::<usize>() >= WORTH_ASKING).then_some(Self(columns))
+    }
+
+    /// Asks for those rows from `first` on that have their bit set, unless they are `all`: those a
+    /// processor asks for by itself.
+    #[inline(always)]
+    pub(super) fn ask_for_some(&self, first: usize, mut rows: u32, all: bool) {
+        while rows != 0 && !all {
+            self.ask_for(first + rows.trailing_zeros() as usize);
+            rows &= rows - 1;
+        }
+    }
+
+    /// Asks for the components of `row`.
+    #[inline(always)]
+    pub(crate) fn ask_for(&self, row: usize) {
+        for &Column { start, size } in &self.0 {
+            let row = start.wrapping_add(row * size);
+            for line in (0..size.min(MOST_LINES * LINE)).step_by(LINE) {
+                ask_for_line(row.wrapping_add(line));
+            }
+            // A row may begin within a line.
+            ask_for_line(row.wrapping_add(size - 1));
+        }
+    }
+}
+
+const CAN_ASK: bool = cfg!(target_arch = "x86_64");
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ask_for_line(address: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a hint, which has no effect on any address but for time.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+}
+
+/// Elsewhere stable Rust has no such hint.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn ask_for_line(_address: *const u8) {}
