@@ -3,11 +3,7 @@
 
 use std::ops::Range;
 
-use super::{
-    rows::Rows,
-    segment::{Segment, segment_at},
-    selection::Selection,
-};
+use super::rows::{Rows, Segment, Selection, segment_at};
 use crate::placement::{Placement, Storage};
 
 /// Rows in the order in which they are swept. Kept from call to call for its memory.
