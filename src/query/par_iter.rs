@@ -11,7 +11,8 @@ use bevy_ecs::{
 use super::AffineQuery;
 use crate::{
     auto::Strategy,
-    sweep::{BevysBatch, Plan, QueryCalls, Rows, SiteRef, Sweep, SweepSpan},
+    context::BevysBatch,
+    sweep::{Plan, QueryCalls, Rows, SiteRef, Sweep, SweepSpan},
 };
 
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {

@@ -4,11 +4,10 @@
 use super::{
     GangCall, Memory,
     fork_range::Fork,
-    layout::Layout,
     lock_step::{self, rows_of_leader},
     part::Part,
     ranges::Ranges,
-    rows::Rows,
+    rows::{Layout, Rows},
 };
 use crate::{
     auto::Outcome,

@@ -1,16 +1,18 @@
 //! Sweeps in lock step: a round in which each worker has its own rows, the same ones every time,
 //! and who is done takes chunks from a worker that is late.
 
+use std::ops::Range;
+
 use super::{
     GangCall,
-    layout::Layout,
     part::{CallShares, Chunking, Claim, Part},
-    rows::Rows,
+    rows::{Layout, Progress, Rows, Selection},
 };
 use crate::{
     ablation::Mechanism,
     auto::Outcome,
     context::{Context, Ownership},
+    placement::{Placement, Storage},
     pool::{Finished, Participants},
 };
 
@@ -19,6 +21,9 @@ use crate::{
 /// are worth more.
 const FEWEST_LEFT: u32 = 2;
 const LEAST_PART_LEFT: u32 = 10;
+
+/// Shares of this many runs are even enough.
+const RUNS_OF_A_SHARE: usize = 8;
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
@@ -160,4 +165,87 @@ fn most_left(shares: CallShares<'_>, thief: usize, chunks: Chunking) -> Option<(
 /// A share with this many chunks is only stolen from where this many are left.
 fn fewest_left(chunks: u32) -> u32 {
     FEWEST_LEFT.max(chunks / LEAST_PART_LEFT)
+}
+
+/// The rows of one call, in a layout for each worker. Kept from call to call for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Layouts {
+    by_owner: Vec<Layout>,
+    /// By owner. Apart: only the leader needs them.
+    progress: Vec<Progress>,
+}
+
+impl Layouts {
+    /// Lays out the rows of each worker, after `placement` was brought up to date with what is
+    /// there now, in runs of at least `shortest` rows.
+    pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, shortest: u32) -> &[Layout] {
+        self.begin(placement.workers());
+        if let Some(selection) = rows.selection {
+            self.lay_selected(rows, selection, placement, shortest);
+            return self.end();
+        }
+        for (ordinal, storage) in (0..).zip(rows.storages()) {
+            let runs = placement.place(storage, rows.count(storage), shortest);
+            for (owner, run) in runs.by_owner() {
+                self.lay(owner, ordinal, storage, run);
+                self.progress[owner].has_parts |= runs.parts() > 1;
+            }
+        }
+        self.end()
+    }
+
+    /// Lays out the rows of `selection`. Their storages are cut as for a sweep of all their rows:
+    /// who owns a row does not depend on how many others are visited. Nothing is learned of cuts
+    /// from such a call: its rows are not what others sweep.
+    fn lay_selected(&mut self, rows: &Rows<'_, '_>, selection: &Selection, placement: &mut Placement, shortest: u32) {
+        let mut placed = None;
+        for segment in selection.segments() {
+            if placed.replace(segment.storage) != Some(segment.storage) {
+                placement.place(segment.storage, rows.count(segment.storage), shortest);
+            }
+            let Some(runs) = placement.get(segment.storage) else { continue };
+            let mut start = segment.rows.start;
+            while start < segment.rows.end {
+                let owner = runs.owner_of(start);
+                let end = runs.range_of(owner).end.min(segment.rows.end);
+                self.lay(owner, segment.ordinal, segment.storage, start..end);
+                start = end;
+            }
+        }
+    }
+
+    /// How many rows there are to cut, or were in the last call: counting those of many storages
+    /// takes time.
+    fn about(&self, rows: &Rows<'_, '_>) -> u64 {
+        if rows.selection.is_some() {
+            return rows.all();
+        }
+        let known: u64 = self.by_owner.iter().map(Layout::rows).sum();
+        if known > 0 { known } else { rows.total() }
+    }
+
+    /// A storage of fewer rows need not be cut for workers to have equal shares: there are others.
+    pub(super) fn needless_cut(&self, rows: &Rows<'_, '_>, workers: usize) -> u32 {
+        let runs = workers * RUNS_OF_A_SHARE;
+        if rows.selection.is_some() || rows.matched.storages.len() < runs {
+            return 1;
+        }
+        u32::try_from(self.about(rows) / runs as u64).unwrap_or(u32::MAX)
+    }
+
+    fn begin(&mut self, owners: usize) {
+        self.by_owner.resize_with(owners, Layout::default);
+        self.progress.clear();
+        self.progress.resize(owners, Progress::default());
+    }
+
+    #[inline]
+    fn lay(&mut self, owner: usize, ordinal: u32, storage: Storage, rows: Range<u32>) {
+        self.by_owner[owner].lay(&mut self.progress[owner], ordinal, storage, rows);
+    }
+
+    fn end(&mut self) -> &[Layout] {
+        self.by_owner.iter_mut().zip(&self.progress).for_each(|(layout, progress)| layout.end(progress));
+        &self.by_owner
+    }
 }

@@ -2,7 +2,7 @@
 //! of the rows, on the threads that suit, and learns what that took.
 //!
 //! From the top: `plan.rs` decides and learns, for the place that started the call. `lock_step.rs`
-//! and `fork_join.rs` deal out the rows on the gang, along what `layout.rs` has laid out;
+//! and `fork_join.rs` deal out the rows on the gang, laid out one storage after another;
 //! `bevys_threads.rs` does so on Bevy's threads. A thread goes through its rows part by part
 //! (`part.rs`): what it claims of a share, a range that is forked (`fork_range.rs`, `ranges.rs`), or
 //! one part of an even division (`division.rs`). `rows.rs` says which rows there are, and `fetch.rs`
@@ -14,7 +14,6 @@ mod division;
 mod fetch;
 mod fork_join;
 mod fork_range;
-mod layout;
 mod lock_step;
 mod part;
 mod plan;
@@ -23,7 +22,6 @@ mod rows;
 mod scratch;
 mod span;
 
-pub(crate) use bevys_threads::BevysBatch;
 pub(crate) use division::{Division, Owners, Parts};
 pub(crate) use fetch::RowLookup;
 pub use fetch::Sweep;
@@ -42,8 +40,9 @@ use crate::{
     auto::RowCost,
     context::{Context, Ownership},
 };
-use layout::{Layout, Layouts};
+use lock_step::Layouts;
 use ranges::Ranges;
+use rows::Layout;
 
 /// What a call on the gang works with, whichever way its rows are dealt out. Holds the locks of
 /// that until it is over.

@@ -6,8 +6,7 @@ use std::ops::Range;
 use super::{
     division::Division,
     fork_range::ForkRange,
-    layout::Layout,
-    rows::{Rows, Selection, segment_at},
+    rows::{Layout, Rows, Selection, segment_at},
 };
 use crate::{
     claims::{ClaimBoard, Tag},

@@ -9,18 +9,12 @@ use std::{
 use log::warn;
 
 use super::{
-    GangCall, Memory,
-    bevys_threads::{self, is_inside_call},
-    division::Parts,
-    fork_join, lock_step,
-    part::Part,
-    rows::Rows,
-    scratch::Scratch,
+    GangCall, Memory, bevys_threads, division::Parts, fork_join, lock_step, part::Part, rows::Rows, scratch::Scratch,
     span::SweepSpan,
 };
 use crate::{
     auto::{Outcome, Owner, Site, SiteList, Strategy},
-    context::{Context, SystemContext, with_system},
+    context::{Context, SystemContext, is_inside_call, with_system},
     pool::now,
     record::{known_name, running_index},
     settings::SchedulerMode,

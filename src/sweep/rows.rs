@@ -1,5 +1,8 @@
-//! Which rows a sweep visits: all that its query matches, or some of them; how many there are, and
-//! where an entity is.
+//! Which rows a sweep visits, one storage after another: all that its query matches, some of them, or
+//! those that are laid out for a worker.
+
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -248,21 +251,91 @@ pub(super) fn segment_at(segments: &[Segment], position: u64) -> usize {
     segments.partition_point(|segment| segment.end() <= position)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Rows in the order in which they are swept. Kept from call to call for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// Each has rows.
+    segments: Vec<Segment>,
+    rows: u64,
+    /// Whether it has parts of storages, of which others have other parts.
+    has_parts: bool,
+}
 
-    #[test]
-    fn rows_that_follow_each_other_are_one_segment() {
-        let mut selection = Selection::default();
-        for (ordinal, table, row) in [(0, 3, 5), (0, 3, 6), (0, 3, 8), (2, 9, 9)] {
-            selection.push(ordinal, Storage::Table(table), row);
+impl Layout {
+    /// Lays out all `rows`.
+    pub(super) fn whole(&mut self, rows: &Rows<'_, '_>) -> &Self {
+        let mut progress = Progress::default();
+        match rows.selection {
+            Some(selection) => {
+                for segment in selection.segments() {
+                    self.lay(&mut progress, segment.ordinal, segment.storage, segment.rows.clone());
+                }
+            }
+            None => {
+                for (ordinal, storage) in (0..).zip(rows.storages()) {
+                    self.lay(&mut progress, ordinal, storage, 0..rows.count(storage));
+                }
+            }
         }
-        let segment = |first, ordinal, table, rows| Segment { first, storage: Storage::Table(table), ordinal, rows };
-        let expected = [segment(0, 0, 3, 5..7), segment(2, 0, 3, 8..9), segment(3, 2, 9, 9..10)];
-        assert_eq!((selection.rows(), selection.segments()), (4, &expected[..]));
-        assert_eq!([0, 1, 2, 3, 4].map(|position| segment_at(selection.segments(), position)), [0, 0, 1, 2, 3]);
-        selection.clear();
-        assert_eq!(selection.rows(), 0);
+        self.end(&progress);
+        self
     }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub(super) fn has_parts(&self) -> bool {
+        self.has_parts
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Calls `visit` for the rows of each storage that lie in `positions`, with the storage's place
+    /// in the order of storages.
+    #[inline]
+    pub(super) fn for_each_range(&self, positions: Range<u64>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
+        let from = segment_at(&self.segments, positions.start);
+        for segment in self.segments[from..].iter().take_while(|segment| segment.first < positions.end) {
+            visit(segment.ordinal, segment.storage, segment.rows_in(&positions));
+        }
+    }
+
+    /// Lays out rows where `progress` is. Writes only what is new: a layout that stays as it was
+    /// stays in the caches of those who read it.
+    #[inline]
+    pub(super) fn lay(&mut self, progress: &mut Progress, ordinal: u32, storage: Storage, rows: Range<u32>) {
+        if rows.is_empty() {
+            return;
+        }
+        let segment = Segment { first: progress.rows, storage, ordinal, rows };
+        progress.rows = segment.end();
+        match self.segments.get_mut(progress.segments) {
+            Some(known) if *known == segment => {}
+            Some(known) => *known = segment,
+            None => self.segments.push(segment),
+        }
+        progress.segments += 1;
+    }
+
+    /// Ends the layout where `progress` is.
+    #[inline]
+    pub(super) fn end(&mut self, progress: &Progress) {
+        if self.segments.len() > progress.segments {
+            self.segments.truncate(progress.segments);
+        }
+        if (self.rows, self.has_parts) != (progress.rows, progress.has_parts) {
+            (self.rows, self.has_parts) = (progress.rows, progress.has_parts);
+        }
+    }
+}
+
+/// How far rows are laid out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Progress {
+    segments: usize,
+    rows: u64,
+    pub(super) has_parts: bool,
 }
