@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl AffinityPool {
-    /// Begins the spans of `recording`, unless that was done: what was done before it belongs to none
-    /// of them.
+    /// Begins the spans of `recording`, unless that was done: what was done before it belongs to
+    /// none of them.
     #[inline]
     pub(super) fn follow_recording(&self, recording: Recording) {
         let recorded_in = &self.leader_counters().recorded_in;

@@ -4,10 +4,10 @@
 //! From the top: `plan.rs` decides and learns, for the place that started the call. `lock_step.rs`
 //! and `fork_join.rs` deal out the rows on the gang, laid out one storage after another;
 //! `bevys_threads.rs` does so on Bevy's threads. A thread goes through its rows part by part
-//! (`part.rs`): what it claims of a share, a range that is forked (`fork_range.rs`, `ranges.rs`), or
-//! one part of an even division (`division.rs`). `rows.rs` says which rows there are, and `fetch.rs`
-//! is the contract with the ECS: the items of a range of rows. `scratch.rs` keeps memory from call
-//! to call, `span.rs` records what the gang has no part in.
+//! (`part.rs`): what it claims of a share, a range that is forked (`fork_range.rs`, `ranges.rs`),
+//! or one part of an even division (`division.rs`). `rows.rs` says which rows there are, and
+//! `fetch.rs` is the contract with the ECS: the items of a range of rows. `scratch.rs` keeps memory
+//! from call to call, `span.rs` records what the gang has no part in.
 
 mod bevys_threads;
 mod division;

@@ -1,5 +1,5 @@
-//! One part of a sweep: what a thread is given of it at a time, whichever way it is divided, and its
-//! way through the rows of that.
+//! One part of a sweep: what a thread is given of it at a time, whichever way it is divided, and
+//! its way through the rows of that.
 
 use std::ops::Range;
 

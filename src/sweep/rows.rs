@@ -1,5 +1,5 @@
-//! Which rows a sweep visits, one storage after another: all that its query matches, some of them, or
-//! those that are laid out for a worker.
+//! Which rows a sweep visits, one storage after another: all that its query matches, some of them,
+//! or those that are laid out for a worker.
 
 #[cfg(test)]
 mod tests;
