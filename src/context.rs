@@ -1,7 +1,8 @@
-//! What a tagged system finds when it starts a parallel call: the mode, the pool, the placement.
+//! What a thread finds when it starts a parallel call: whether it is inside of one, and else, in a
+//! tagged system, the mode, the pool and the placement.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     mem::ManuallyDrop,
     ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,7 +15,7 @@ use crate::{
     auto::SiteRegistry,
     claims::ClaimBoard,
     placement::{Footprints, Placement},
-    pool::AffinityPool,
+    pool::{AffinityPool, in_round},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
@@ -175,6 +176,41 @@ impl Drop for SystemScope {
     fn drop(&mut self) {
         drop(replace_system(self.before.take()));
     }
+}
+
+thread_local! {
+    /// Set while rows of a parallel call are visited on this thread for Bevy's own `par_iter`.
+    static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Held while a thread visits rows for Bevy's `par_iter`: parallel calls inside run on the spot, as
+/// they do inside a round.
+pub(crate) struct BevysBatch {
+    outer: bool,
+}
+
+impl BevysBatch {
+    pub(crate) fn open() -> Self {
+        Self { outer: IN_BEVYS_BATCH.replace(true) }
+    }
+
+    /// Whether this thread is inside one.
+    #[inline]
+    fn is_open() -> bool {
+        IN_BEVYS_BATCH.get()
+    }
+}
+
+impl Drop for BevysBatch {
+    fn drop(&mut self) {
+        IN_BEVYS_BATCH.set(self.outer);
+    }
+}
+
+/// Whether this thread is inside a parallel call, the gang's or Bevy's.
+#[inline]
+pub(crate) fn is_inside_call() -> bool {
+    in_round() || BevysBatch::is_open()
 }
 
 #[cfg(test)]

@@ -2,23 +2,20 @@
 //! each strategy, and so how the next call is to run.
 //!
 //! Numbers in, a decision out: nothing here knows of rows or threads. `site.rs` is the record of
-//! one place, shared by those who ask, `cost.rs` and `estimate.rs` its two measures (a row, a
-//! call), `model.rs` the choice of mode `Auto`.
+//! one place, shared by those who ask, `cost.rs` its two measures (a row, a call), `model.rs` the
+//! choice of mode `Auto`. `strategy.rs` has the words: how a call runs, and what it took.
 
 mod cost;
-mod estimate;
 mod explanation;
 mod model;
-mod outcome;
 mod site;
 mod strategy;
 
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
-pub(crate) use outcome::Outcome;
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
-pub(crate) use strategy::Strategy;
+pub(crate) use strategy::{Outcome, Strategy};
 
 /// What one thread does in less than this stays there, in nanoseconds: in the fixed modes, and in
 /// trees. `Auto` measures instead. A round and the cache lines

@@ -13,7 +13,7 @@ use std::{ops::Range, time::Duration};
 
 use super::{
     CALLS_PER_SAMPLE, Strategy, UNKNOWN_ROWS,
-    estimate::Estimate,
+    cost::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
 };
 use crate::ablation::Mechanism;

@@ -1,4 +1,4 @@
-//! The ways in which a parallel call can run.
+//! The ways in which a parallel call can run, and what one took: all that is told of calls here.
 
 use crate::settings::SchedulerMode;
 
@@ -44,3 +44,49 @@ const _: () = {
         place += 1;
     }
 };
+
+/// What one parallel call took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Rows of the call.
+    pub(crate) rows: u64,
+    /// Rows that the leader swept.
+    pub(crate) leader_rows: u64,
+    /// For how long it did, in nanoseconds.
+    pub(crate) leader_ns: u64,
+    /// For how long all workers together did, in nanoseconds; `None` if not each that was called
+    /// took part.
+    pub(crate) busy: Option<u64>,
+}
+
+impl Outcome {
+    /// `rows` rows on one thread.
+    pub(crate) fn serial(rows: u64, nanoseconds: u64) -> Self {
+        Self { rows, leader_rows: rows, leader_ns: nanoseconds, busy: None }
+    }
+
+    /// A call whose rows caused more work, which `workers` workers did in equal parts. Of that as
+    /// much counts to the leader's rows as comes from them.
+    pub(crate) fn followed_by(self, more: Self, workers: usize) -> Self {
+        let all = u128::from(more.leader_ns) * workers as u128;
+        let part = all * u128::from(self.leader_rows) / u128::from(self.rows.max(1));
+        let busy = self.busy.zip(more.busy).map(|(first, second)| first.saturating_add(second));
+        Self { leader_ns: self.leader_ns.saturating_add(u64::try_from(part).unwrap_or(u64::MAX)), busy, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome;
+
+    #[test]
+    fn what_rows_cause_counts_to_those_who_swept_them() {
+        let posted = Outcome { rows: 100, leader_rows: 25, leader_ns: 1_000, busy: Some(3_000) };
+        let delivered = Outcome { rows: 40, leader_rows: 10, leader_ns: 500, busy: Some(1_500) };
+        let expected = Outcome { leader_ns: 1_000 + 500 * 4 / 4, busy: Some(4_500), ..posted };
+        assert_eq!(posted.followed_by(delivered, 4), expected);
+        assert_eq!(posted.followed_by(Outcome { busy: None, ..delivered }, 4).busy, None);
+        let nothing = Outcome { rows: 0, leader_rows: 0, leader_ns: 10, busy: Some(10) };
+        assert_eq!(nothing.followed_by(Outcome { leader_ns: u64::MAX, ..nothing }, 4).leader_ns, 10);
+    }
+}

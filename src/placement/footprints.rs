@@ -1,11 +1,8 @@
 //! Which core swept which rows last, where rows have no owner.
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::{ops::Range, sync::atomic::AtomicU32};
 
-use super::{ByStorage, Storage};
+use super::{ByStorage, Storage, runs::has_stayed};
 use crate::{ablation::Mechanism, topology::CoreId};
 
 /// This many rows share a footprint: few enough that halves cut between them, many enough that
@@ -42,15 +39,4 @@ impl Footprints {
         }
         same
     }
-}
-
-/// Notes `core` (plus one) in `last`; true if it was there before, or nothing was.
-#[inline]
-pub(super) fn has_stayed(last: &AtomicU32, core: u32) -> bool {
-    let before = last.load(Ordering::Relaxed);
-    // Read first: the line stays shared between workers for as long as nothing changes.
-    if before != core {
-        last.store(core, Ordering::Relaxed);
-    }
-    before == core || before == 0
 }

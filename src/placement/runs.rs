@@ -1,6 +1,9 @@
 //! How the rows of one table (or archetype) are cut into runs, one long contiguous run a worker.
 
-use std::{ops::Range, sync::atomic::AtomicU32};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use crossbeam_utils::CachePadded;
 use smallvec::{SmallVec, smallvec};
@@ -8,7 +11,6 @@ use smallvec::{SmallVec, smallvec};
 use super::{
     WHOLE_LINES,
     balancer::{Balancer, Histogram, Verdict},
-    footprints::has_stayed,
 };
 use crate::topology::CoreId;
 
@@ -243,4 +245,15 @@ fn moved_rows(before: &[u32], after: &[u32]) -> u32 {
     });
     let common = before[before.len() - 1].min(after[after.len() - 1]);
     common - kept.sum::<u32>()
+}
+
+/// Notes `core` (plus one) in `last`; true if it was there before, or nothing was.
+#[inline]
+pub(super) fn has_stayed(last: &AtomicU32, core: u32) -> bool {
+    let before = last.load(Ordering::Relaxed);
+    // Read first: the line stays shared between workers for as long as nothing changes.
+    if before != core {
+        last.store(core, Ordering::Relaxed);
+    }
+    before == core || before == 0
 }

@@ -11,12 +11,12 @@ use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
+    counters::WorkerCounters,
     eviction::{CoreTaken, Evidence, finds_core_taken, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
-    participants::Participants,
     round::Lead,
-    round_stats::RoundStats,
     unwind::{Payload, drop_or_abort},
+    words::{Participants, RoundStats},
 };
 use crate::record::SpanKind;
 
@@ -92,6 +92,29 @@ impl<'p> Finished<'p> {
 }
 
 impl AffinityPool {
+    /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
+    /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
+    /// leader alone there is no round: its index is run on the spot.
+    pub(crate) fn run_some(&self, participants: Participants, f: impl Fn(Worker) + Sync) -> Finished<'_> {
+        self.round(SpanKind::Share, participants, Measured::Always, move |worker| {
+            f(worker);
+            0
+        })
+    }
+
+    /// The same for all, in which work changes hands as in a session of fork/join: recorded as one.
+    pub(crate) fn run_session(&self, f: impl Fn(Worker) + Sync) -> Finished<'_> {
+        self.round(SpanKind::Session, Participants::ALL, Measured::Always, move |worker| {
+            f(worker);
+            0
+        })
+    }
+
+    /// Whether workers would have to be woken for a round now.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.leader_counters().is_round_over_for(self.spin, now())
+    }
+
     /// Takes the lead of a round of `participants`, if the round needs it and it is to be had.
     pub(super) fn turn(&self, participants: Participants) -> Turn<'_> {
         if identity().is_some() {
@@ -156,6 +179,20 @@ impl AffinityPool {
             self.count_round(&lead, participants);
         }
         Finished { pool: self, lead: Some(lead), participants, led: self.leader_counters().last_own() }
+    }
+
+    pub(super) fn leader_counters(&self) -> &WorkerCounters {
+        &self.counters[WorkerIndex::LEADER.0]
+    }
+
+    /// What the spans of a round that begins now are to be, if they are recorded.
+    #[inline]
+    fn recorded_as(&self, kind: SpanKind) -> Option<SpanKind> {
+        let recording = self.recorder.recording();
+        recording.is_on().then(|| {
+            self.follow_recording(recording);
+            kind
+        })
     }
 
     /// Calls `f` for one index of a round of the gang and notes when, on the account of the thread

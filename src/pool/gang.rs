@@ -24,8 +24,8 @@ use super::{
 use crate::{
     settings::Pinning,
     topology::{
-        CoreId, PinError, ThreadNumber, Topology, current_thread, pin_current_thread, pin_current_thread_to,
-        unpin_current_thread,
+        CoreId, PinError, ThreadNumber, Topology, current_core, current_thread, pin_current_thread,
+        pin_current_thread_to, unpin_current_thread,
     },
 };
 
@@ -105,6 +105,16 @@ thread_local! {
 #[inline]
 pub(super) fn identity() -> Option<Identity> {
     IDENTITY.get()
+}
+
+/// Whether the calling thread is inside a round.
+pub(crate) fn in_round() -> bool {
+    identity().is_some()
+}
+
+/// The core that the calling thread runs on: known without a call if it is pinned.
+pub(crate) fn running_on() -> Option<CoreId> {
+    identity().and_then(|me| me.core).or_else(current_core)
 }
 
 /// Makes the calling thread worker 0 until it is dropped, unless it is a worker already.

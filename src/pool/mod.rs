@@ -5,18 +5,14 @@ mod batch;
 mod broadcast;
 mod clock;
 mod counters;
-mod epoch;
 mod eviction;
 mod gang;
 mod heartbeat;
 mod job_board;
 mod parker;
-mod participants;
 mod per_worker;
 mod recording;
 mod round;
-mod round_stats;
-mod sampling;
 mod spin;
 mod stats;
 #[cfg(test)]
@@ -24,6 +20,7 @@ mod tests;
 #[cfg(feature = "trace")]
 mod trace;
 mod unwind;
+mod words;
 
 pub use batch::BatchedCalls;
 pub use heartbeat::Scope;
@@ -35,9 +32,10 @@ pub use stats::WorkerTimes;
 pub(crate) use broadcast::Finished;
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
+pub(crate) use gang::{in_round, running_on};
 pub(crate) use job_board::{Job, JobBoard};
-pub(crate) use participants::Participants;
 pub(crate) use unwind::{Payload, drop_or_abort};
+pub(crate) use words::Participants;
 
 use std::{
     panic::resume_unwind,
@@ -54,12 +52,12 @@ use crate::{
     record::{Recorder, SpanKind},
     settings::{AffinitySettings, WorkerCount},
     sync::{Mutex, lock},
-    topology::{CoreId, Topology, current_core},
+    topology::{CoreId, Topology},
 };
 use batch::{Exchange, Run};
 use broadcast::{Measured, Turn};
 use counters::WorkerCounters;
-use gang::{Gang, PinState, SharedSeat, identity};
+use gang::{Gang, PinState, SharedSeat};
 use heartbeat::{JobQueue, Session, on_the_spot};
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
@@ -215,24 +213,6 @@ impl AffinityPool {
             0
         };
         drop(self.round(SpanKind::Share, Participants::ALL, Measured::Sampled, call));
-    }
-
-    /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
-    /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
-    /// leader alone there is no round: its index is run on the spot.
-    pub(crate) fn run_some(&self, participants: Participants, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.round(SpanKind::Share, participants, Measured::Always, move |worker| {
-            f(worker);
-            0
-        })
-    }
-
-    /// The same for all, in which work changes hands as in a session of fork/join: recorded as one.
-    pub(crate) fn run_session(&self, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.round(SpanKind::Session, Participants::ALL, Measured::Always, move |worker| {
-            f(worker);
-            0
-        })
     }
 
     /// Counts that `worker` took work from another, in a closure that was called for it.
@@ -405,11 +385,6 @@ impl AffinityPool {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.counters, &other.counters)
     }
-
-    /// Whether workers would have to be woken for a round now.
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.leader_counters().is_round_over_for(self.spin, now())
-    }
 }
 
 impl std::fmt::Debug for AffinityPool {
@@ -422,16 +397,6 @@ impl std::fmt::Debug for AffinityPool {
     }
 }
 
-/// Whether the calling thread is inside a round.
-pub(crate) fn in_round() -> bool {
-    identity().is_some()
-}
-
-/// The core that the calling thread runs on: known without a call if it is pinned.
-pub(crate) fn running_on() -> Option<CoreId> {
-    identity().and_then(|me| me.core).or_else(current_core)
-}
-
 /// How many workers a pool has on `cores` cores, if that many threads can be started.
 pub(crate) fn wanted_workers(settings: &AffinitySettings, cores: usize) -> usize {
     match settings.workers {
@@ -441,7 +406,7 @@ pub(crate) fn wanted_workers(settings: &AffinitySettings, cores: usize) -> usize
     }
 }
 
-const _: () = assert!(AffinityPool::MAX_WORKERS <= epoch::MAX_WORKERS);
+const _: () = assert!(AffinityPool::MAX_WORKERS <= words::MAX_WORKERS);
 
 /// Says what is odd about a number of workers, once as long as the same number is asked for.
 fn warn_of_count(count: WorkerCount, cores: usize) {

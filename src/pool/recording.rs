@@ -5,31 +5,25 @@ use std::{ops::Range, sync::atomic::Ordering};
 
 use super::{
     AffinityPool, WorkerIndex,
-    counters::{Done, WorkerCounters},
+    counters::Done,
     gang::Identity,
-    participants::Participants,
-    round_stats::RoundStats,
+    words::{Participants, RoundStats},
 };
 use crate::{
-    record::{Span, SpanKind, running_index},
+    record::{Recording, Span, SpanKind, running_index},
     topology::{CoreId, current_core},
 };
 
 impl AffinityPool {
-    /// What the spans of a round that begins now are to be, if they are recorded.
+    /// Begins the spans of `recording`, unless that was done: what was done before it belongs to
+    /// none of them.
     #[inline]
-    pub(super) fn recorded_as(&self, kind: SpanKind) -> Option<SpanKind> {
-        let recording = self.recorder.recording();
-        if !recording.is_on() {
-            return None;
-        }
+    pub(super) fn follow_recording(&self, recording: Recording) {
         let recorded_in = &self.leader_counters().recorded_in;
         if recorded_in.load(Ordering::Relaxed) != recording.number() {
             recorded_in.store(recording.number(), Ordering::Relaxed);
-            // What was done before this recording belongs to no span of it.
             (0..self.workers()).for_each(|worker| _ = self.newly_done(worker, self.swept_by(worker)));
         }
-        Some(kind)
     }
 
     /// What a worker adds to its stats while spans are recorded: reading its counters from another
@@ -102,9 +96,5 @@ impl AffinityPool {
     fn swept_by(&self, worker: usize) -> RoundStats {
         let swept = &self.swept[worker];
         RoundStats { rows: swept.read().0, stolen: swept.stolen(), ..RoundStats::default() }
-    }
-
-    pub(super) fn leader_counters(&self) -> &WorkerCounters {
-        &self.counters[WorkerIndex::LEADER.0]
     }
 }

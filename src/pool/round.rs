@@ -11,12 +11,10 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     clock::nanoseconds,
-    epoch::{AtomicCall, AtomicEpoch, Call, Epoch},
     parker::Parker,
-    participants::{AtomicParticipants, Participants},
-    round_stats::LastRoundStats,
     spin::spin_until,
     unwind::{AbortOnUnwind, Payload, drop_or_abort},
+    words::{AtomicCall, AtomicEpoch, AtomicParticipants, Call, Epoch, LastRoundStats, Participants},
 };
 use crate::sync::{
     AtomicBool, AtomicU64, CellAccess, Mutex, Ordering, UnsafeCell, handshake_fence, lock, needed, planted,

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::{AffineQuery, chunk::pieces, par_iter::AffineParIter};
 use crate::{
     auto::Strategy,
+    context::BevysBatch,
     placement::Storage,
-    sweep::{BevysBatch, Plan, Sweep, SweepSpan},
+    sweep::{Plan, Sweep, SweepSpan},
 };
 use bevy_ecs::{
     batching::BatchingStrategy,

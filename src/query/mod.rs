@@ -23,8 +23,7 @@ use bevy_ecs::{
     entity_disabling::DefaultQueryFilters,
     prelude::{Query, World},
     query::{
-        AccessConflicts, FilteredAccess, FilteredAccessSet, IterQueryData, QueryData, QueryFilter, QueryState,
-        ReadOnlyQueryData,
+        AccessConflicts, FilteredAccess, FilteredAccessSet, QueryData, QueryFilter, QueryState, ReadOnlyQueryData,
     },
     system::{ReadOnlySystemParam, SystemAccess, SystemMeta, SystemParam, SystemParamValidationError},
     world::unsafe_world_cell::UnsafeWorldCell,
@@ -35,7 +34,7 @@ use bevy_utils::prelude::ShortName;
 use crate::{
     auto::Owner,
     record::known_name,
-    sweep::{Matched, QueryCalls, Rows, SiteRef, Sweep},
+    sweep::{Matched, QueryCalls},
 };
 
 /// A [`Query`] for tagged systems: the same access, filters, change detection and methods (by
@@ -205,67 +204,6 @@ unsafe impl<D: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Af
 unsafe impl<'w, 's, D: ReadOnlyQueryData + 'static, F: QueryFilter + 'static> ReadOnlySystemParam
     for AffineQuery<'w, 's, D, F>
 {
-}
-
-impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
-    /// Parallel iteration over read-only items.
-    #[inline]
-    #[track_caller]
-    pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
-        self.as_readonly().into_par_iter()
-    }
-
-    /// Parallel iteration over items that can be written.
-    #[inline]
-    #[track_caller]
-    pub fn par_iter_mut(&mut self) -> AffineParIter<'_, 's, D, F>
-    where
-        D: IterQueryData,
-    {
-        self.reborrow_affine().into_par_iter()
-    }
-
-    #[inline]
-    #[track_caller]
-    fn into_par_iter(self) -> AffineParIter<'w, 's, D, F>
-    where
-        D: IterQueryData,
-    {
-        let (sweep, site) = (self.sweep::<D>(), self.call_site());
-        AffineParIter::new(self.query, sweep, site, self.longest_chunk)
-    }
-
-    /// What is known of calls that are started where this is called from.
-    #[inline]
-    #[track_caller]
-    fn call_site(&self) -> SiteRef<'s> {
-        SiteRef::caller(&self.state.calls)
-    }
-
-    /// Says once for each place that calls this that its system is not tagged, and `what` happens.
-    #[cold]
-    #[track_caller]
-    pub(crate) fn warn_untagged(&self, what: &str) {
-        self.call_site().warn_untagged(what);
-    }
-
-    /// What is kept of the query's parallel calls.
-    pub(crate) fn calls(&self) -> &'s QueryCalls {
-        &self.state.calls
-    }
-
-    /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not
-    /// read-only: 'access' on [`Sweep`].
-    #[inline]
-    pub(crate) fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
-        Sweep {
-            rows: Rows::new(self.world, &self.state.matched),
-            data: &self.state.data,
-            filter: &self.state.filter,
-            last_run: self.last_run,
-            this_run: self.this_run,
-        }
-    }
 }
 
 impl<'w, 's, D: QueryData, F: QueryFilter> Deref for AffineQuery<'w, 's, D, F> {

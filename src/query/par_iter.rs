@@ -1,19 +1,75 @@
-//! Parallel iteration over an [`AffineQuery`](super::AffineQuery).
+//! Parallel iteration over an [`AffineQuery`].
 
 use std::iter::{Empty, empty};
 
 use bevy_ecs::{
     batching::BatchingStrategy,
     prelude::Query,
-    query::{IterQueryData, QueryFilter},
+    query::{IterQueryData, QueryData, QueryFilter},
 };
 
+use super::AffineQuery;
 use crate::{
     auto::Strategy,
-    sweep::{BevysBatch, Plan, SiteRef, Sweep, SweepSpan},
+    context::BevysBatch,
+    sweep::{Plan, QueryCalls, Rows, SiteRef, Sweep, SweepSpan},
 };
 
-/// A parallel iterator over the rows of an [`AffineQuery`](super::AffineQuery).
+impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
+    /// Parallel iteration over read-only items.
+    #[inline]
+    #[track_caller]
+    pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
+        let query = self.as_readonly();
+        let (sweep, site) = (query.sweep::<D::ReadOnly>(), query.call_site());
+        AffineParIter::new(query.query, sweep, site, query.longest_chunk)
+    }
+
+    /// Parallel iteration over items that can be written.
+    #[inline]
+    #[track_caller]
+    pub fn par_iter_mut(&mut self) -> AffineParIter<'_, 's, D, F>
+    where
+        D: IterQueryData,
+    {
+        let (sweep, site) = (self.sweep::<D>(), self.call_site());
+        AffineParIter::new(self.query.reborrow(), sweep, site, self.longest_chunk)
+    }
+
+    /// What is known of calls that are started where this is called from.
+    #[inline]
+    #[track_caller]
+    fn call_site(&self) -> SiteRef<'s> {
+        SiteRef::caller(&self.state.calls)
+    }
+
+    /// Says once for each place that calls this that its system is not tagged, and `what` happens.
+    #[cold]
+    #[track_caller]
+    pub(crate) fn warn_untagged(&self, what: &str) {
+        self.call_site().warn_untagged(what);
+    }
+
+    /// What is kept of the query's parallel calls.
+    pub(crate) fn calls(&self) -> &'s QueryCalls {
+        &self.state.calls
+    }
+
+    /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not
+    /// read-only: 'access' on [`Sweep`].
+    #[inline]
+    pub(crate) fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
+        Sweep {
+            rows: Rows::new(self.world, &self.state.matched),
+            data: &self.state.data,
+            filter: &self.state.filter,
+            last_run: self.last_run,
+            this_run: self.this_run,
+        }
+    }
+}
+
+/// A parallel iterator over the rows of an [`AffineQuery`].
 ///
 /// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same
 /// ones every time, in order; one that is done helps another that is late. In

@@ -1,46 +1,9 @@
 //! Sweeps on Bevy's compute threads.
 
-use std::cell::Cell;
-
 use bevy_tasks::ComputeTaskPool;
 
 use super::{division::Division, part::Part, rows::Rows};
-use crate::pool::in_round;
-
-thread_local! {
-    /// Set while rows of a parallel call are visited on this thread for Bevy's own `par_iter`.
-    static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Held while a thread visits rows for Bevy's `par_iter`: parallel calls inside run on the spot, as
-/// they do inside a round.
-pub(crate) struct BevysBatch {
-    outer: bool,
-}
-
-impl BevysBatch {
-    pub(crate) fn open() -> Self {
-        Self { outer: IN_BEVYS_BATCH.replace(true) }
-    }
-
-    /// Whether this thread is inside one.
-    #[inline]
-    fn is_open() -> bool {
-        IN_BEVYS_BATCH.get()
-    }
-}
-
-impl Drop for BevysBatch {
-    fn drop(&mut self) {
-        IN_BEVYS_BATCH.set(self.outer);
-    }
-}
-
-/// Whether this thread is inside a parallel call, the gang's or Bevy's.
-#[inline]
-pub(super) fn is_inside_call() -> bool {
-    in_round() || BevysBatch::is_open()
-}
+use crate::context::BevysBatch;
 
 /// How many threads Bevy's compute pool has; `None` as long as there is no pool.
 pub(super) fn count() -> Option<usize> {

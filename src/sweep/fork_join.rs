@@ -2,13 +2,12 @@
 //! it takes the far half of what another one has left.
 
 use super::{
+    GangCall, Memory,
     fork_range::Fork,
-    gang_call::{GangCall, Memory, rows_of_leader},
-    layout::Layout,
-    lock_step,
+    lock_step::{self, rows_of_leader},
     part::Part,
     ranges::Ranges,
-    rows::Rows,
+    rows::{Layout, Rows},
 };
 use crate::{
     auto::Outcome,
@@ -32,8 +31,8 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_parts: usize,
 ) -> Outcome {
-    let workers = call.workers();
     let GangCall { context, ownership, memory, cost } = call;
+    let workers = context.pool.workers();
     let Memory { whole, ranges, by_owner: [_, receiving] } = &mut **memory;
     let sending = whole.whole(senders);
     let shortest = cost.shortest_run(sending.rows(), workers).max(receiving.needless_cut(receivers, workers));

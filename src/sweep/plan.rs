@@ -1,24 +1,22 @@
-//! How one parallel call runs, and what is learned from it: by the mode, by what is known of calls
-//! from the same place, and by where it is started.
+//! One parallel call: the place that starts it, how it runs (by the mode, by what is known of calls
+//! from the same place, and by where it is started), and what is learned from it.
 
-use std::sync::Arc;
+use std::{
+    panic::Location,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use log::warn;
 
 use super::{
-    bevys_threads::{self, is_inside_call},
-    calls::SiteRef,
-    division::Parts,
-    fork_join,
-    gang_call::GangCall,
-    lock_step,
-    part::Part,
-    rows::Rows,
+    GangCall, Memory, bevys_threads, division::Parts, fork_join, lock_step, part::Part, rows::Rows, scratch::Scratch,
     span::SweepSpan,
 };
 use crate::{
-    auto::{Outcome, Strategy},
-    context::{Context, SystemContext, with_system},
+    auto::{Outcome, Owner, Site, SiteList, Strategy},
+    context::{Context, SystemContext, is_inside_call, with_system},
     pool::now,
-    record::running_index,
+    record::{known_name, running_index},
     settings::SchedulerMode,
 };
 
@@ -30,6 +28,62 @@ const PARTS_PER_WORKER: usize = 16;
 /// beside the owner's: enough to rescue most of a share whose owner lost its core, few enough that
 /// all may stand empty.
 const STOLEN_PARTS: u32 = 7;
+
+/// What is kept of the parallel calls of one query parameter, from run to run of its system.
+#[derive(Default)]
+pub(crate) struct QueryCalls {
+    sites: SiteList,
+    /// Never contended: of the calls on the gang one runs at a time.
+    memory: Mutex<Memory>,
+    pub(crate) scratch: Scratch,
+}
+
+impl QueryCalls {
+    /// Says whose they are.
+    pub(crate) fn set_owner(&self, owner: Owner) {
+        self.sites.set_owner(owner);
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place in a program that starts a parallel call of a query.
+#[derive(Clone, Copy)]
+pub(crate) struct SiteRef<'s> {
+    site: &'s Arc<Site>,
+    pub(crate) calls: &'s QueryCalls,
+}
+
+impl<'s> SiteRef<'s> {
+    /// The place that this is called from, through functions that track their caller.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn caller(calls: &'s QueryCalls) -> Self {
+        Self::at(Location::caller(), calls)
+    }
+
+    #[inline]
+    pub(crate) fn at(location: &'static Location<'static>, calls: &'s QueryCalls) -> Self {
+        Self { site: calls.sites.at(location), calls }
+    }
+
+    /// Says once that what happens here happens because the system is not tagged.
+    #[cold]
+    pub(crate) fn warn_untagged(&self, what: &str) {
+        if self.site.first_warning() {
+            let (place, owner) = (self.site.location(), self.calls.sites.owner());
+            let data = owner.map_or("unknown", |owner| owner.data);
+            let system = owner.and_then(|owner| known_name(&owner.system));
+            let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
+            warn!(
+                "bevy_affinity: {what} at {place}{system} (its data is `{data}`) because its system is not \
+                 tagged: add `.affine()` to the system and `AffinityParallelPlugin` to the app"
+            );
+        }
+    }
+}
 
 /// What was decided for one call.
 pub(crate) struct Plan<'a> {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{bevys_threads::is_inside_call, rows::Rows};
+use super::rows::Rows;
 use crate::{
-    context::with_system,
+    context::{is_inside_call, with_system},
     pool::now,
     record::{Recorder, Span, SpanKind, running_index},
 };

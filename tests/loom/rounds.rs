@@ -11,24 +11,20 @@
 
 #[path = "../../src/pool/clock.rs"]
 mod clock;
-#[path = "../../src/pool/epoch.rs"]
-mod epoch;
 #[path = "model.rs"]
 mod model;
 #[path = "../../src/pool/parker.rs"]
 mod parker;
-#[path = "../../src/pool/participants.rs"]
-mod participants;
 #[path = "../../src/pool/round.rs"]
 mod round;
-#[path = "../../src/pool/round_stats.rs"]
-mod round_stats;
 #[path = "../../src/pool/spin.rs"]
 mod spin;
 #[path = "../../src/sync.rs"]
 mod sync;
 #[path = "../../src/pool/unwind.rs"]
 mod unwind;
+#[path = "../../src/pool/words.rs"]
+mod words;
 
 use std::time::Duration;
 
@@ -44,8 +40,8 @@ use loom::{
 use crate::{
     model::model,
     parker::Parker,
-    participants::Participants,
     round::{Board, Seat, work},
+    words::Participants,
 };
 
 /// A cell that loom watches for overlapping access; each index of a round writes its own.
