@@ -87,12 +87,11 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
             let beside = &beside[first as usize..][..entities.len()];
             let fetches = (fetch.data.clone(), fetch.filter.clone());
             let rows = (entities, beside, first);
-            // SAFETY: the storage was entered and the rows are in it: the caller's promise.
-            taken += unsafe {
-                match &columns {
-                    None => self.visit_run(fetches, rows, &select, &mut visit),
-                    Some(columns) => self.visit_run_ahead(fetches, rows, columns, &select, &mut visit),
-                }
+            taken += match &columns {
+                // SAFETY: the storage was entered and the rows are in it: the caller's promise.
+                None => unsafe { self.visit_run(fetches, rows, &select, &mut visit) },
+                // SAFETY: as above.
+                Some(columns) => unsafe { self.visit_run_ahead(fetches, rows, columns, &select, &mut visit) },
             };
         }
         taken

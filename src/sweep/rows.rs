@@ -10,7 +10,7 @@ use bevy_ecs::{
     archetype::{Archetype, ArchetypeGeneration, ArchetypeId, Archetypes},
     component::ComponentId,
     prelude::Entity,
-    query::{QueryData, QueryFilter, QueryState},
+    query::{ComponentAccessKind, QueryData, QueryFilter, QueryState},
     storage::{Table, TableId},
     world::unsafe_world_cell::UnsafeWorldCell,
 };
@@ -156,7 +156,10 @@ impl Matched {
         self.generation = archetypes.generation();
         let access = query.component_access().access().try_iter_access();
         self.components.clear();
-        self.components.extend(access.into_iter().flatten().map(|access| *access.index()));
+        self.components.extend(access.into_iter().flatten().filter_map(|access| match access {
+            ComponentAccessKind::Shared(component) | ComponentAccessKind::Exclusive(component) => Some(component),
+            ComponentAccessKind::Archetypal(_) => None,
+        }));
         self.storages.clear();
         if self.dense {
             self.storages.extend(query.matched_tables().map(|table| Storage::Table(table.as_u32())));

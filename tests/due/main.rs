@@ -5,6 +5,7 @@
 mod common;
 mod differential;
 mod edges;
+mod large;
 #[path = "../common/mix.rs"]
 mod mix;
 mod panics;
