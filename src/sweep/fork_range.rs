@@ -54,8 +54,8 @@ impl<'a> Fork<'a> {
         Self { context, ownership, layout, ranges, grain, by_grain }
     }
 
-    /// What `worker`, which runs on `core`, has or takes from another; `None` if there is nothing to
-    /// take.
+    /// What `worker`, which runs on `core`, has or takes from another; `None` if there is nothing
+    /// to take.
     pub(super) fn range_of(self, worker: usize, core: Option<CoreId>) -> Option<ForkRange<'a>> {
         let (first, was_anothers) = self.ranges.take_anywhere(worker)?;
         if was_anothers {

@@ -7,8 +7,8 @@
 //! (`part.rs`): what it claims of a share, a range that is forked (`fork_range.rs`, `ranges.rs`),
 //! or one part of an even division (`division.rs`). `rows.rs` says which rows there are, and
 //! `fetch.rs` is the contract with the ECS: the items of a range of rows; `prefetch.rs` asks for
-//! large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs` records what the gang has
-//! no part in.
+//! large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs` records what the gang
+//! has no part in.
 
 mod bevys_threads;
 mod division;
