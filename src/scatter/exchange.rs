@@ -148,12 +148,10 @@ impl Exchange<'_> {
         }
     }
 
-    /// Asks for the rows of receivers before their letters are delivered, where that pays: those of
-    /// the largest storage, which mostly has nearly all.
+    /// Asks for the rows of receivers before their letters are delivered, where that pays.
     fn look_ahead<M>(&self) -> Option<impl Fn(&(Address, M))> {
         let receivers = self.receivers;
-        let storage = receivers.storages().max_by_key(|&storage| receivers.count(storage))?;
-        let columns = Columns::worth_asking_for(&receivers, storage)?;
+        let (storage, columns) = Columns::of_most_rows(&receivers)?;
         Some(move |(address, _): &(Address, M)| {
             let (of_letter, row) = address.destination(&receivers);
             if of_letter == storage {

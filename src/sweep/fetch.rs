@@ -146,7 +146,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         let mut look_at_next = || {
             let (rows, start) = windows.next()?;
             let window = selected(rows, select);
-            columns.ask_for_some(first as usize + start, window, window.count_ones() as usize == rows.len());
+            // Rows that follow each other a processor asks for by itself.
+            if (window.count_ones() as usize) < rows.len() {
+                columns.ask_for_some(first as usize + start, window);
+            }
             Some((start, window))
         };
         let mut next = look_at_next();

@@ -33,27 +33,37 @@ struct Column {
 }
 
 impl Columns {
+    /// Those of the largest table, which mostly has nearly all rows.
+    pub(crate) fn of_most_rows(rows: &Rows<'_, '_>) -> Option<(Storage, Self)> {
+        // Counting the rows of a thousand tables takes longer than many a call.
+        let sizes = rows.matched.components.iter().filter_map(|&component| size_of(rows, component));
+        if sizes.sum::<usize>() < WORTH_ASKING {
+            return None;
+        }
+        let largest = rows.storages().max_by_key(|&storage| rows.count(storage))?;
+        Some((largest, Self::worth_asking_for(rows, largest)?))
+    }
+
     /// Those of a table with large rows; `None` of other storages, whose rows are not worth asking
     /// for or are not found by their number, and where processors cannot be asked.
-    pub(crate) fn worth_asking_for(rows: &Rows<'_, '_>, storage: Storage) -> Option<Self> {
+    pub(super) fn worth_asking_for(rows: &Rows<'_, '_>, storage: Storage) -> Option<Self> {
         let Storage::Table(table) = storage else { return None };
         let table = rows.table(TableId::from_u32(table)).filter(|table| CAN_ASK && !table.is_empty())?;
         let first = TableRow::new(NonMaxU32::ZERO);
         let column = |&component: &ComponentId| {
-            let size = rows.world.components().get_info(component)?.layout().size();
+            let size = size_of(rows, component).filter(|&size| size > 0)?;
             // SAFETY: there is a first row. Its address is taken, and nothing read.
             let start = unsafe { table.get_component(component, first) }?.as_ptr();
-            (size > 0).then_some(Column { start, size })
+            Some(Column { start, size })
         };
         let columns: SmallVec<[Column; 4]> = rows.matched.components.iter().filter_map(column).collect();
         (columns.iter().map(|column| column.size).sum::<usize>() >= WORTH_ASKING).then_some(Self(columns))
     }
 
-    /// Asks for those rows from `first` on that have their bit set, unless they are `all`: those a
-    /// processor asks for by itself.
+    /// Asks for those rows from `first` on that have their bit set.
     #[inline(always)]
-    pub(super) fn ask_for_some(&self, first: usize, mut rows: u32, all: bool) {
-        while rows != 0 && !all {
+    pub(super) fn ask_for_some(&self, first: usize, mut rows: u32) {
+        while rows != 0 {
             self.ask_for(first + rows.trailing_zeros() as usize);
             rows &= rows - 1;
         }
@@ -71,6 +81,10 @@ impl Columns {
             ask_for_line(row.wrapping_add(size - 1));
         }
     }
+}
+
+fn size_of(rows: &Rows<'_, '_>, component: ComponentId) -> Option<usize> {
+    Some(rows.world.components().get_info(component)?.layout().size())
 }
 
 const CAN_ASK: bool = cfg!(target_arch = "x86_64");
