@@ -4,7 +4,6 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use super::{hints::Hints, par_iter::DueParIter, times::Times, visit::DueSweep};
 use crate::{
-    placement::Storage,
     query::AffineQuery,
     scatter::{Calendar, Destination, Exchange, Outbox, ScatterReport, SendsByStorage, TimedOutbox, assert_one_world},
     sweep::{Part, Sweep},
@@ -189,15 +188,15 @@ unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'st
 ) -> impl FnMut(Destination, M) -> bool {
     let mut lookup = receivers.lookup();
     let rows = receivers.rows;
-    // Of the storage where the last receiver was.
-    let mut entered = (Storage::NONE, None);
+    // Of the storage where the last receiver was, by its number; at first of none.
+    let mut entered = (usize::MAX, None);
     move |(storage, row), message| {
         // SAFETY: the caller's promise: the division gives each row one owner, which alone
         // visits it.
         let Some(item) = (unsafe { lookup.item(storage, row) }) else { return false };
         let Some(time) = receive(D::shrink(item), message) else { return true };
-        if entered.0 != storage {
-            entered = (storage, rows.table_of(storage).and_then(|table| times.of_table(table)));
+        if entered.0 != storage.index() {
+            entered = (storage.index(), rows.table_of(storage).and_then(|table| times.of_table(table)));
         }
         if let (Some(times), Some((entity, row))) = (entered.1, lookup.entity(storage, row)) {
             // The row is this thread's alone, and the agenda is the call's: nobody wakes it

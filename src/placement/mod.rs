@@ -21,9 +21,6 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// No storage: Bevy has no table of this number.
-    pub(crate) const NONE: Self = Self::Table(u32::MAX);
-
     /// The number of the table or of the archetype.
     pub(crate) fn index(self) -> usize {
         match self {

@@ -154,7 +154,7 @@ impl Exchange<'_> {
         let (storage, columns) = Columns::of_most_rows(&receivers)?;
         Some(move |(address, _): &(Address, M)| {
             let (of_letter, row) = address.destination(&receivers);
-            if of_letter == storage {
+            if of_letter.index() == storage.index() {
                 columns.ask_for(row as usize);
             }
         })

@@ -205,7 +205,8 @@ impl<'a> Addresses<'a> {
     fn find(&mut self, entity: Entity) -> Result<(Destination, usize), Missing> {
         let (storage, row) = self.rows.locate(entity).ok_or(Missing::Despawned)?;
         let owner = match &self.last {
-            Some((last, owners)) if *last == storage => owners.of(row),
+            // All storages of a query are of one kind.
+            Some((last, owners)) if last.index() == storage.index() => owners.of(row),
             _ => self.find_elsewhere(storage, row)?,
         };
         Ok(((storage, row), owner))

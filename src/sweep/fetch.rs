@@ -115,12 +115,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
     ) -> u64 {
         let mut taken = 0;
-        for ((&entity, beside), row) in entities.iter().zip(beside).zip(first..) {
+        for (place, beside) in beside.iter().enumerate() {
             if !select(beside) {
                 continue;
             }
+            // Read for rows that are taken only: all entities are as much memory as all times.
+            let (entity, row) = (entities[place], table_row(first + place as u32));
             // SAFETY: the caller's promise.
-            let item = unsafe { self.item(&mut data, &mut filter, entity, table_row(row)) };
+            let item = unsafe { self.item(&mut data, &mut filter, entity, row) };
             visit(entity, beside, item);
             taken += 1;
         }
@@ -278,14 +280,15 @@ impl<'w> At<'w> {
 /// One thread's means to visit rows one by one, in any order.
 pub(crate) struct RowLookup<'w, 's, D: IterQueryData, F: QueryFilter> {
     sweep: Sweep<'w, 's, D, F>,
-    entered: Option<(Storage, StorageFetch<'w, D, F>)>,
+    /// The storage of the last row, by its number: all that a query visits are of one kind.
+    entered: Option<(usize, StorageFetch<'w, D, F>)>,
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
     /// The entity of a row, and its row in the table.
     #[inline]
     pub(crate) fn entity(&mut self, storage: Storage, row: u32) -> Option<(Entity, usize)> {
-        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage) {
+        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage.index()) {
             self.enter(storage);
         }
         Some(match self.entered.as_ref()?.1.at {
@@ -304,7 +307,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
     /// As for [`Sweep::visit`], for as long as the item lives.
     #[inline(always)]
     pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
-        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage) {
+        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage.index()) {
             self.enter(storage);
         }
         let (_, StorageFetch { data, filter, at }) = self.entered.as_mut()?;
@@ -322,7 +325,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
 
     #[inline(never)]
     fn enter(&mut self, storage: Storage) {
-        self.entered = self.sweep.fetch_storage(storage).map(|entered| (storage, entered));
+        self.entered = self.sweep.fetch_storage(storage).map(|entered| (storage.index(), entered));
     }
 }
 

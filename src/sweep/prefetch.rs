@@ -22,6 +22,10 @@ const MOST_LINES: usize = 16;
 /// several under way by itself, and asking for one and looking ahead takes 1 to 2 ns.
 const WORTH_ASKING: usize = 128;
 
+/// Bytes of the rows of a table that are worth asking for. Fewer are in the second-level caches of
+/// today's cores after one sweep, from where a row comes sooner than it takes to ask for it.
+const BEYOND_CACHES: usize = 1 << 20;
+
 /// Where one table has what a query visits.
 pub(crate) struct Columns(SmallVec<[Column; 4]>);
 
@@ -44,8 +48,8 @@ impl Columns {
         Some((largest, Self::worth_asking_for(rows, largest)?))
     }
 
-    /// Those of a table with large rows; `None` of other storages, whose rows are not worth asking
-    /// for or are not found by their number, and where processors cannot be asked.
+    /// Those of a table with many large rows; `None` of other storages, whose rows are not worth
+    /// asking for or are not found by their number, and where processors cannot be asked.
     pub(super) fn worth_asking_for(rows: &Rows<'_, '_>, storage: Storage) -> Option<Self> {
         let Storage::Table(table) = storage else { return None };
         let table = rows.table(TableId::from_u32(table)).filter(|table| CAN_ASK && !table.is_empty())?;
@@ -57,7 +61,9 @@ impl Columns {
             Some(Column { start, size })
         };
         let columns: SmallVec<[Column; 4]> = rows.matched.components.iter().filter_map(column).collect();
-        (columns.iter().map(|column| column.size).sum::<usize>() >= WORTH_ASKING).then_some(Self(columns))
+        let row = columns.iter().map(|column| column.size).sum::<usize>();
+        let rows = table.entity_count() as usize;
+        (row >= WORTH_ASKING && row * rows > BEYOND_CACHES).then_some(Self(columns))
     }
 
     /// Asks for those rows from `first` on that have their bit set.
@@ -74,8 +80,8 @@ impl Columns {
     pub(crate) fn ask_for(&self, row: usize) {
         for &Column { start, size } in &self.0 {
             let row = start.wrapping_add(row * size);
-            for line in (0..size.min(MOST_LINES * LINE)).step_by(LINE) {
-                ask_for_line(row.wrapping_add(line));
+            for line in 0..size.div_ceil(LINE).min(MOST_LINES) {
+                ask_for_line(row.wrapping_add(line * LINE));
             }
             // A row may begin within a line.
             ask_for_line(row.wrapping_add(size - 1));
