@@ -131,15 +131,15 @@ pub(crate) struct ClaimBoard {
 
 struct ShareBook {
     claims: Claims,
-    /// For how long others swept chunks of this share, and the worker chunks of others, in
-    /// nanoseconds.
-    given: AtomicU64,
-    taken: AtomicU64,
+    /// For how long others swept chunks of this share, in nanoseconds.
+    was_helped: AtomicU64,
+    /// For how long the worker swept chunks of others' shares, in nanoseconds.
+    has_helped: AtomicU64,
 }
 
 impl ShareBook {
     fn new() -> Self {
-        Self { claims: Claims::new(), given: AtomicU64::new(0), taken: AtomicU64::new(0) }
+        Self { claims: Claims::new(), was_helped: AtomicU64::new(0), has_helped: AtomicU64::new(0) }
     }
 }
 
@@ -172,8 +172,8 @@ impl ClaimBoard {
     /// Notes that `thief` swept rows of `owner` for `nanoseconds`. Relaxed: read after the
     /// round.
     pub(crate) fn note_theft(&self, owner: usize, thief: usize, nanoseconds: u64) {
-        self.shares[owner].given.fetch_add(nanoseconds, Ordering::Relaxed);
-        self.shares[thief].taken.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.shares[owner].was_helped.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.shares[thief].has_helped.fetch_add(nanoseconds, Ordering::Relaxed);
         self.stolen.store(true, Ordering::Relaxed);
     }
 
@@ -186,14 +186,14 @@ impl ClaimBoard {
     /// many nanoseconds: without the chunks that it took from others, and with those that others
     /// took.
     pub(crate) fn cost_of_share(&self, worker: usize, busy: u64) -> u64 {
-        let (given, taken) = self.thefts(worker);
-        busy.saturating_add(given).saturating_sub(taken)
+        let (was_helped, has_helped) = self.thefts(worker);
+        busy.saturating_add(was_helped).saturating_sub(has_helped)
     }
 
     /// For how long others swept the share of `worker`, and for how long it swept others'.
     fn thefts(&self, worker: usize) -> (u64, u64) {
         let share = &self.shares[worker];
-        (share.given.load(Ordering::Relaxed), share.taken.load(Ordering::Relaxed))
+        (share.was_helped.load(Ordering::Relaxed), share.has_helped.load(Ordering::Relaxed))
     }
 
     /// To be called between rounds.
@@ -201,8 +201,8 @@ impl ClaimBoard {
         if self.any_theft() {
             self.stolen.store(false, Ordering::Relaxed);
             for share in &mut self.shares {
-                share.given.store(0, Ordering::Relaxed);
-                share.taken.store(0, Ordering::Relaxed);
+                share.was_helped.store(0, Ordering::Relaxed);
+                share.has_helped.store(0, Ordering::Relaxed);
             }
         }
     }

@@ -180,9 +180,12 @@ impl Default for AffinitySettings {
 #[non_exhaustive]
 pub enum SchedulerMode {
     /// Whichever of three is fastest, measured at each place that starts parallel calls: on the
-    /// leader alone, in lock step, or by fork/join. The others are tried seldom: that takes less
-    /// than a hundredth of the time. [`AffinityDiagnostics`](crate::AffinityDiagnostics) tells what
-    /// was chosen and why.
+    /// leader alone, in lock step, or by fork/join. The others are tried seldom: once they are
+    /// known, that is expected to take a hundredth of the time at most.
+    /// [`AffinityDiagnostics`](crate::AffinityDiagnostics) tells what was chosen and why.
+    ///
+    /// Trees ([`AffineTree`](crate::AffineTree)) are walked by fork/join in this and in the next
+    /// two modes, on one thread in the last two.
     #[default]
     Auto,
     /// On the pinned gang: each worker sweeps the same rows every time, and chunks of another only

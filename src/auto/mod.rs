@@ -1,7 +1,8 @@
 //! What is known of the places that start parallel calls: what their rows cost, what calls took by
 //! each strategy, and so how the next call is to run.
 //!
-//! Numbers in, a decision out: nothing here knows of rows or threads. `site.rs` is the record of
+//! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
+//! row costs says how calls are cut in each. `site.rs` is the record of
 //! one place, shared by those who ask, `cost.rs` its two measures (a row, a call), `model.rs` the
 //! choice of mode `Auto`. `strategy.rs` has the words: how a call runs, and what it took.
 

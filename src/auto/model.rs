@@ -18,20 +18,25 @@ use super::{
 };
 use crate::ablation::Mechanism;
 
-/// What a round costs at least, and a session of fork/join, in nanoseconds: a call that takes less
-/// on one thread is never sent to several.
+/// What a round costs at least, in nanoseconds: a call that takes less on one thread is never sent
+/// to several.
 const CHEAPEST_ROUND: f32 = 300.0;
+
+/// The same of a session of fork/join.
 const CHEAPEST_SESSION: f32 = 1_000.0;
 
-/// What each costs on most machines: only used to guess what other numbers of rows would take.
+/// What a round costs on most machines, in nanoseconds: only used to guess what other numbers of
+/// rows would take.
 const ROUND: f32 = 600.0;
+
+/// The same of a session of fork/join.
 const SESSION: f32 = 2_000.0;
 
 /// Another strategy has to be better by this factor to be taken: nothing is gained by going back
 /// and forth.
 const BETTER: f32 = 0.97;
 
-/// Trying costs at most one part in this many of the time that calls take.
+/// Trying is expected to cost at most one part in this many of the time that calls take.
 const BUDGET: f32 = 100.0;
 
 /// What trials may cost before anything was earned, in nanoseconds.
@@ -51,25 +56,33 @@ const FIRST_RETRIES: u32 = 3;
 const WAKING: u64 = 200_000;
 
 /// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
-/// that wake them or do without. Calls shorter than the second number gain so little that they are
-/// to wake workers four times as seldom; the first budget is not enough for that.
+/// that wake them or do without.
 const WAKE_UP: f32 = 40_000.0;
+
+/// Calls that take fewer nanoseconds gain so little that they are to wake workers four times as
+/// seldom; the first budget is not enough for that.
 const WORTH_WAKING: f32 = 6_000.0;
 
 /// Calls between trials of one strategy: doubles each time it was no better than the present one. A
-/// trial takes longer than is seen, since it moves rows to other caches. What comes close may soon
-/// be better, so it is tried again after fewer calls at most (half a minute at 60 a second) than
-/// what was much slower.
+/// trial takes longer than is seen, since it moves rows to other caches.
 const FIRST_INTERVAL: u32 = 32;
+
+/// The most calls between trials of a strategy that was much slower.
 const LONGEST_INTERVAL: u32 = 1 << 14;
+
+/// The most of one that came close: it may soon be better. Half a minute at 60 calls a second.
 const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
+
+/// By how much a strategy that is much slower takes longer.
 const MUCH_SLOWER: f32 = 1.25;
 
 /// Rows cost at most so much less on one thread than on several that share caches and memory.
 const UNSHARED: f32 = 0.4;
 
-/// Measurements in a row that are off by so much mean that the world has changed.
+/// So many measurements in a row that surprise mean that the world has changed.
 const SURPRISES: u32 = 4;
+
+/// By how much a measurement that surprises is off.
 const SURPRISING: f32 = 1.5;
 
 /// What of a call's time does not depend on its rows.
@@ -161,34 +174,41 @@ impl Model {
         if workers < 2 {
             return self.choose_alone(count_rows);
         }
-        if self.trial.is_none() && self.current == Strategy::Serial && self.calls > 0 && self.untimed < CALLS_PER_SAMPLE
-        {
-            self.calls += 1;
-            self.untimed = self.untimed.saturating_add(1);
-            return Decision { strategy: Strategy::Serial, timed: false };
-        }
-        let rows = count_rows();
-        if self.calls == 0 && rows >= UNKNOWN_ROWS {
-            self.current = Strategy::LockStep;
-        }
-        (self.rows, self.calls) = (rows, self.calls + 1);
+        let first = self.calls == 0;
+        self.calls += 1;
         // Calls that panic are never observed.
         self.untimed = self.untimed.saturating_add(1);
-        if let Some(trial) = &mut self.trial {
-            let decision = Decision { strategy: trial.strategy, timed: trial.left < TRIAL_CALLS };
-            if trial.left == 0 {
-                // Its last call was never observed: it panicked.
-                self.trial = None;
-            } else {
-                trial.left -= 1;
-                return decision;
-            }
+        let settled = self.trial.is_none() && self.current == Strategy::Serial && !first;
+        if settled && self.untimed <= CALLS_PER_SAMPLE {
+            return Decision { strategy: Strategy::Serial, timed: false };
+        }
+        self.rows = count_rows();
+        let rows = self.rows;
+        if first && rows >= UNKNOWN_ROWS {
+            self.current = Strategy::LockStep;
+        }
+        if let Some(decision) = self.go_on_with_trial() {
+            return decision;
         }
         let timed = self.untimed > CALLS_PER_SAMPLE || !self.estimate(self.current).is_known();
         if timed {
             self.reconsider(rows, workers, are_asleep);
         }
         Decision { strategy: self.current, timed }
+    }
+
+    /// The next call of a trial that is under way. Its first, which is not timed, has as many calls
+    /// to come as the trial has.
+    fn go_on_with_trial(&mut self) -> Option<Decision> {
+        let trial = self.trial.as_mut()?;
+        if trial.left == 0 {
+            // Its last call was never observed: it panicked.
+            self.trial = None;
+            return None;
+        }
+        let decision = Decision { strategy: trial.strategy, timed: trial.left < TRIAL_CALLS };
+        trial.left -= 1;
+        Some(decision)
     }
 
     /// Where the leader is alone, as while other processes have their cores. What is known of

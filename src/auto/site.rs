@@ -85,7 +85,8 @@ impl Site {
         }
     }
 
-    /// Never contended, as the system that starts calls here is one.
+    /// Hardly ever contended: the system that starts calls here is one, and diagnostics look some
+    /// times a second.
     fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,7 +23,10 @@ impl Strategy {
 
     /// Whether it is the gang that runs a call so.
     pub(crate) fn is_the_gangs(self) -> bool {
-        matches!(self, Self::LockStep | Self::Heartbeat)
+        match self {
+            Self::LockStep | Self::Heartbeat => true,
+            Self::Serial | Self::Bevy => false,
+        }
     }
 
     /// The mode that runs every call so.

@@ -150,8 +150,11 @@ pub struct WorkerDiagnostics {
     pub rounds_left_out: u64,
     /// Rows swept.
     pub swept_rows: u64,
-    /// Rows swept on the same core as the last time, and by the same worker where they have an
-    /// owner. Rows that were never swept before count too.
+    /// Those of them that were swept on a core that is known: all, on Linux and Android. Other
+    /// systems do not tell where a thread that is not pinned runs, as the leader.
+    pub located_rows: u64,
+    /// Located rows swept on the same core as the last time, and by the same worker where they have
+    /// an owner. Rows that were never swept before count too.
     pub same_core_rows: u64,
     /// Rows swept for other workers, which were late with them.
     pub stolen_rows: u64,
@@ -164,12 +167,12 @@ pub struct WorkerDiagnostics {
 }
 
 impl AffinityDiagnostics {
-    /// The share of rows that were swept on the core that swept them last time; `None` before any
-    /// were.
+    /// The share of rows that were swept on the core that swept them last time, of those whose core
+    /// is known; `None` before any were.
     pub fn same_core_share(&self) -> Option<f64> {
         let sum = |rows: fn(&WorkerDiagnostics) -> u64| self.workers.iter().map(rows).sum::<u64>();
-        let swept = sum(|worker| worker.swept_rows);
-        (swept > 0).then(|| sum(|worker| worker.same_core_rows) as f64 / swept as f64)
+        let located = sum(|worker| worker.located_rows);
+        (located > 0).then(|| sum(|worker| worker.same_core_rows) as f64 / located as f64)
     }
 
     /// How much busier than the mean the busiest worker was in the last second: 0 if all were as
@@ -230,7 +233,8 @@ impl WorkerDiagnostics {
             jobs_taken: self.jobs_taken,
             joins_published: self.joins_published,
         } = stats;
-        (self.swept_rows, self.same_core_rows) = rows.read();
+        self.swept_rows = rows.all();
+        (self.located_rows, self.same_core_rows) = rows.located();
         self.stolen_rows = rows.stolen();
     }
 }

@@ -91,22 +91,25 @@ impl<'p> Finished<'p> {
     }
 }
 
+/// Nanoseconds of a call in which there was nothing to do: of calls that always have something.
+const NEVER_IDLE: u64 = 0;
+
 impl AffinityPool {
     /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
     /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
     /// leader alone there is no round: its index is run on the spot.
     pub(crate) fn run_some(&self, participants: Participants, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.round(SpanKind::Share, participants, Measured::Always, move |worker| {
+        self.dispatch(SpanKind::Share, participants, Measured::Always, move |worker| {
             f(worker);
-            0
+            NEVER_IDLE
         })
     }
 
     /// The same for all, in which work changes hands as in a session of fork/join: recorded as one.
     pub(crate) fn run_session(&self, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.round(SpanKind::Session, Participants::ALL, Measured::Always, move |worker| {
+        self.dispatch(SpanKind::Session, Participants::ALL, Measured::Always, move |worker| {
             f(worker);
-            0
+            NEVER_IDLE
         })
     }
 
@@ -129,7 +132,7 @@ impl AffinityPool {
 
     /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call
     /// it had nothing to do.
-    pub(super) fn round(
+    pub(super) fn dispatch(
         &self,
         kind: SpanKind,
         participants: Participants,
@@ -164,9 +167,7 @@ impl AffinityPool {
             let seats = self.seats.iter().map(|seat| &*seat.round);
             let left_out = |worker| anybody_out && self.is_left_out(worker);
             // By value: the workers find the closure and all it holds in one place.
-            lead.round(seats, participants, left_out, self.spin, &move |index| {
-                self.call(&f, WorkerIndex(index), watched)
-            })
+            lead.run(seats, participants, left_out, self.spin, &move |index| self.call(&f, WorkerIndex(index), watched))
         };
         if let Err(payload) = round {
             self.skip_round();

@@ -67,21 +67,27 @@ struct Here {
 #[derive(Default)]
 pub(crate) struct SweptRows {
     all: AtomicU64,
+    located: AtomicU64,
     same_core: AtomicU64,
     stolen: AtomicU64,
 }
 
 impl SweptRows {
+    /// Counts rows; `same_core` of them were swept on the core that swept them last time, if the
+    /// system tells which core this is.
+    ///
     /// To be called by the thread that runs the worker's index, of which there is one at a time:
     /// plain loads and stores do.
-    pub(crate) fn add(&self, all: u64, same_core: u64) {
+    pub(crate) fn add(&self, all: u64, same_core: Option<u64>) {
         add(&self.all, all);
-        add(&self.same_core, same_core);
+        if let Some(same_core) = same_core {
+            add(&self.located, all);
+            add(&self.same_core, same_core);
+        }
     }
 
-    /// Rows of another worker's share: swept elsewhere the last time and, most likely, the next.
-    pub(crate) fn add_stolen(&self, rows: u64) {
-        add(&self.all, rows);
+    /// Says that so many of those that were added are of another worker's share.
+    pub(crate) fn note_stolen(&self, rows: u64) {
         add(&self.stolen, rows);
     }
 
@@ -90,9 +96,14 @@ impl SweptRows {
         self.stolen.load(Ordering::Relaxed)
     }
 
-    /// All rows and those swept on the same core as last time.
-    pub(crate) fn read(&self) -> (u64, u64) {
-        (self.all.load(Ordering::Relaxed), self.same_core.load(Ordering::Relaxed))
+    /// All rows.
+    pub(crate) fn all(&self) -> u64 {
+        self.all.load(Ordering::Relaxed)
+    }
+
+    /// Those swept on a core that is known, and of these those swept there last time too.
+    pub(crate) fn located(&self) -> (u64, u64) {
+        (self.located.load(Ordering::Relaxed), self.same_core.load(Ordering::Relaxed))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The pinned gang and its lock-step rounds. Knows nothing of queries; `README.md` beside this file
-//! has the protocol.
+//! The pinned gang and its lock-step rounds. Knows nothing of queries, but for counts of the rows
+//! that each worker swept; `README.md` beside this file has the protocol.
 
 mod batch;
 mod broadcast;
@@ -54,7 +54,7 @@ use crate::{
     sync::{Mutex, lock},
     topology::{CoreId, Topology},
 };
-use batch::{Exchange, Run};
+use batch::{BatchExchange, Run};
 use broadcast::{Measured, Turn};
 use counters::WorkerCounters;
 use gang::{Gang, PinState, SharedSeat};
@@ -212,7 +212,7 @@ impl AffinityPool {
             f(worker);
             0
         };
-        drop(self.round(SpanKind::Share, Participants::ALL, Measured::Sampled, call));
+        drop(self.dispatch(SpanKind::Share, Participants::ALL, Measured::Sampled, call));
     }
 
     /// Counts that `worker` took work from another, in a closure that was called for it.
@@ -333,7 +333,7 @@ impl AffinityPool {
         function: impl Fn(A) -> B + Sync,
         caller: impl FnOnce(&mut BatchedCalls<A>) -> R + Send,
     ) -> (R, Vec<B>) {
-        let exchange = Exchange::new(self.workers(), self.spin);
+        let exchange = BatchExchange::new(self.workers(), self.spin);
         let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
         let run: Run<A> = &|inbox, calls| {
             let mut answered = lock(&answers[inbox]);
@@ -371,7 +371,9 @@ impl AffinityPool {
         let mut participants = Participants::LEADER;
         (1..self.workers()).filter(|&worker| board.has_jobs(worker)).for_each(|worker| participants.add(worker));
         drop(
-            self.round(SpanKind::Jobs, participants, Measured::Sampled, |worker| board.take_part(worker.index(), &run)),
+            self.dispatch(SpanKind::Jobs, participants, Measured::Sampled, |worker| {
+                board.take_part(worker.index(), &run)
+            }),
         );
     }
 

@@ -95,6 +95,6 @@ impl AffinityPool {
     /// Stats that only say how many rows `worker` has swept so far.
     fn swept_by(&self, worker: usize) -> RoundStats {
         let swept = &self.swept[worker];
-        RoundStats { rows: swept.read().0, stolen: swept.stolen(), ..RoundStats::default() }
+        RoundStats { rows: swept.all(), stolen: swept.stolen(), ..RoundStats::default() }
     }
 }

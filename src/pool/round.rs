@@ -317,7 +317,7 @@ impl Lead<'_> {
     ///
     /// # Errors
     /// The payload of the first panic, after all others have finished.
-    pub(crate) fn round<'a, S>(
+    pub(crate) fn run<'a, S>(
         &mut self,
         seats: S,
         participants: Participants,

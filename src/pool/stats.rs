@@ -7,6 +7,7 @@ use super::AffinityPool;
 /// What one worker did since its pool was made, as
 /// [`AffinityPool::worker_stats`](crate::AffinityPool::worker_stats) tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkerStats {
     /// Time inside the closures of rounds. Of rounds of [`run`](crate::AffinityPool::run) that take
     /// less than some 30 us only a sample is measured, one in 32 at least, and stands for the

@@ -23,7 +23,8 @@ use crate::sweep::Plan;
 ///
 /// [`ParallelCommands`](bevy_ecs::system::ParallelCommands) is applied in the order of threads;
 /// this is applied in the order of rows, so the world comes out the same in every mode and with
-/// every number of workers.
+/// every number of workers; but for the ids that [`Commands::spawn`] reserves while rows are
+/// visited, which go to who is first.
 ///
 /// ```
 /// use bevy::prelude::*;

@@ -71,7 +71,9 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 
 /// A parallel iterator over the rows of an [`AffineQuery`].
 ///
-/// In [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same
+/// In [`Auto`](crate::SchedulerMode::Auto) mode, the default, each call runs in whichever of three
+/// ways was measured to take least: on the leader alone, or in one of the two ways of the gang. In
+/// [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same
 /// ones every time, in order; one that is done helps another that is late. In
 /// [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the leader begins with all rows, and workers
 /// that have nothing to do take the far half of what another has left. In both a sweep that was
@@ -132,7 +134,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         self
     }
 
-    /// Calls `f` with each item, on all workers.
+    /// Calls `f` with each item, on as many workers as pay.
     ///
     /// ```
     /// # use bevy::prelude::*;

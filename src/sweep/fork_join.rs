@@ -37,10 +37,10 @@ pub(super) fn sweep_both(
     let sending = whole.whole(senders);
     let shortest = cost.shortest_run(sending.rows(), workers).max(receiving.needless_cut(receivers, workers));
     // Before anything is sent: it is addressed to owners.
-    let receiving = receiving.by_owner(receivers, &mut ownership.placement, shortest);
+    let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let grain = sending.rows().div_ceil(most_parts as u64);
     let sent = session(context, ownership, (sending, ranges), (grain, true), send);
-    let received = lock_step::round(context, ownership, receiving, None, false, receive);
+    let received = lock_step::sweep_round(context, ownership, receiving, None, false, receive);
     sent.followed_by(received, workers)
 }
 

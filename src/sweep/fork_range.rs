@@ -93,20 +93,24 @@ impl<'a> ForkRange<'a> {
             end = grain + 1;
             next = if fork.by_grain { None } else { fork.ranges.take(worker) };
         }
-        if let Some(core) = core {
-            fork.count(worker, core, fork.rows(first..end));
-        }
+        fork.count(worker, core, fork.rows(first..end));
     }
 }
 
 impl Fork<'_> {
-    /// Counts rows that `worker` swept on `core`.
-    fn count(&self, worker: usize, core: CoreId, rows: Range<u64>) {
+    /// Counts rows that `worker` swept, on `core` if that is known.
+    fn count(&self, worker: usize, core: Option<CoreId>, rows: Range<u64>) {
         let count = rows.end - rows.start;
-        let mut same_core = 0;
-        self.layout.for_each_range(rows, |_, storage, rows| {
-            same_core += u64::from(self.ownership.footprints.leave(storage, rows, core));
-        });
+        let same_core = core.map(|core| self.stayed(core, rows));
         self.context.pool.swept[worker].add(count, same_core);
+    }
+
+    /// How many of these rows `core` swept last time.
+    fn stayed(&self, core: CoreId, rows: Range<u64>) -> u64 {
+        let mut stayed = 0;
+        self.layout.for_each_range(rows, |_, storage, rows| {
+            stayed += u64::from(self.ownership.footprints.leave(storage, rows, core));
+        });
+        stayed
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     GangCall,
-    part::{CallShares, Chunking, Claim, Part},
+    part::{CallShares, Chunking, Part, ShareClaim},
     rows::{Layout, Progress, Rows, Selection},
 };
 use crate::{
@@ -16,10 +16,11 @@ use crate::{
     pool::{Finished, Participants},
 };
 
-/// A theft begins only where at least this many chunks are left, and at least one part in this many
-/// of the share: less than that is the ordinary difference between two cores, and rows that stay
-/// are worth more.
+/// A theft begins only where at least this many chunks are left: less is the ordinary difference
+/// between two cores, and rows that stay are worth more.
 const FEWEST_LEFT: u32 = 2;
+
+/// And only where at least one part in this many of the share is left, for the same reason.
 const LEAST_PART_LEFT: u32 = 10;
 
 /// Shares of this many runs are even enough.
@@ -31,10 +32,10 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let workers = context.pool.workers();
     let layouts = &mut memory.by_owner[0];
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
-    let layouts = layouts.by_owner(rows, &mut ownership.placement, shortest);
+    let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    round(context, ownership, layouts, chunks, chunks.is_some(), body)
+    sweep_round(context, ownership, layouts, chunks, chunks.is_some(), body)
 }
 
 /// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
@@ -51,19 +52,19 @@ pub(super) fn sweep_both(
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
     // The same for both: what is laid out for the senders is not cut anew for the receivers.
     let shortest = cost.shortest_run(sending.about(senders), workers).max(needless);
-    let sending = sending.by_owner(senders, &mut ownership.placement, shortest);
-    let receiving = receiving.by_owner(receivers, &mut ownership.placement, shortest);
+    let sending = sending.lay_out(senders, &mut ownership.placement, shortest);
+    let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(sending), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
-    let sent = round(context, ownership, sending, chunks, chunks.is_some(), send);
-    let received = round(context, ownership, receiving, None, chunks.is_some(), receive);
+    let sent = sweep_round(context, ownership, sending, chunks, chunks.is_some(), send);
+    let received = sweep_round(context, ownership, receiving, None, chunks.is_some(), receive);
     sent.followed_by(received, workers)
 }
 
 /// One round of those of the gang who have something to do, over the rows of each worker. Where it
 /// `teaches`, the placement learns what they took. What `body` holds by value the workers find
 /// where they find `body`: each reference more is a cache miss more.
-pub(super) fn round(
+pub(super) fn sweep_round(
     context: &Context,
     ownership: &mut Ownership,
     layouts: &[Layout],
@@ -90,7 +91,7 @@ pub(super) fn round(
 /// How many rows the leader has swept so far. What it swept in one call tells, with the time that
 /// took, what a row costs.
 pub(super) fn rows_of_leader(context: &Context) -> u64 {
-    context.pool.swept[0].read().0
+    context.pool.swept[0].all()
 }
 
 fn rows_of(layouts: &[Layout]) -> u64 {
@@ -133,7 +134,7 @@ fn learn_costs(round: &Finished<'_>, ownership: &mut Ownership, layouts: &[Layou
 
 /// A chunk of the worker that has most left, as long as that is more than it should be.
 #[cold]
-fn steal(shares: CallShares<'_>, thief: usize) -> Option<Claim<'_>> {
+fn steal(shares: CallShares<'_>, thief: usize) -> Option<ShareClaim<'_>> {
     let chunks = shares.chunks.filter(|_| !Mechanism::Stealing.is_out())?;
     loop {
         let (owner, count) = most_left(shares, thief, chunks)?;
@@ -178,7 +179,7 @@ pub(super) struct Layouts {
 impl Layouts {
     /// Lays out the rows of each worker, after `placement` was brought up to date with what is
     /// there now, in runs of at least `shortest` rows.
-    pub(super) fn by_owner(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, shortest: u32) -> &[Layout] {
+    pub(super) fn lay_out(&mut self, rows: &Rows<'_, '_>, placement: &mut Placement, shortest: u32) -> &[Layout] {
         self.begin(placement.workers());
         if let Some(selection) = rows.selection {
             self.lay_selected(rows, selection, placement, shortest);

@@ -21,7 +21,7 @@ use crate::{
 /// # Invariant (parts)
 /// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a
 /// division has disjoint runs, of which [`bevys_threads`](super::bevys_threads) makes a part each;
-/// [`Claim`] and [`ForkRange`] say the same of shares and ranges.
+/// [`ShareClaim`] and [`ForkRange`] say the same of shares and ranges.
 pub(crate) struct Part<'a> {
     /// The number of the owner whose rows these are, or of the grain that a [`ForkRange`] begins
     /// with. Ascends with the rows of each storage.
@@ -39,7 +39,7 @@ enum PartRows<'a> {
     /// What the division gives to it of all rows.
     Divided(Rows<'a, 'a>),
     /// What is claimed of that in a round.
-    Claimed(Claim<'a>),
+    Claimed(ShareClaim<'a>),
     /// What other workers leave to it.
     ForkRange(ForkRange<'a>),
 }
@@ -54,7 +54,7 @@ impl<'a> Part<'a> {
         Self { index, stolen: None, division, rows: PartRows::Divided(rows) }
     }
 
-    pub(super) fn claimed(claim: Claim<'a>) -> Self {
+    pub(super) fn claimed(claim: ShareClaim<'a>) -> Self {
         let (index, stolen, division) = (claim.owner, claim.stolen(), claim.division());
         Self { index, stolen, division, rows: PartRows::Claimed(claim) }
     }
@@ -126,7 +126,7 @@ pub(super) struct CallShares<'a> {
 /// A share is the rows that the placement gives to one worker. Cut into chunks, it is swept by
 /// those who claim them: each chunk once ('claims' on `Claims`). Without chunks it is swept as a
 /// whole, by who runs the worker's index.
-pub(super) struct Claim<'a> {
+pub(super) struct ShareClaim<'a> {
     shares: CallShares<'a>,
     owner: usize,
     /// Who sweeps.
@@ -149,15 +149,15 @@ enum Kind {
 impl<'a> CallShares<'a> {
     /// The own share of `worker`.
     #[inline]
-    pub(super) fn own(self, worker: usize) -> Claim<'a> {
+    pub(super) fn own(self, worker: usize) -> ShareClaim<'a> {
         let kind = self.chunks.map_or(Kind::All, |chunks| Kind::Front { chunks, claimed: 0 });
-        Claim { shares: self, owner: worker, worker, kind, swept: Swept::begin() }
+        ShareClaim { shares: self, owner: worker, worker, kind, swept: Swept::begin() }
     }
 
     /// A chunk of the share of `owner`, `rows` of it, that `thief` took after `taken` others.
-    pub(super) fn stolen(self, owner: usize, thief: usize, rows: Range<u64>, taken: u32) -> Claim<'a> {
+    pub(super) fn stolen(self, owner: usize, thief: usize, rows: Range<u64>, taken: u32) -> ShareClaim<'a> {
         let kind = Kind::Stolen { rows, taken, began: now() };
-        Claim { shares: self, owner, worker: thief, kind, swept: Swept::begin() }
+        ShareClaim { shares: self, owner, worker: thief, kind, swept: Swept::begin() }
     }
 
     /// How many chunks the share of `owner` has.
@@ -166,7 +166,7 @@ impl<'a> CallShares<'a> {
     }
 }
 
-impl<'a> Claim<'a> {
+impl<'a> ShareClaim<'a> {
     /// For a chunk that its owner lost: how many others of the share were taken before.
     fn stolen(&self) -> Option<u32> {
         if let Kind::Stolen { taken, .. } = self.kind { Some(taken) } else { None }
@@ -238,13 +238,15 @@ impl<'a> Claim<'a> {
     /// Reports what was swept to the pool and the board.
     fn report(self) {
         let Self { shares, owner, worker, kind, swept } = self;
+        let rows = &shares.context.pool.swept[worker];
+        // Stolen rows were swept elsewhere the last time and, most likely, are the next.
+        rows.add(swept.all, swept.core.map(|_| swept.same_core));
         match kind {
             Kind::Stolen { began, .. } => {
                 shares.ownership.board.note_theft(owner, worker, now() - began);
-                shares.context.pool.swept[worker].add_stolen(swept.all);
+                rows.note_stolen(swept.all);
             }
-            _ if swept.core.is_some() => shares.context.pool.swept[worker].add(swept.all, swept.same_core),
-            _ => {}
+            Kind::All | Kind::Front { .. } => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Between two calls of [`begin`](Self::begin) at most one claim of each entity index succeeds,
 /// however many threads claim; claims with [`Threads::One`] do not run beside others.
 #[derive(Default)]
-pub(super) struct Claims {
+pub(super) struct NodeClaims {
     /// `2 * call` once reserved, `2 * call + 1` once claimed, less if neither has happened in this
     /// call.
     words: Vec<AtomicU32>,
@@ -38,7 +38,7 @@ pub(super) enum Rank {
     Child,
 }
 
-impl Claims {
+impl NodeClaims {
     /// Begins a call in a world of `indices` entity indices: nothing is claimed or reserved.
     pub(super) fn begin(&mut self, indices: u32) {
         if self.call == LAST_CALL {
@@ -93,11 +93,11 @@ impl Claims {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claims, LAST_CALL, Rank, Threads};
+    use super::{LAST_CALL, NodeClaims, Rank, Threads};
 
     #[test]
     fn an_entity_is_claimed_once_in_a_call() {
-        let mut claims = Claims::default();
+        let mut claims = NodeClaims::default();
         for threads in [Threads::One, Threads::Many] {
             claims.begin(2);
             assert!(claims.claim(0, Rank::Child, threads) && !claims.claim(0, Rank::Child, threads));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn calls_can_be_counted_anew() {
-        let mut claims = Claims { call: LAST_CALL - 1, ..Claims::default() };
+        let mut claims = NodeClaims { call: LAST_CALL - 1, ..NodeClaims::default() };
         for _ in 0..3 {
             claims.begin(1);
             assert!(claims.claim(0, Rank::Child, Threads::Many) && !claims.claim(0, Rank::Child, Threads::Many));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn of_many_threads_one_wins() {
-        let mut claims = Claims::default();
+        let mut claims = NodeClaims::default();
         claims.begin(1000);
         let won = || (0..1000).filter(|&index| claims.claim(index, Rank::Child, Threads::Many)).count();
         let total: usize = std::thread::scope(|scope| {

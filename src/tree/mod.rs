@@ -27,7 +27,7 @@ use crate::{
     query::AffineQuery,
     settings::SchedulerMode,
 };
-use claims::Claims;
+use claims::NodeClaims;
 use fold::{Fold, Sums};
 use propagate::{Branches, Propagate, Roots, Values};
 use visits::{Node, Walk};
@@ -81,7 +81,7 @@ where
     R: Relationship,
 {
     nodes: AffineQuery<'w, 's, Node<D, R>, F>,
-    claims: Local<'s, Claims>,
+    claims: Local<'s, NodeClaims>,
 }
 
 /// What became of the entities that one call met.

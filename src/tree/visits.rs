@@ -8,7 +8,7 @@ use bevy_ecs::{
 
 use super::{
     TreeReport,
-    claims::{Claims, Rank, Threads},
+    claims::{NodeClaims, Rank, Threads},
 };
 use crate::{
     placement::Storage,
@@ -26,7 +26,7 @@ pub(super) type Node<D, R> = (D, Option<&'static <R as Relationship>::Relationsh
 /// closures that take items of any lifetime: so no two items of a row are alive at a time.
 pub(super) struct Walk<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> {
     pub(super) sweep: Sweep<'w, 's, Node<D, R>, F>,
-    pub(super) claims: &'c Claims,
+    pub(super) claims: &'c NodeClaims,
 }
 
 impl<D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> Clone for Walk<'_, '_, '_, D, F, R> {

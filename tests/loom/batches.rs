@@ -36,7 +36,7 @@ use loom::{
 };
 
 use crate::{
-    batch::{BatchedCalls, Exchange},
+    batch::{BatchedCalls, BatchExchange},
     model::model,
     parker::Parker,
 };
@@ -105,7 +105,7 @@ impl Drop for Argument {
 
 /// An exchange whose caller is the model's main thread.
 struct Game {
-    exchange: Arc<Exchange<Argument>>,
+    exchange: Arc<BatchExchange<Argument>>,
     gone: Arc<Gone>,
     rows: Vec<Arc<Row>>,
     /// Numbers of the calls that ran, by thread, in their order; the caller is the last.
@@ -115,7 +115,7 @@ struct Game {
 impl Game {
     fn new(workers: usize) -> Self {
         Self {
-            exchange: Arc::new(Exchange::new(workers, Duration::ZERO)),
+            exchange: Arc::new(BatchExchange::new(workers, Duration::ZERO)),
             gone: Gone::new(),
             rows: (0..4).map(|_| Arc::new(Row(UnsafeCell::new(0)))).collect(),
             ran: Arc::new(Mutex::new(vec![Vec::new(); workers])),

@@ -78,7 +78,7 @@ fn play(workers: usize, participants: &[Participants]) {
             // SAFETY: each index has a row of its own; loom checks it.
             rows[index].0.with_mut(|row| unsafe { *row += 1 });
         };
-        assert!(lead.round(seats, participants, |_| false, Duration::ZERO, &job).is_ok());
+        assert!(lead.run(seats, participants, |_| false, Duration::ZERO, &job).is_ok());
         for (index, (row, calls)) in rows.iter().zip(&mut calls).enumerate() {
             *calls += u32::from(participants.has(index));
             // SAFETY: the round is over; loom checks it.
@@ -147,7 +147,7 @@ fn a_worker_comes_back() {
                 // SAFETY: each index has a row of its own; loom checks it.
                 rows[index].0.with_mut(|row| unsafe { *row += 1 });
             };
-            assert!(lead.round(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job).is_ok());
+            assert!(lead.run(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job).is_ok());
         }
         // SAFETY: the rounds are over; loom checks it.
         rows.iter().for_each(|row| row.0.with(|row| assert_eq!(unsafe { *row }, 2)));
@@ -175,7 +175,7 @@ fn panics_reach_the_leader_after_all_are_done() {
             }
         };
         let payload = lead
-            .round(std::iter::once(&*seat), Participants::ALL, |_| false, Duration::ZERO, &job)
+            .run(std::iter::once(&*seat), Participants::ALL, |_| false, Duration::ZERO, &job)
             .expect_err("index 1 panicked");
         assert_eq!(payload.downcast_ref(), Some(&"planted"));
         assert_eq!(done.load(Ordering::Relaxed), 2);
@@ -219,7 +219,7 @@ fn leaders_take_turns() {
                 if let Some(mut lead) = board.try_lead() {
                     let seats: [&Seat; 0] = [];
                     let round =
-                        lead.round(seats.iter().copied(), Participants::ALL, |_| false, Duration::ZERO, &|_| ());
+                        lead.run(seats.iter().copied(), Participants::ALL, |_| false, Duration::ZERO, &|_| ());
                     assert!(round.is_ok());
                     // As the books of a round, which are written when it is over.
                     row.add();
@@ -240,7 +240,7 @@ fn round_of_two(left_out: bool, job: impl Fn(usize) + Sync) -> Result<(), unwind
         thread::spawn(move || work(&board, &seat, 1, seen))
     };
     let mut lead = board.try_lead().expect("nobody else leads");
-    let round = lead.round(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job);
+    let round = lead.run(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job);
     lead.stop(std::iter::once(&*seat));
     worker.join().expect("the worker survives");
     round

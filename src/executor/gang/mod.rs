@@ -34,7 +34,7 @@ use crate::{
     settings::SchedulerMode,
 };
 use costs::Costs;
-use plan::{Phase, Plan};
+use plan::{Phase, SchedulePlan};
 use run::{Notes, Run};
 use tasks::{Place, Task, Tasks};
 
@@ -66,7 +66,7 @@ struct Prepared {
     tasks: Tasks,
     notes: Notes,
     costs: Costs,
-    plan: Option<(Plan, Vec<Step>)>,
+    plan: Option<(SchedulePlan, Vec<Step>)>,
     /// Timed runs since the plan was made or looked at.
     timed: u32,
 }
@@ -212,13 +212,13 @@ impl Prepared {
         }
     }
 
-    fn new_plan(&self, least_gain_of_round: f32) -> Plan {
+    fn new_plan(&self, least_gain_of_round: f32) -> SchedulePlan {
         let list = &self.tasks.list;
         let homes = self.plan.as_ref().map_or_else(|| vec![0; list.len()], |(plan, _)| plan.homes(list.len()));
-        Plan::new(list, self.costs.all(), self.pool.workers(), &homes, least_gain_of_round)
+        SchedulePlan::new(list, self.costs.all(), self.pool.workers(), &homes, least_gain_of_round)
     }
 
-    fn take(&mut self, plan: Plan) {
+    fn take(&mut self, plan: SchedulePlan) {
         let steps = plan.phases.iter().map(|phase| match phase {
             Phase::Here(tasks) => Step::Here(tasks.clone()),
             Phase::Round(lists) => round(&self.tasks.list, lists),

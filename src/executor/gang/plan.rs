@@ -29,14 +29,14 @@ pub(super) enum Phase {
 
 /// How the tasks of a schedule run on the gang.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct SchedulePlan {
     pub(super) phases: Vec<Phase>,
     /// What all tasks take one after another, in nanoseconds, and what the plan takes.
     pub(super) serial: f32,
     pub(super) span: f32,
 }
 
-impl Plan {
+impl SchedulePlan {
     /// A plan for so many workers; `costs` are nanoseconds by task, `homes` the workers that had the
     /// tasks so far. Rounds have to gain `least_gain` nanoseconds.
     pub(super) fn new(tasks: &[Task], costs: &[f32], workers: usize, homes: &[usize], least_gain: f32) -> Self {

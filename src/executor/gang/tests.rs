@@ -1,5 +1,5 @@
 use super::{
-    plan::{Phase, Plan},
+    plan::{Phase, SchedulePlan},
     tasks::{Act, Place, Task},
 };
 
@@ -17,12 +17,12 @@ fn tasks(before: &[&[usize]]) -> Vec<Task> {
     before.iter().enumerate().map(|(number, before)| task(number, Place::Anywhere, before)).collect()
 }
 
-fn plan(tasks: &[Task], costs: &[f32]) -> Plan {
-    Plan::new(tasks, costs, WORKERS, &vec![0; tasks.len()], 0.0)
+fn plan(tasks: &[Task], costs: &[f32]) -> SchedulePlan {
+    SchedulePlan::new(tasks, costs, WORKERS, &vec![0; tasks.len()], 0.0)
 }
 
 /// All tasks, each once, those before a task earlier; in a list at least.
-fn assert_is_whole(plan: &Plan, tasks: &[Task]) {
+fn assert_is_whole(plan: &SchedulePlan, tasks: &[Task]) {
     let mut done = vec![false; tasks.len()];
     for phase in &plan.phases {
         let lists = match phase {
@@ -101,10 +101,10 @@ fn tasks_that_are_alone_part_rounds_as_seldom_as_can_be() {
 fn tasks_stay_where_they_were() {
     let tasks = tasks(&[NONE; 40]);
     let mut costs = [9_000.0; 40];
-    let first = Plan::new(&tasks, &costs, WORKERS, &[0; 40], 0.0);
+    let first = SchedulePlan::new(&tasks, &costs, WORKERS, &[0; 40], 0.0);
     costs[7] = 9_500.0;
     let homes = first.homes(40);
-    let second = Plan::new(&tasks, &costs, WORKERS, &homes, 0.0);
+    let second = SchedulePlan::new(&tasks, &costs, WORKERS, &homes, 0.0);
     let moved = second.homes(40).iter().zip(&homes).filter(|(now, before)| now != before).count();
     assert!(moved <= 4, "{moved} moved");
     assert!(second.span <= 1.05 * first.span);
@@ -139,7 +139,7 @@ mod random {
                 super::task(number, place, &before)
             }).collect();
             let costs: Vec<_> = given.iter().map(|given| given.2).collect();
-            let plan = Plan::new(&tasks, &costs, workers, &vec![0; tasks.len()], 0.0);
+            let plan = SchedulePlan::new(&tasks, &costs, workers, &vec![0; tasks.len()], 0.0);
             assert_is_whole(&plan, &tasks);
             prop_assert!(plan.span <= plan.serial * 1.001 + 1.0);
             prop_assert!((plan.span_with(&tasks, &costs) - plan.span).abs() < 1.0 + plan.span * 1e-3);

@@ -115,7 +115,7 @@ enum News<A> {
 /// One call of [`AffinityPool::batched`](crate::AffinityPool::batched): an inbox for each worker
 /// but the leader, who makes the calls, and behind them [`LOOSE`] ones for the leader's own keys.
 /// Alone, the leader has one.
-pub(crate) struct Exchange<A> {
+pub(crate) struct BatchExchange<A> {
     inboxes: Box<[CachePadded<Inbox<A>>]>,
     /// Workers but the leader: the inboxes before the loose ones.
     followers: usize,
@@ -133,7 +133,7 @@ pub(crate) struct Exchange<A> {
     payload: Mutex<Option<Payload>>,
 }
 
-impl<A> Exchange<A> {
+impl<A> BatchExchange<A> {
     pub(crate) fn new(workers: usize, spin: Duration) -> Self {
         let followers = workers - 1;
         let loose = if followers == 0 { 1 } else { LOOSE };

@@ -17,7 +17,7 @@ use super::unwind::{AbortOnUnwind, drop_or_abort};
 use crate::sync::Mutex;
 use exchange::drop_each;
 
-pub(crate) use exchange::{Exchange, Numbered, Run};
+pub(crate) use exchange::{BatchExchange, Numbered, Run};
 
 /// The most calls that travel together. Handing a batch over costs 100 to 300 ns, so about 3 ns a
 /// call.
@@ -26,7 +26,7 @@ const FULL_BATCH: usize = 64;
 /// A worker that has nothing left is sent this many without waiting for a full batch.
 const EARLY_BATCH: usize = 8;
 
-impl<A> Exchange<A> {
+impl<A> BatchExchange<A> {
     /// Runs the caller on this thread, and ends the exchange. `takes_part` says of each worker but
     /// the leader whether it comes. When the caller flushes, and at the end, this thread runs the
     /// calls with keys of its own, and all where no worker comes. Calls that the caller had not
@@ -89,7 +89,7 @@ impl<A> Exchange<A> {
 /// And nothing may wait for the caller: not a call, which may run on the caller's thread while it
 /// flushes; nor, hence, may the caller hold a lock that calls take, while it flushes.
 pub struct BatchedCalls<'e, A> {
-    exchange: &'e Exchange<A>,
+    exchange: &'e BatchExchange<A>,
     /// Runs the calls that are this thread's.
     run: Run<'e, A>,
     /// For each inbox what has not been sent yet.
@@ -201,7 +201,7 @@ impl<A> std::fmt::Debug for BatchedCalls<'_, A> {
 
 /// What came of an exchange that is over: a call's panic goes before the caller's, which often
 /// comes of it.
-pub(crate) fn first_panic<A, R>(exchange: Exchange<A>, result: thread::Result<R>) -> thread::Result<R> {
+pub(crate) fn first_panic<A, R>(exchange: BatchExchange<A>, result: thread::Result<R>) -> thread::Result<R> {
     let Some(payload) = exchange.into_payload() else { return result };
     result.map_or_else(drop_or_abort, drop);
     Err(payload)

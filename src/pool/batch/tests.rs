@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{BatchedCalls, Exchange, Run, first_panic};
+use super::{BatchExchange, BatchedCalls, Run, first_panic};
 
 /// Far longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
@@ -20,7 +20,7 @@ const CALLERS_KEY: u64 = 0;
 #[test]
 fn keys_spread_evenly_over_the_caller_and_the_workers() {
     for workers in [1, 2, 3, 4, 8, 16] {
-        let exchange = Exchange::<()>::new(workers, Duration::ZERO);
+        let exchange = BatchExchange::<()>::new(workers, Duration::ZERO);
         let mut hits = vec![0_usize; exchange.inboxes()];
         // Numbers one after another, and numbers that differ in their upper halves only, as
         // generations of entities do.
@@ -32,7 +32,7 @@ fn keys_spread_evenly_over_the_caller_and_the_workers() {
         assert!(followers.iter().all(|&hits| is_fair(hits, fair)), "{workers} workers: {hits:?}");
         assert!(loose.iter().all(|&hits| is_fair(hits, fair / loose.len())), "{workers} workers: {hits:?}");
     }
-    let exchange = Exchange::<()>::new(3, Duration::ZERO);
+    let exchange = BatchExchange::<()>::new(3, Duration::ZERO);
     assert_eq!(KEYS.map(|key| exchange.inbox_of(key)), [0, 1]);
     assert!(exchange.inbox_of(CALLERS_KEY) >= 2);
 }
@@ -46,7 +46,7 @@ type Log = Mutex<HashMap<u64, Vec<(usize, ThreadId)>>>;
 /// An exchange of three workers: the first of two followers takes part from the beginning, the
 /// second one comes when the caller has called `late`.
 fn play(second_takes_part: bool, caller: impl FnOnce(&mut BatchedCalls<Ask>, &dyn Fn())) -> Log {
-    let (exchange, log) = (Exchange::new(3, Duration::from_micros(50)), Log::default());
+    let (exchange, log) = (BatchExchange::new(3, Duration::from_micros(50)), Log::default());
     let run: Run<Ask> = &|_, calls| {
         for (_, (key, number, done)) in calls {
             log.lock().unwrap().entry(key).or_default().push((number, thread::current().id()));
