@@ -43,7 +43,7 @@ use record::Traced;
 /// run in eight is timed, and another way is tried in turns with the present one, for less than a
 /// fiftieth of the time and ever less often while the answer stays the same. When the schedule
 /// changes, measurements are forgotten; when it takes much longer or shorter than it did, the other
-/// ways are tried again. The first run goes by Bevy's default.
+/// ways are tried again. The first two runs go by Bevy's default.
 /// [`AffinityDiagnostics::schedules`](crate::AffinityDiagnostics::schedules) tells what was chosen.
 ///
 /// **On the gang** systems that do not conflict run at a time, tagged or not, dealt out to the
