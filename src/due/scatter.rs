@@ -193,15 +193,15 @@ unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'st
     move |(storage, row), message| {
         // SAFETY: the caller's promise: the division gives each row one owner, which alone
         // visits it.
-        let Some(item) = (unsafe { lookup.item(storage, row) }) else { return false };
+        let Some((item, entity, table_row)) = (unsafe { lookup.item(storage, row) }) else { return false };
         let Some(time) = receive(D::shrink(item), message) else { return true };
         if entered.0 != storage.index() {
             entered = (storage.index(), rows.table_of(storage).and_then(|table| times.of_table(table)));
         }
-        if let (Some(times), Some((entity, row))) = (entered.1, lookup.entity(storage, row)) {
+        if let Some(times) = entered.1 {
             // The row is this thread's alone, and the agenda is the call's: nobody wakes it
             // meanwhile.
-            times[row].bring_forward_alone(time);
+            times[table_row.index()].bring_forward_alone(time);
             if let Some(hints) = hints {
                 hints.lower(entity.index_u32(), time);
             }

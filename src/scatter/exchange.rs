@@ -221,6 +221,6 @@ pub(super) unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter>(
         // SAFETY: the caller's promise: the division gives each row one owner, which alone
         // visits it.
         let item = unsafe { lookup.item(storage, row) };
-        item.map(|item| receive(D::shrink(item), message)).is_some()
+        item.map(|(item, ..)| receive(D::shrink(item), message)).is_some()
     }
 }

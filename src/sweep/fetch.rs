@@ -285,19 +285,7 @@ pub(crate) struct RowLookup<'w, 's, D: IterQueryData, F: QueryFilter> {
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
-    /// The entity of a row, and its row in the table.
-    #[inline]
-    pub(crate) fn entity(&mut self, storage: Storage, row: u32) -> Option<(Entity, usize)> {
-        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage.index()) {
-            self.enter(storage);
-        }
-        Some(match self.entered.as_ref()?.1.at {
-            At::Table(entities) => (entities[row as usize], row as usize),
-            At::Archetype(members, _) => (members[row as usize].id(), members[row as usize].table_row().index()),
-        })
-    }
-
-    /// The item of one row, if it passes the filters.
+    /// The item of one row, if it passes the filters; with its entity, and its row in the table.
     ///
     /// Always inlined: an item is a dozen words, which are written one by one and would be read
     /// back in pairs. A processor cannot forward several writes to one read: it waits until they
@@ -306,7 +294,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
     /// # Safety
     /// As for [`Sweep::visit`], for as long as the item lives.
     #[inline(always)]
-    pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<D::Item<'w, 's>> {
+    pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<(D::Item<'w, 's>, Entity, TableRow)> {
         if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage.index()) {
             self.enter(storage);
         }
@@ -320,7 +308,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
             return None;
         }
         // SAFETY: as above; no other item of this row is alive, says the caller.
-        unsafe { D::fetch(self.sweep.data, data, entity, row) }
+        let item = unsafe { D::fetch(self.sweep.data, data, entity, row) }?;
+        Some((item, entity, row))
     }
 
     #[inline(never)]

@@ -105,7 +105,7 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
     fn item(&mut self, claimed: &Claimed) -> Option<(D::Item<'w, 's>, Target<'w, R>)> {
         // SAFETY: 'access' on `Sweep`; 'walk' on `Walk`: the row was claimed, and no item of it has
         // outlived its closure.
-        unsafe { self.lookup.item(claimed.storage, claimed.row) }
+        unsafe { self.lookup.item(claimed.storage, claimed.row) }.map(|(item, ..)| item)
     }
 }
 
