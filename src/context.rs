@@ -5,7 +5,7 @@ use std::{
     cell::{Cell, RefCell},
     mem::ManuallyDrop,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
 use bevy_ecs::prelude::Resource;
@@ -79,6 +79,16 @@ impl Context {
     /// Whose all rows are. A panic in a round leaves that consistent, so poison is ignored.
     pub(crate) fn ownership(&self) -> MutexGuard<'_, CachePadded<Ownership>> {
         self.ownership.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same for who must not wait. A call has it locked while code of users runs, which may
+    /// help Bevy's threads, and so come to any other system on the same thread.
+    pub(crate) fn try_ownership(&self) -> Option<MutexGuard<'_, CachePadded<Ownership>>> {
+        match self.ownership.try_lock() {
+            Ok(ownership) => Some(ownership),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Notes a run of a tagged system.

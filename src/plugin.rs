@@ -2,7 +2,7 @@
 
 use bevy_app::{App, First, Last, Plugin, PreStartup};
 use bevy_ecs::{
-    prelude::{Commands, IntoScheduleConfigs, Res, Schedules, World},
+    prelude::{AppTypeRegistry, Commands, IntoScheduleConfigs, Res, Schedules, World},
     system::NonSendMarker,
 };
 
@@ -36,7 +36,9 @@ pub struct AffinityParallelPlugin;
 
 impl Plugin for AffinityParallelPlugin {
     fn build(&self, app: &mut App) {
-        app.init_resource::<AffinitySettings>()
+        // An app that is made empty, such as a `SubApp`, has none yet.
+        app.init_resource::<AppTypeRegistry>()
+            .init_resource::<AffinitySettings>()
             .init_resource::<SchedulerMode>()
             .init_resource::<AffinitySchedules>()
             .register_type::<AffinitySettings>()
@@ -71,6 +73,9 @@ impl Plugin for AffinityParallelPlugin {
     }
 
     fn finish(&self, app: &mut App) {
+        if let Some(mut looked_into) = app.world_mut().get_resource_mut::<LookedInto>() {
+            looked_into.look_again();
+        }
         look_now(app.world_mut());
     }
 }
@@ -111,6 +116,8 @@ fn follow_settings_and_cores(
 fn end_frame(world_context: Option<Res<WorldContext>>, observers: Observers) {
     let Some(world_context) = world_context else { return };
     let context = world_context.current();
-    context.ownership().placement.end_frame();
+    if let Some(mut ownership) = context.try_ownership() {
+        ownership.placement.end_frame();
+    }
     observers.end_frame(&context);
 }

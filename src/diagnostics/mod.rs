@@ -202,9 +202,9 @@ impl AffinityDiagnostics {
     }
 
     fn pull(&mut self, context: &Context, looked_into: Option<&LookedInto>) {
-        let ownership = context.ownership();
-        (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
-        drop(ownership);
+        if let Some(ownership) = context.try_ownership() {
+            (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
+        }
         self.workers.resize_with(context.pool.workers(), WorkerDiagnostics::default);
         let counted = context.pool.worker_stats().zip(&*context.pool.swept);
         for ((index, worker), (stats, rows)) in self.workers.iter_mut().enumerate().zip(counted) {

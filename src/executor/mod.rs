@@ -30,7 +30,7 @@ use crate::{
     record::{StageLane, StageSpan},
     topology::process_ran,
 };
-use gang::{DrawBlueprint, Drawer, Handler, SystemsOnGang};
+use gang::{Drawer, Handler, SystemsOnGang};
 use race::{Decision, Race, Took};
 use record::Traced;
 
@@ -102,6 +102,26 @@ pub struct AffinityExecutor {
     left_over: bool,
 }
 
+/// What is kept of an executor outside of its schedule.
+pub(crate) struct Installed {
+    /// What is told of it as long as the schedule has it.
+    pub(crate) record: Arc<ScheduleRecord>,
+    drawer: Drawer,
+}
+
+impl Installed {
+    /// Whether the schedule still has it: the executor holds the record too.
+    pub(crate) fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.record) > 1
+    }
+
+    /// To be called before `schedule`, which has it, is built: build passes that were added since
+    /// come before the one that tells it of orders and conditions.
+    pub(crate) fn see_all_passes(&self, schedule: &mut Schedule) {
+        self.drawer.draw_last(schedule);
+    }
+}
+
 impl Default for AffinityExecutor {
     fn default() -> Self {
         Self::new()
@@ -141,16 +161,17 @@ impl AffinityExecutor {
         Self::installed(schedule, forced);
     }
 
-    /// Installs it; returns what is told of it as long as the schedule has it.
-    pub(crate) fn installed(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Arc<ScheduleRecord> {
+    /// Installs it.
+    pub(crate) fn installed(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Installed {
         let drawer = Drawer::default();
         let executor = Self::reading(drawer.clone(), forced);
         let record = executor.record.clone();
-        schedule.add_build_pass(DrawBlueprint::new(drawer)).set_executor(executor);
+        drawer.draw_last(schedule);
+        schedule.set_executor(executor);
         if !schedule.is_changed() {
             schedule.configure_sets(BuiltAgain);
         }
-        record
+        Installed { record, drawer }
     }
 
     fn reading(drawer: Drawer, forced: Option<ScheduleWay>) -> Self {

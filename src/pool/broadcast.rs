@@ -166,8 +166,10 @@ impl AffinityPool {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &*seat.round);
             let left_out = |worker| anybody_out && self.is_left_out(worker);
-            // By value: the workers find the closure and all it holds in one place.
-            lead.run(seats, participants, left_out, self.spin, &move |index| self.call(&f, WorkerIndex(index), watched))
+            // By value: the workers find the closure and all it holds in one place. What that owns is
+            // dropped while this thread still counts as inside the round: code of users, too.
+            let job = move |index| self.call(&f, WorkerIndex(index), watched);
+            lead.run(seats, participants, left_out, self.spin, &job)
         };
         if let Err(payload) = round {
             self.skip_round();
@@ -327,6 +329,8 @@ impl AffinityPool {
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
+        // Dropped before the guard: as in a round of the gang, its end is inside the round.
+        let f = f;
         let (mut led, mut end) = (RoundStats::default(), 0);
         let result = self.for_each_index(participants, |index| {
             let began = now();

@@ -152,9 +152,9 @@ impl<M: Send + Sync + 'static> Calendar<M> {
         }
     }
 
-    /// Keeps the memory of arrivals that were delivered.
-    pub(super) fn keep(&mut self, mut arrivals: Vec<(Entity, M)>) {
-        arrivals.clear();
+    /// Keeps the memory of arrivals, which were taken out of it.
+    pub(super) fn keep(&mut self, arrivals: Vec<(Entity, M)>) {
+        debug_assert!(arrivals.is_empty(), "every call posts what has arrived");
         self.arrived = arrivals;
     }
 }
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!((calendar.len(), calendar.next_time()), (6, Some(3)));
         assert_eq!(calendar.iter().map(|(_, _, &message)| message).collect::<String>(), "abcdez");
         let arrived = |calendar: &mut Calendar<char>, now| {
-            let arrivals = calendar.arrivals(now);
-            let messages: String = arrivals.iter().map(|&(_, message)| message).collect();
+            let mut arrivals = calendar.arrivals(now);
+            let messages: String = arrivals.drain(..).map(|(_, message)| message).collect();
             calendar.keep(arrivals);
             messages
         };
@@ -198,7 +198,8 @@ mod tests {
         let mut calendar = Calendar::default();
         for time in 0..100_u64 {
             (0..10).for_each(|ahead| calendar.send_at(Entity::PLACEHOLDER, time + ahead, ()));
-            let arrivals = calendar.arrivals(time);
+            let mut arrivals = calendar.arrivals(time);
+            arrivals.clear();
             calendar.keep(arrivals);
         }
         assert!(calendar.messages.len() <= 10, "{} bags", calendar.messages.len());

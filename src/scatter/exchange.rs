@@ -101,6 +101,8 @@ impl Exchange<'_> {
         M: Send + Sync + 'static,
         R: FnMut(Destination, M) -> bool,
     {
+        // Messages for the end of time are never delivered.
+        let now = now.min(u64::MAX - 1);
         let counts = Counts::default();
         let parts = self.plan.parts();
         let mut mail = self.scratch.take::<TimedMail<M>>(parts).unwrap_or_else(|| Box::new(TimedMail::new(parts)));
@@ -139,13 +141,22 @@ impl Exchange<'_> {
         counts: &Counts,
         part: &Part<'_>,
     ) {
-        let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-        let (messages, waiting) = &mut *arrivals;
-        if std::mem::replace(waiting, false) && !messages.is_empty() {
+        let lock = || arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut messages = {
+            let (messages, waiting) = &mut *lock();
+            if !std::mem::replace(waiting, false) {
+                return;
+            }
+            std::mem::take(messages)
+        };
+        if !messages.is_empty() {
+            // Without the lock: what cannot be delivered is dropped here, by code of users, which
+            // may come to another part of this call.
             let mut outbox = Outbox::new(mail.lanes_of(0, None), self.addresses(part));
             messages.drain(..).for_each(|(entity, message)| outbox.send(entity, message));
             counts.add(outbox.report());
         }
+        lock().0 = messages;
     }
 
     /// Asks for the rows of receivers before their letters are delivered, where that pays.

@@ -11,7 +11,7 @@ use bevy_platform::collections::HashMap;
 
 use super::configured::tag_in;
 use crate::{
-    executor::{AffinityExecutor, AffinitySchedules, ScheduleRecord},
+    executor::{AffinityExecutor, AffinitySchedules, Installed, ScheduleRecord},
     record::Recorder,
 };
 
@@ -29,8 +29,8 @@ pub(crate) struct LookedInto {
 #[derive(Default)]
 struct Seen {
     shape: Shape,
-    /// Of the executor that it was given.
-    record: Option<Arc<ScheduleRecord>>,
+    /// The executor that it was given.
+    executor: Option<Installed>,
     /// When it was last there.
     look: u64,
 }
@@ -53,31 +53,42 @@ impl Shape {
 }
 
 impl Seen {
-    /// Tags what waits for it in `schedule`, if that has changed.
-    fn tag(&mut self, schedule: &mut Schedule) {
+    /// Tags what waits for it in `schedule`, if that has changed, and has its executor see what
+    /// build passes add.
+    fn follow(&mut self, schedule: &mut Schedule) {
         let shape = Shape::of(schedule);
-        if self.shape != shape {
-            tag_in(schedule);
-            self.shape = shape;
+        if self.shape == shape {
+            return;
+        }
+        tag_in(schedule);
+        self.shape = shape;
+        if let Some(executor) = self.executor.as_ref().filter(|executor| executor.is_in_use()) {
+            executor.see_all_passes(schedule);
         }
     }
 
     /// The record of its executor, if that chooses.
     fn chosen_by(&self) -> Option<&ScheduleRecord> {
-        self.record.as_ref().filter(|record| is_in_use(record) && !record.is_plain()).map(|record| &**record)
+        let executor = self.executor.as_ref().filter(|executor| executor.is_in_use() && !executor.record.is_plain())?;
+        Some(&executor.record)
     }
 
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
     fn install(&mut self, schedule: &mut Schedule, recorder: &Arc<Recorder>) {
-        let record = AffinityExecutor::installed(schedule, None);
-        record.trace(schedule.label(), recorder);
-        self.record = Some(record);
+        let executor = AffinityExecutor::installed(schedule, None);
+        executor.record.trace(schedule.label(), recorder);
+        self.executor = Some(executor);
     }
 }
 
 impl LookedInto {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
         Self { schedules: HashMap::default(), looks: 0, recorder }
+    }
+
+    /// Has the next look find all schedules changed: a build pass that is added shows in no number.
+    pub(crate) fn look_again(&mut self) {
+        self.schedules.values_mut().for_each(|seen| seen.shape = Shape::default());
     }
 
     /// Looks into all schedules but those that run now: they are not in `schedules` meanwhile.
@@ -87,13 +98,13 @@ impl LookedInto {
             let label = schedule.label();
             let seen = self.schedules.entry(label).or_default();
             // One that was not there the last time is another one, unless it has its executor.
-            let is_new = seen.look + 1 < self.looks && !seen.record.as_ref().is_some_and(is_in_use);
+            let is_new = seen.look + 1 < self.looks && !seen.executor.as_ref().is_some_and(Installed::is_in_use);
             if is_new {
                 *seen = Seen::default();
             }
             seen.look = self.looks;
-            seen.tag(schedule);
-            if seen.record.is_none() && which.includes_interned(label) {
+            seen.follow(schedule);
+            if seen.executor.is_none() && which.includes_interned(label) {
                 seen.install(schedule, &self.recorder);
             }
         }
@@ -102,8 +113,8 @@ impl LookedInto {
     /// Has the executors of schedules that are no longer to have them run as Bevy's default does.
     fn follow(&self, which: &AffinitySchedules) {
         for (&label, seen) in &self.schedules {
-            if let Some(record) = &seen.record {
-                record.set_plain(!which.includes_interned(label));
+            if let Some(executor) = &seen.executor {
+                executor.record.set_plain(!which.includes_interned(label));
             }
         }
     }
@@ -117,11 +128,6 @@ impl LookedInto {
     pub(crate) fn record(&self, label: InternedScheduleLabel) -> Option<&ScheduleRecord> {
         self.schedules.get(&label)?.chosen_by()
     }
-}
-
-/// Whether the executor still exists, which holds the record too.
-fn is_in_use(record: &Arc<ScheduleRecord>) -> bool {
-    Arc::strong_count(record) > 1
 }
 
 /// Looks into the schedules of a world in every frame.

@@ -50,7 +50,9 @@ impl<'a> Fork<'a> {
         let grain = if grain > lines { grain.next_multiple_of(lines) } else { grain.max(1) };
         // As many as a number has bits for.
         let grain = grain.max(layout.rows().div_ceil(u32::MAX.into()));
-        ranges.begin(context.pool.workers(), layout.rows().div_ceil(grain) as u32);
+        // Where each grain is a part there is one at least: the first part also sends for others.
+        let grains = (layout.rows().div_ceil(grain) as u32).max(u32::from(by_grain));
+        ranges.begin(context.pool.workers(), grains);
         Self { context, ownership, layout, ranges, grain, by_grain }
     }
 

@@ -14,6 +14,7 @@ use std::{
 use bevy::{
     ecs::{schedule::MainThreadExecutor, system::NonSendMarker},
     prelude::*,
+    tasks::{ComputeTaskPool, Scope},
 };
 use bevy_affinity::prelude::*;
 
@@ -107,4 +108,22 @@ fn bound_to_the_main_thread(executor: Executor) {
         }
     });
     assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 2 * RUNS]);
+}
+
+/// While the leader waits for a round it runs nothing else: such systems are alone.
+#[test]
+fn systems_may_wait_for_what_they_ask_of_the_main_thread() {
+    fn ask(main: Res<MainThreadExecutor>, noted: Res<Noted>) {
+        let asked = || async { noted.note() };
+        ComputeTaskPool::get()
+            .scope_with_executor(true, Some(&main.0), |scope: &Scope<'_, '_, ()>| scope.spawn_on_external(asked()));
+    }
+    for executor in [Executor::Ours, Executor::Gang(2)] {
+        let (mut schedule, mut world) = executor.schedule_and_world();
+        world.init_resource::<Noted>();
+        world.insert_resource(MainThreadExecutor::new());
+        schedule.add_systems((ask, light, ask, light, ask));
+        (0..RUNS).for_each(|_| schedule.run(&mut world));
+        assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 3 * RUNS]);
+    }
 }

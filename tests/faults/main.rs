@@ -17,6 +17,7 @@ mod shapes;
 #[path = "../common/tables.rs"]
 mod tables;
 mod thread_ends;
+mod waits;
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;

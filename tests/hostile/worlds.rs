@@ -76,7 +76,7 @@ fn a_sub_app_has_a_gang_of_its_own() {
     spawn_many(app.world_mut());
     app.add_systems(Update, count_up.affine());
     let mut inner = SubApp::new();
-    inner.init_resource::<AppTypeRegistry>().add_plugins(MainSchedulePlugin);
+    inner.add_plugins(MainSchedulePlugin);
     inner.update_schedule = Some(Main.intern());
     inner.insert_resource(Scheduling::heartbeat(3).settings()).insert_resource(SchedulerMode::Heartbeat);
     inner.add_plugins(AffinityParallelPlugin);

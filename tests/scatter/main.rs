@@ -5,6 +5,7 @@
 mod common;
 mod drops;
 mod edges;
+mod later;
 #[path = "../common/mix.rs"]
 mod mix;
 mod order;

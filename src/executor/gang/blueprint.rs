@@ -8,8 +8,8 @@ use std::{
 use bevy_ecs::{
     prelude::{System, World},
     schedule::{
-        ConditionWithAccess, FixedBitSet, FlattenedDependencies, NodeId, ScheduleBuildError, ScheduleBuildPass,
-        ScheduleGraph, SystemKey, SystemSetKey, SystemWithAccess,
+        ConditionWithAccess, FixedBitSet, FlattenedDependencies, NodeId, Schedule, ScheduleBuildError,
+        ScheduleBuildPass, ScheduleGraph, SystemKey, SystemSetKey, SystemWithAccess,
         graph::{DiGraph, Direction},
     },
 };
@@ -50,42 +50,38 @@ pub(super) struct Blueprint {
 
 /// Where a build pass leaves what it saw, for the executor of the same schedule.
 #[derive(Clone, Default)]
-pub(in crate::executor) struct Drawer(Arc<Mutex<Option<Arc<Blueprint>>>>);
+pub(in crate::executor) struct Drawer {
+    blueprint: Arc<Mutex<Option<Arc<Blueprint>>>>,
+    shared: Arc<Mutex<SharedConditions>>,
+}
 
 impl Drawer {
     pub(super) fn blueprint(&self) -> Option<Arc<Blueprint>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.blueprint.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn put(&self, blueprint: Option<Blueprint>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = blueprint.map(Arc::new);
-    }
-}
-
-/// Draws a blueprint whenever its schedule is built.
-pub(in crate::executor) struct DrawBlueprint {
-    drawer: Drawer,
-    shared: SharedConditions,
-}
-
-impl DrawBlueprint {
-    pub(in crate::executor) fn new(drawer: Drawer) -> Self {
-        Self { drawer, shared: SharedConditions::default() }
+        *self.blueprint.lock().unwrap_or_else(PoisonError::into_inner) = blueprint.map(Arc::new);
     }
 
-    /// Shares conditions; nothing if one cannot be shared.
-    fn share(&mut self, world: &mut World, given: Option<&mut Vec<ConditionWithAccess>>) -> Option<Conditions> {
-        given.into_iter().flatten().map(|condition| self.shared.share(world, condition)).collect()
+    /// Has `schedule` drawn whenever it is built, after all passes that it has now: what they add
+    /// is seen.
+    pub(in crate::executor) fn draw_last(&self, schedule: &mut Schedule) {
+        schedule.remove_build_pass::<DrawBlueprint>();
+        schedule.add_build_pass(DrawBlueprint(self.clone()));
     }
 
-    fn draw(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
+    /// What is seen of a schedule, but for orders.
+    fn draw(&self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.forget_removed();
         let systems = keys.iter().map(|&key| graph.systems.get(key).map(Identity::of)).collect::<Option<_>>()?;
-        let conditions = keys.iter().map(|&key| self.share(world, graph.systems.get_conditions_mut(key)));
+        let conditions = keys.iter().map(|&key| share(&mut shared, world, graph.systems.get_conditions_mut(key)));
         let conditions = conditions.collect::<Option<_>>()?;
         let hierarchy = graph.hierarchy().get_toposort()?.to_vec();
         let (mut sets, mut numbers) = (Vec::new(), HashMap::new());
         for set in hierarchy.into_iter().filter_map(|node| node.as_set()) {
-            let conditions = self.share(world, graph.system_sets.get_conditions_mut(set))?;
+            let conditions = share(&mut shared, world, graph.system_sets.get_conditions_mut(set))?;
             if !conditions.is_empty() {
                 numbers.insert(set, sets.len());
                 sets.push(conditions);
@@ -95,6 +91,18 @@ impl DrawBlueprint {
         Some(Blueprint { systems, before: Vec::new(), conditions, sets, sets_of })
     }
 }
+
+/// Shares conditions; nothing if one cannot be shared.
+fn share(
+    shared: &mut SharedConditions,
+    world: &mut World,
+    given: Option<&mut Vec<ConditionWithAccess>>,
+) -> Option<Conditions> {
+    given.into_iter().flatten().map(|condition| shared.share(world, condition)).collect()
+}
+
+/// Draws a blueprint whenever its schedule is built.
+struct DrawBlueprint(Drawer);
 
 /// The sets with conditions around a system, outer ones first.
 fn sets_of(graph: &ScheduleGraph, key: SystemKey, numbers: &HashMap<SystemSetKey, usize>) -> Vec<usize> {
@@ -148,8 +156,8 @@ impl ScheduleBuildPass for DrawBlueprint {
         graph: &mut ScheduleGraph,
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
-        self.drawer.put(None);
-        self.shared.forget_removed();
+        let Self(drawer) = self;
+        drawer.put(None);
         if may_be_patched(world) {
             return Ok(());
         }
@@ -158,8 +166,8 @@ impl ScheduleBuildPass for DrawBlueprint {
         // Where it cannot be sorted Bevy itself says so.
         let Ok((keys, dependencies)) = dependencies.toposort_and_graph() else { return Ok(()) };
         let before = all_before(keys, dependencies);
-        let blueprint = self.draw(world, graph, keys).map(|drawn| Blueprint { before, ..drawn });
-        self.drawer.put(blueprint);
+        let blueprint = drawer.draw(world, graph, keys).map(|drawn| Blueprint { before, ..drawn });
+        drawer.put(blueprint);
         Ok(())
     }
 }
@@ -167,5 +175,51 @@ impl ScheduleBuildPass for DrawBlueprint {
 impl std::fmt::Debug for DrawBlueprint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("DrawBlueprint")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has the second system wait for the first.
+    #[derive(Debug)]
+    struct Ordering;
+
+    impl ScheduleBuildPass for Ordering {
+        type EdgeOptions = ();
+
+        fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
+
+        fn collapse_set(
+            &mut self,
+            _: SystemSetKey,
+            _: &IndexSet<SystemKey, FixedHasher>,
+            _: &DiGraph<NodeId>,
+        ) -> impl Iterator<Item = (NodeId, NodeId)> {
+            std::iter::empty()
+        }
+
+        fn build(
+            &mut self,
+            _: &mut World,
+            graph: &mut ScheduleGraph,
+            mut dependencies: FlattenedDependencies<'_>,
+        ) -> Result<(), ScheduleBuildError> {
+            let keys: Vec<_> = graph.systems.iter().map(|(key, ..)| key).collect();
+            dependencies.add_edge(keys[0], keys[1]);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_later_pass_adds_is_seen() {
+        let (mut schedule, drawer) = (Schedule::default(), Drawer::default());
+        drawer.draw_last(&mut schedule);
+        schedule.add_build_pass(Ordering).add_systems((|| {}, || {}));
+        drawer.draw_last(&mut schedule);
+        schedule.initialize(&mut World::new()).expect("it can be sorted");
+        let blueprint = drawer.blueprint().expect("it was drawn");
+        assert_eq!(blueprint.before.iter().map(|before| before.count_ones(..)).sum::<usize>(), 1);
     }
 }

@@ -21,12 +21,12 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub(super) use blueprint::{DrawBlueprint, Drawer};
+pub(super) use blueprint::Drawer;
 pub(super) use run::Handler;
 
 use bevy_ecs::{
     prelude::World,
-    schedule::{SystemSchedule, SystemWithAccess},
+    schedule::{MainThreadExecutor, SystemSchedule, SystemWithAccess},
 };
 
 use crate::{
@@ -119,7 +119,8 @@ impl SystemsOnGang {
 
     fn prepared(&self, systems: &[SystemWithAccess], world: &World) -> Option<Prepared> {
         let pool = pool_of(world)?.clone();
-        let tasks = Tasks::new(&*self.drawer.blueprint()?, systems)?;
+        let main_thread = world.components().component_id::<MainThreadExecutor>();
+        let tasks = Tasks::new(&*self.drawer.blueprint()?, systems, main_thread)?;
         let (notes, costs) = (Notes::new(&tasks), Costs::new(tasks.list.len()));
         Some(Prepared { pool, mode: mode_of(world), tasks, notes, costs, plan: None, timed: 0 })
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bevy_ecs::{
+    component::ComponentId,
     prelude::System,
     schedule::{ApplyDeferred, FixedBitSet, SystemWithAccess},
     system::SystemAccess,
@@ -61,8 +62,13 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// The tasks of `systems`; nothing if those are not the systems of the blueprint.
-    pub(super) fn new(blueprint: &Blueprint, systems: &[SystemWithAccess]) -> Option<Self> {
+    /// The tasks of `systems`; nothing if those are not the systems of the blueprint. Systems that
+    /// read the resource `main_thread` may wait for what they ask of the main thread.
+    pub(super) fn new(
+        blueprint: &Blueprint,
+        systems: &[SystemWithAccess],
+        main_thread: Option<ComponentId>,
+    ) -> Option<Self> {
         let drawn = places_in(blueprint, systems)?;
         let conditions = drawn.iter().map(|&place| blueprint.conditions[place].clone()).collect();
         let sets_of: Vec<_> = drawn.iter().map(|&place| blueprint.sets_of[place].clone()).collect();
@@ -72,7 +78,7 @@ impl Tasks {
         let order = Order { blueprint, drawn: &drawn, acts: &acts, tasks: &tasks, accesses: &accesses };
         let before = order.all_before();
         let list = acts.into_iter().zip(reduced(&before)).map(|((act, _), before)| {
-            let place = tasks.place(&act, systems);
+            let place = tasks.place(&act, systems, main_thread);
             Task { act, place, before }
         });
         tasks.list = list.collect();
@@ -113,16 +119,26 @@ impl Tasks {
         own.into_iter().chain(self.conditions_of(act).map(|condition| condition.access.clone())).collect()
     }
 
-    fn place(&self, act: &Act, systems: &[SystemWithAccess]) -> Place {
+    fn place(&self, act: &Act, systems: &[SystemWithAccess], main_thread: Option<ComponentId>) -> Place {
         let conditions_are_send = || self.conditions_of(act).all(|condition| condition.is_send);
+        // While it leads a round, or waits for the end of one, the main thread runs nothing else.
+        let waits_for_main_thread = |access| main_thread.is_some_and(|resource| names(access, resource));
         match *act {
             Act::Sync(_) => Place::Alone,
             Act::System(system) if systems[system].access().is_exclusive() => Place::Alone,
+            Act::System(system) if waits_for_main_thread(systems[system].access()) => Place::Alone,
             Act::System(system) if !systems[system].is_send() => Place::Leader,
             _ if !conditions_are_send() => Place::Leader,
             _ => Place::Anywhere,
         }
     }
+}
+
+/// Whether a system asks for just this resource, and not only for all there is.
+fn names(access: &SystemAccess, resource: ComponentId) -> bool {
+    let SystemAccess::Shared(access) = access else { return false };
+    let access = access.combined_access();
+    access.has_read(resource) && !access.has_read_all()
 }
 
 /// For each of `systems` its place in the blueprint, if it has the same ones.
