@@ -9,7 +9,7 @@ use bevy_affinity::prelude::*;
 use super::entities::{Directory, Number, Plan};
 use super::gauge::Gauge;
 use super::orders;
-use super::record::Record;
+use super::record::{self, Record};
 use super::threads::ThreadClocks;
 use super::{Now, TrafficPlugin, populate, step};
 use crate::city::City;
@@ -106,7 +106,7 @@ impl Simulation for CityApp {
     }
 
     fn record(&mut self) {
-        self.app.init_resource::<Record>();
+        record::start(&mut self.app);
     }
 
     fn take_ended(&mut self) -> Vec<EndedTrip> {

@@ -42,8 +42,7 @@ pub use orders::start_rush;
 #[cfg(feature = "game")]
 pub use orders::{Orders, is_ready, plan};
 
-use record::note_ended;
-use systems::{arrive, cross, depart, sample, tick};
+use systems::{arrive, cross, depart, sample};
 
 /// Runs once for every second of the city's time.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,9 +61,9 @@ pub struct TrafficPlugin {
 impl Plugin for TrafficPlugin {
     fn build(&self, app: &mut App) {
         if self.affine {
-            app.add_systems(Step, (depart, cross, note_ended, arrive, sample, tick).affine().chain());
+            app.add_systems(Step, (depart, cross, arrive, sample).affine().chain());
         } else {
-            app.add_systems(Step, (depart, cross, note_ended, arrive, sample, tick).chain());
+            app.add_systems(Step, (depart, cross, arrive, sample).chain());
         }
         counts::plugin(app, self.affine);
     }
@@ -75,6 +74,7 @@ pub fn step(world: &mut World) {
     orders::obey_all(world);
     ways::replan(world);
     world.run_schedule(Step);
+    world.resource_mut::<Now>().0 += 1;
 }
 
 /// Gives the world a city to simulate, which must happen before the first [`Step`].

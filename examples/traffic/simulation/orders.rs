@@ -52,6 +52,11 @@ impl Orders {
         self.pending.insert(place, (at, order));
     }
 
+    /// Whether there is something to do in second `now`.
+    fn are_due(&self, now: u32) -> bool {
+        [&self.planned, &self.pending].into_iter().filter_map(VecDeque::front).any(|&(at, _)| at <= now)
+    }
+
     fn take_planned(&mut self, now: u32) -> Option<Order> {
         let (_, order) = self.planned.pop_front_if(|&mut (at, _)| at <= now)?;
         Some(order)
@@ -120,7 +125,8 @@ pub fn is_ready(world: &mut World) -> bool {
 
 /// Lets the orders of this second take effect.
 pub(super) fn obey_all(world: &mut World) {
-    if world.contains_resource::<Orders>() {
+    let now = world.resource::<Now>().0;
+    if world.get_resource::<Orders>().is_some_and(|orders| orders.are_due(now)) {
         give_planned(world);
         world.resource_scope(|world, mut orders: Mut<Orders>| obey(world, &mut orders));
     }

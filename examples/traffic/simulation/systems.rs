@@ -4,7 +4,7 @@
 //! road and intersections at which nothing can move cost nothing.
 
 use bevy::ecs::system::SystemParam;
-use bevy::prelude::{Entity, Res, ResMut};
+use bevy::prelude::{Entity, Res};
 use bevy_affinity::prelude::{AffineQuery, Agenda};
 
 use super::Now;
@@ -116,9 +116,4 @@ pub fn sample(
             None
         },
     );
-}
-
-/// The second is over.
-pub fn tick(mut now: ResMut<Now>) {
-    now.0 += 1;
 }
