@@ -155,6 +155,21 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// worker and per chunk (in heartbeat mode range) that it took from another; as often as Bevy's
     /// `par_iter` does in its mode. A thread never needs two values at a time, so it may lend its
     /// own ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)).
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Signal(Vec<f32>);
+    /// fn smooth(mut signals: AffineQuery<&mut Signal>) {
+    ///     signals.par_iter_mut().for_each_init(Vec::new, |scratch, mut signal| {
+    ///         scratch.clone_from(&signal.0);
+    ///         for (value, pair) in signal.0.iter_mut().zip(scratch.windows(2)) {
+    ///             *value = (pair[0] + pair[1]) / 2.0;
+    ///         }
+    ///     });
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, smooth.affine()).update();
+    /// ```
     pub fn for_each_init<T>(
         self,
         init: impl Fn() -> T + Send + Sync,

@@ -26,6 +26,42 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ///
     /// # Panics
     /// Also if `receivers` are of another world than this query, whose rows have other owners.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Gun { target: Entity, distance: u64 }
+    /// #[derive(Component)]
+    /// struct Wall(u32);
+    ///
+    /// /// A shot flies for as many ticks as its target is far.
+    /// fn shoot(
+    ///     guns: AffineQuery<&Gun>,
+    ///     mut walls: AffineQuery<&mut Wall>,
+    ///     mut shots: ResMut<Calendar<()>>,
+    ///     mut tick: Local<u64>,
+    /// ) {
+    ///     *tick += 1;
+    ///     let now = *tick;
+    ///     guns.par_iter().scatter_timed(
+    ///         &mut shots,
+    ///         now,
+    ///         &mut walls,
+    ///         |outbox, gun| outbox.send_at(gun.target, now + gun.distance, ()),
+    ///         |mut wall, ()| wall.0 = wall.0.saturating_sub(1),
+    ///     );
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>();
+    /// app.add_systems(Update, shoot.affine());
+    /// let target = app.world_mut().spawn(Wall(10)).id();
+    /// app.world_mut().spawn(Gun { target, distance: 2 });
+    /// (0..5).for_each(|_| app.update());
+    /// assert_eq!(app.world().get::<Wall>(target).unwrap().0, 7);
+    /// ```
     pub fn scatter_timed<'r, M, D2, F2>(
         self,
         calendar: &mut Calendar<M>,
@@ -54,6 +90,35 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     }
 
     /// As [`scatter_timed`](Self::scatter_timed), to entities of this same query.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// #[derive(Component)]
+    /// struct Tree { neighbour: Entity, burns: bool }
+    ///
+    /// /// Fire needs three minutes to the next tree.
+    /// fn spread(
+    ///     mut trees: AffineQuery<&mut Tree>,
+    ///     mut fire: ResMut<Calendar<()>>,
+    ///     mut minute: Local<u64>,
+    /// ) {
+    ///     *minute += 1;
+    ///     let now = *minute;
+    ///     trees.par_iter_mut().scatter_timed_within(
+    ///         &mut fire,
+    ///         now,
+    ///         |outbox, tree| {
+    ///             if tree.burns {
+    ///                 outbox.send_at(tree.neighbour, now + 3, ());
+    ///             }
+    ///         },
+    ///         |mut tree, ()| tree.burns = true,
+    ///     );
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>().add_systems(Update, spread.affine()).update();
+    /// ```
     pub fn scatter_timed_within<M: Send + Sync + 'static>(
         self,
         calendar: &mut Calendar<M>,
@@ -76,6 +141,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// it was sent to: [`scatter_timed`](Self::scatter_timed) without senders.
     ///
     /// On the calling thread: a program with many messages delivers them in the call that sends.
+    /// The example of [`Calendar`] shows it.
     pub fn deliver<M: Send + Sync + 'static>(
         self,
         calendar: &mut Calendar<M>,
