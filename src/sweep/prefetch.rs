@@ -26,6 +26,9 @@ const WORTH_ASKING: usize = 128;
 /// today's cores after one sweep, from where a row comes sooner than it takes to ask for it.
 const BEYOND_CACHES: usize = 1 << 20;
 
+/// The most tables among which the largest is looked for.
+const FEW_TABLES: usize = 64;
+
 /// Where one table has what a query visits.
 pub(crate) struct Columns(SmallVec<[Column; 4]>);
 
@@ -37,11 +40,11 @@ struct Column {
 }
 
 impl Columns {
-    /// Those of the largest table, which mostly has nearly all rows.
+    /// Those of the largest of few tables, which mostly has nearly all rows.
     pub(crate) fn of_most_rows(rows: &Rows<'_, '_>) -> Option<(Storage, Self)> {
-        // Counting the rows of a thousand tables takes longer than many a call.
         let sizes = rows.matched.components.iter().filter_map(|&component| size_of(rows, component));
-        if sizes.sum::<usize>() < WORTH_ASKING {
+        // Counting the rows of a thousand tables takes longer than many a call.
+        if sizes.sum::<usize>() < WORTH_ASKING || rows.matched.storages.len() > FEW_TABLES {
             return None;
         }
         let largest = rows.storages().max_by_key(|&storage| rows.count(storage))?;
