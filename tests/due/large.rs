@@ -1,5 +1,5 @@
-//! Rows of several cache lines, which are looked at some rows before they are visited, against a
-//! model in plain Bevy: the same visits, messages and times.
+//! Tables of large rows that no cache holds, which are looked at some rows before they are visited,
+//! against a model in plain Bevy: the same visits, messages and times.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,10 +9,13 @@ use proptest::{collection::vec, prelude::*};
 
 use crate::{Now, chain, common::Scheduling, mix::mix_slowly};
 
+/// 8 KiB a row: from 128 rows on a table is large enough to be asked for.
+const BALLAST: usize = 1_024;
+
 /// What a row has gone through, in the last of its lines.
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Large {
-    ballast: [u64; 24],
+    ballast: [u64; BALLAST],
     state: u64,
 }
 
@@ -75,7 +78,7 @@ fn app(scheduling: Option<Scheduling>, rows: &[(u64, Vec<usize>)]) -> (App, Vec<
         None => app.add_systems(Update, plain),
     };
     let world = app.world_mut();
-    let row = |number| Large { ballast: [number; 24], state: number };
+    let row = |number| Large { ballast: [number; BALLAST], state: number };
     let spawned: Vec<_> = (0..).zip(rows).map(|(number, _)| world.spawn(row(number)).id()).collect();
     for (&entity, (time, targets)) in spawned.iter().zip(rows) {
         let targets = Targets(targets.iter().map(|target| spawned[target % spawned.len()]).collect());
@@ -117,7 +120,7 @@ fn no_row_is_lost_in_a_panic() {
         app.world_mut().resource_mut::<Bad>().0 = None;
         step(&mut app, 1);
         for (number, &row) in (0..).zip(&spawned) {
-            let mut expected = Large { ballast: [number; 24], state: number };
+            let mut expected = Large { ballast: [number; BALLAST], state: number };
             let due = if number % 3 == 0 { Some(9) } else { visit(&mut expected, 1) };
             assert_eq!(app.world().get::<Large>(row), Some(&expected), "row {number}, {scheduling:?}");
             assert_eq!(app.world().get::<Due>(row).map(Due::time), Some(due.unwrap_or(u64::MAX)), "row {number}");
