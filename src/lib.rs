@@ -136,7 +136,7 @@ pub mod prelude {
         AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin,
         AffinityPool, AffinitySchedules, AffinitySettings, AffinitySystems, AffinityTimeline, AffinityTransformPlugin,
         Agenda, BatchedCalls, Calendar, Due, IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode,
-        Scope, SpareCores, TimedOutbox, TreeReport, Worker, WorkerCount, fused,
+        Scope, SpareCores, TimedOutbox, TreeReport, Worker, WorkerCount, affine_system, fused,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

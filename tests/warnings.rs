@@ -114,3 +114,20 @@ fn senders_that_are_receivers_are_told_of_scatter_within() {
     assert!(message.contains("error[B0001]: AffineQuery<&mut Health> in "), "{message}");
     assert!(message.contains("`scatter_within`"), "{message}");
 }
+
+/// A system that is tagged is not told to be: what is missing is the plugin.
+#[test]
+fn a_tagged_system_without_the_plugin_is_told_so() {
+    const LINE: u32 = line!() + 2;
+    fn tagged(healths: AffineQuery<&Health>) {
+        healths.par_iter().for_each(|_| {});
+    }
+    listen();
+    let mut world = World::new();
+    let mut schedule = Schedule::default();
+    schedule.add_systems(tagged.affine());
+    (0..3).for_each(|_| schedule.run(&mut world));
+    let warnings = warnings_with(&format!("tests/warnings.rs:{LINE}:"));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("the world has no `AffinityParallelPlugin`"), "{warnings:?}");
+}

@@ -32,7 +32,8 @@ mod sealed {
 const BLOCK_ROWS: usize = 2048;
 
 /// One system made of several *kernels*: functions of one row, each as good as a system over a
-/// query. A worker goes through its rows block by block (2,048 rows) and calls all kernels, one
+/// query. A worker goes through its rows block by block (2,048 rows, or
+/// [`chunk_rows`](crate::AffinitySettings::chunk_rows) if that is less) and calls all kernels, one
 /// after another, for a block before it goes on to the next: the block stays in the core's cache,
 /// and no worker waits in between.
 ///

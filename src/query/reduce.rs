@@ -27,7 +27,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ///
     /// The tree of combinations depends on the rows alone: sums of floating-point numbers come out
     /// the same, to the bit, in every mode and with every number of workers. `identity` starts each
-    /// block of rows, and is the result if there are none.
+    /// block of rows, and is the result if there are none. They are not the bits of
+    /// `iter().sum()`, which adds row by row.
     ///
     /// ```
     /// # use bevy::prelude::*;

@@ -223,11 +223,17 @@ impl<'a> Addresses<'a> {
 }
 
 fn warn_undelivered(report: &ScatterReport) {
-    static WARNED: AtomicBool = AtomicBool::new(false);
-    if report.despawned > 0 && !WARNED.swap(true, Ordering::Relaxed) {
-        warn!(
-            "bevy_affinity: scatter dropped {} messages to entities that do not exist (said once; `ScatterReport` counts them)",
-            report.despawned
-        );
+    static DESPAWNED: AtomicBool = AtomicBool::new(false);
+    static UNMATCHED: AtomicBool = AtomicBool::new(false);
+    let ScatterReport { despawned, unmatched, .. } = *report;
+    for (count, warned, why) in [
+        (despawned, &DESPAWNED, "do not exist"),
+        (unmatched, &UNMATCHED, "do not match the query that receives (they lack a component, or are disabled)"),
+    ] {
+        if count > 0 && !warned.swap(true, Ordering::Relaxed) {
+            warn!(
+                "bevy_affinity: scatter dropped {count} messages to entities that {why} (said once; `ScatterReport` counts them)"
+            );
+        }
     }
 }

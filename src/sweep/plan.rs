@@ -69,7 +69,8 @@ impl<'s> SiteRef<'s> {
         Self { site: calls.sites.at(location), calls }
     }
 
-    /// Says once that what happens here happens because the system is not tagged.
+    /// Says once that what happens here happens because the system is not tagged, or is without the
+    /// plugin.
     #[cold]
     pub(crate) fn warn_untagged(&self, what: &str) {
         if self.site.first_warning() {
@@ -77,13 +78,18 @@ impl<'s> SiteRef<'s> {
             let data = owner.map_or("unknown", |owner| owner.data);
             let system = owner.and_then(|owner| known_name(&owner.system));
             let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
-            warn!(
-                "bevy_affinity: {what} at {place}{system} (its data is `{data}`) because its system is not \
-                 tagged: add `.affine()` to the system and `AffinityParallelPlugin` to the app"
-            );
+            let why = if running_index().is_some() { NO_PLUGIN } else { NOT_TAGGED };
+            warn!("bevy_affinity: {what} at {place}{system} (its data is `{data}`) because {why}");
         }
     }
 }
+
+/// Why a call in a tagged system is not shared.
+const NO_PLUGIN: &str = "the world has no `AffinityParallelPlugin`: add the plugin to the app";
+
+/// Why a call in another system is not.
+const NOT_TAGGED: &str = "its system is not tagged: add `.affine()` to the system and `AffinityParallelPlugin` to \
+                          the app (observers and run conditions cannot be tagged: see `IntoAffine`)";
 
 /// What was decided for one call.
 pub(crate) struct Plan<'a> {
