@@ -485,3 +485,29 @@ fn per_worker_misuse_says_what_to_do() {
     let other = catch_unwind(AssertUnwindSafe(|| pool.run(|worker| small.with(worker, |value| *value += 1))));
     assert!(other.expect_err("too few").downcast::<String>().expect("a message").contains("made for 1 workers"));
 }
+
+/// A later panic, as any other: the payload of the call comes out.
+#[test]
+fn what_the_caller_returned_panics_as_it_is_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any("the bomb");
+        }
+    }
+    let _turn = turn();
+    for workers in 1..4 {
+        let call = |number: usize| {
+            if number == 3 {
+                panic_any("the call");
+            }
+        };
+        let batched = || {
+            let _ = pool(workers).batched(call, |calls| {
+                (0..100).for_each(|number| _ = calls.call(number as u64, number));
+                Bomb
+            });
+        };
+        assert_eq!(payload(batched), "the call");
+    }
+}

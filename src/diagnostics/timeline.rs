@@ -159,6 +159,9 @@ impl AffinityTimeline {
 
     /// Forgets everything that was recorded.
     pub fn clear(&mut self) {
+        // What waits for the frame's end too.
+        self.recorder.drain(drop);
+        self.recorder.drain_stages(drop);
         self.spans.clear();
         self.frames.clear();
         self.stages.clear();

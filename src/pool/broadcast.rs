@@ -270,7 +270,8 @@ impl AffinityPool {
         let leader = self.leader_counters();
         let led = leader.led();
         let stats = self.called(participants).filter_map(|(_, seat)| seat.round.stats.get());
-        let round = led.start..stats.fold(led.end, |end, stats| end.max(stats.ended));
+        // A worker may begin, and even end, before the leader comes to its own index.
+        let round = stats.fold(led.clone(), |round, stats| round.start.min(stats.began)..round.end.max(stats.ended));
         let weight = leader.sampling.measured(round.clone(), due);
         leader.record_led_wait(round.end, weight);
         for (worker, seat) in self.called(participants) {
@@ -288,7 +289,7 @@ impl AffinityPool {
             }
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round, leader.led_own(), participants);
+            self.record_spans(kind, led.start..round.end, leader.led_own(), participants);
         }
     }
 

@@ -68,6 +68,20 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         self.query.contiguous_par_iter_mut()?;
         Ok(AffineContiguousParIter { rows: self.par_iter_mut() })
     }
+
+    /// As [`contiguous_par_iter_mut`](Self::contiguous_par_iter_mut), of a query that is used up.
+    ///
+    /// # Errors
+    /// As [`contiguous_par_iter`](Self::contiguous_par_iter).
+    #[track_caller]
+    pub fn contiguous_par_iter_inner(mut self) -> Result<AffineContiguousParIter<'w, 's, D, F>, QueryNotDenseError>
+    where
+        D: ContiguousQueryData,
+        F: ArchetypeFilter,
+    {
+        self.query.contiguous_par_iter_mut()?;
+        Ok(AffineContiguousParIter { rows: self.par_iter_inner() })
+    }
 }
 
 /// A parallel iterator over contiguous runs of rows, each at most

@@ -10,7 +10,7 @@ use bevy_ecs::{
     query::{
         ArchetypeFilter, ContiguousQueryData, IterQueryData, QueryCombinationIter, QueryContiguousIter, QueryData,
         QueryEntityError, QueryFilter, QueryIter, QueryManyIter, QueryManyUniqueIter, QueryNotDenseError,
-        QuerySingleError, ReadOnlyQueryData, SingleEntityQueryData,
+        QueryParManyUniqueIter, QuerySingleError, ReadOnlyQueryData, SingleEntityQueryData,
     },
     system::QueryLens,
 };
@@ -151,6 +151,18 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         F: ArchetypeFilter,
     {
         self.query.contiguous_iter_mut()
+    }
+
+    /// As [`Query::par_iter_many_unique_mut`]: on Bevy's compute threads.
+    #[inline]
+    pub fn par_iter_many_unique_mut<EntityList: EntitySet<Item: Sync>>(
+        &mut self,
+        entities: EntityList,
+    ) -> QueryParManyUniqueIter<'_, 's, D, F, EntityList::Item>
+    where
+        D: IterQueryData,
+    {
+        self.query.par_iter_many_unique_mut(entities)
     }
 
     /// As [`Query::contiguous_iter_inner`].
@@ -332,6 +344,30 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         NewF: QueryFilter,
     {
         self.query.reborrow().join_filtered_inner(other.reborrow_query())
+    }
+
+    /// As [`Query::join_inner`]; `other` may be an `AffineQuery` too.
+    #[inline]
+    pub fn join_inner<'o, OtherD: QueryData + 'o, NewD: SingleEntityQueryData>(
+        self,
+        other: impl Into<Query<'w, 'o, OtherD>>,
+    ) -> QueryLens<'w, NewD> {
+        self.query.join_inner(other.into())
+    }
+
+    /// As [`Query::join_filtered_inner`]; `other` may be an `AffineQuery` too.
+    #[inline]
+    pub fn join_filtered_inner<'o, OtherD, OtherF, NewD, NewF>(
+        self,
+        other: impl Into<Query<'w, 'o, OtherD, OtherF>>,
+    ) -> QueryLens<'w, NewD, NewF>
+    where
+        OtherD: QueryData + 'o,
+        OtherF: QueryFilter + 'o,
+        NewD: SingleEntityQueryData,
+        NewF: QueryFilter,
+    {
+        self.query.join_filtered_inner(other.into())
     }
 }
 

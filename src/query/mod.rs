@@ -66,8 +66,8 @@ use crate::{
 ///
 /// There is no `DerefMut`: it would let safe code exchange the inner query for one of another
 /// world. The methods of `Query` that take `&mut self` or `self` are methods of this type too.
-/// Those that Bevy runs in parallel and that are not listed below (`par_iter_many`,
-/// `par_iter_many_unique`) use the threads of Bevy's compute pool, in tagged systems too.
+/// Those that visit listed entities in parallel (`par_iter_many`, `par_iter_many_unique` and
+/// `par_iter_many_unique_mut`) use the threads of Bevy's compute pool, in tagged systems too.
 pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static = ()> {
     query: Query<'w, 's, D, F>,
     world: UnsafeWorldCell<'w>,

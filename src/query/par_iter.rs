@@ -36,6 +36,17 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         AffineParIter::new(self.query.reborrow(), sweep, site, self.longest_chunk)
     }
 
+    /// As [`par_iter_mut`](Self::par_iter_mut), of a query that is used up.
+    #[inline]
+    #[track_caller]
+    pub fn par_iter_inner(self) -> AffineParIter<'w, 's, D, F>
+    where
+        D: IterQueryData,
+    {
+        let (sweep, site) = (self.sweep::<D>(), self.call_site());
+        AffineParIter::new(self.query, sweep, site, self.longest_chunk)
+    }
+
     /// What is known of calls that are started where this is called from.
     #[inline]
     #[track_caller]

@@ -214,3 +214,17 @@ fn a_round_that_panics_is_left_out() {
     }
     assert_eq!(spans_of(&app, SpanKind::System).len(), 1);
 }
+
+#[test]
+fn what_waits_for_the_frames_end_is_cleared_too() {
+    let mut app = app(Scheduling::lock_step(2));
+    app.world_mut().resource_mut::<AffinityTimeline>().record(true);
+    app.update();
+    let pool = app.world().resource::<AffinityPool>().clone();
+    pool.run(|_| {});
+    let mut timeline = app.world_mut().resource_mut::<AffinityTimeline>();
+    timeline.record(false);
+    timeline.clear();
+    app.update();
+    assert_eq!(app.world().resource::<AffinityTimeline>().spans().count(), 0);
+}

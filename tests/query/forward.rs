@@ -189,6 +189,35 @@ fn lenses_and_joins() {
     let mut expected = all_plus(10);
     expected[0] += 1;
     assert_eq!(scores_after(joins), expected);
+
+    fn joins_by_value(mut scores: AffineQuery<&mut Score>, bonuses: AffineQuery<&Bonus>, captains: Query<&Captain>) {
+        let mut both = scores.reborrow_affine().join_inner::<_, (&mut Score, &Bonus)>(bonuses);
+        both.query().iter_mut().for_each(|(mut score, bonus)| score.0 += bonus.0);
+        let mut led = scores.join_filtered_inner::<_, _, &mut Score, With<Captain>>(captains);
+        led.query().iter_mut().for_each(|mut score| score.0 += 1);
+    }
+    assert_eq!(scores_after(joins_by_value), expected);
+}
+
+#[test]
+fn parallel_forms_by_value() {
+    fn forms(mut query: AffineQuery<&mut Score>, players: Res<Players>) -> Result {
+        query.reborrow_affine().par_iter_inner().for_each(|mut score| score.0 += 1);
+        query.reborrow_affine().contiguous_par_iter_inner()?.for_each(|mut scores| {
+            scores.iter_mut().for_each(|score| score.0 += 1);
+        });
+        let listed: EntityHashSet = players.0[..3].iter().copied().collect();
+        query.par_iter_many_unique_mut(listed).for_each(|score| {
+            if let Ok(mut score) = score {
+                score.0 += 10;
+            }
+        });
+        query.par_iter_inner().for_each(|mut score| score.0 += 1);
+        Ok(())
+    }
+    let mut expected = all_plus(3);
+    expected[..3].iter_mut().for_each(|score| *score += 10);
+    assert_eq!(scores_after(forms), expected);
 }
 
 #[test]

@@ -203,7 +203,9 @@ impl<A> std::fmt::Debug for BatchedCalls<'_, A> {
 /// comes of it.
 pub(crate) fn first_panic<A, R>(exchange: BatchExchange<A>, result: thread::Result<R>) -> thread::Result<R> {
     let Some(payload) = exchange.into_payload() else { return result };
-    result.map_or_else(drop_or_abort, drop);
+    // What the caller returned may panic as it is dropped: a later panic, as any other.
+    let dropped = result.and_then(|returned| catch_unwind(AssertUnwindSafe(|| drop(returned))));
+    dropped.unwrap_or_else(drop_or_abort);
     Err(payload)
 }
 
