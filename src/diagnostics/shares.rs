@@ -20,13 +20,22 @@ use super::WorkerDiagnostics;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerShares {
-    /// Inside closures; for the leader, in tagged systems without [`wait`](Self::wait).
+    /// Inside closures; for the leader, in tagged systems without [`wait`](Self::wait) where that is
+    /// more.
     pub busy: f64,
     /// Outside closures in rounds that called it.
     pub wait: f64,
     /// Outside rounds, and in those that did not call it: spinning for the next one, or asleep. The
     /// leader runs everything else meanwhile.
     pub idle: f64,
+}
+
+impl WorkerShares {
+    fn of(busy: f64, wait: f64, elapsed: f64) -> Self {
+        let share = |time: f64| (time / elapsed).min(1.0);
+        let (busy, wait) = (share(busy), share(wait));
+        Self { busy, wait, idle: (1.0 - busy - wait).max(0.0) }
+    }
 }
 
 /// What workers had done at some moments of the last second.
@@ -39,6 +48,10 @@ pub(super) struct Window {
 struct Mark {
     /// In nanoseconds of the pool's clock.
     at: u64,
+    /// How long tagged systems ran so far.
+    tagged: Duration,
+    /// How long the leader was busy since the window began.
+    led: Duration,
     /// Busy and waiting time by worker.
     times: Vec<(Duration, Duration)>,
 }
@@ -51,53 +64,55 @@ impl Window {
     /// Brings the shares of `workers` up to date, if it is time to; returns whether it was.
     /// `tagged` is how long tagged systems ran so far.
     pub(super) fn observe(&mut self, now: u64, tagged: Duration, workers: &mut [WorkerDiagnostics]) -> bool {
-        if self.marks.back().is_some_and(|last| !last.precedes(tagged, workers)) {
+        if self.marks.back().is_some_and(|last| !last.precedes(workers)) {
             self.marks.clear();
         }
         if self.marks.back().is_some_and(|last| now.saturating_sub(last.at) < STEP) {
             return false;
         }
+        let led = self.marks.back().map_or(Duration::ZERO, |last| last.led_until(tagged, workers));
         if let Some(first) = self.marks.front() {
-            first.shares_until(now, tagged, workers);
+            first.shares_until(now, led, workers);
         }
-        self.mark(now, tagged, workers);
+        self.mark(now, tagged, led, workers);
         true
     }
 
-    fn mark(&mut self, now: u64, tagged: Duration, workers: &[WorkerDiagnostics]) {
+    fn mark(&mut self, at: u64, tagged: Duration, led: Duration, workers: &[WorkerDiagnostics]) {
         let recycled = if self.marks.len() == MARKS { self.marks.pop_front() } else { None };
         let mut times = recycled.map_or_else(Vec::new, |mark| mark.times);
         times.clear();
-        times.extend(workers.iter().map(|worker| times_of(worker, tagged)));
-        self.marks.push_back(Mark { at: now, times });
+        times.extend(workers.iter().map(|worker| (worker.busy, worker.wait)));
+        self.marks.push_back(Mark { at, tagged, led, times });
     }
-}
-
-/// For how long a worker was busy and waiting so far. Rounds do not see what the leader does in
-/// tagged systems outside of them: sweeps that stay on it, and all that is not a parallel call.
-fn times_of(worker: &WorkerDiagnostics, tagged: Duration) -> (Duration, Duration) {
-    let outside = if worker.index == 0 { tagged.saturating_sub(worker.wait) } else { Duration::ZERO };
-    (worker.busy.max(outside), worker.wait)
 }
 
 impl Mark {
     /// Whether `workers` are the same workers, later: their counters start over when the settings
     /// change.
-    fn precedes(&self, tagged: Duration, workers: &[WorkerDiagnostics]) -> bool {
-        self.times.len() == workers.len()
-            && self.times.iter().zip(workers).all(|(then, worker)| {
-                let now = times_of(worker, tagged);
-                then.0 <= now.0 && then.1 <= now.1
-            })
+    fn precedes(&self, workers: &[WorkerDiagnostics]) -> bool {
+        let is_later =
+            |(then, now): (&(Duration, Duration), &WorkerDiagnostics)| then.0 <= now.busy && then.1 <= now.wait;
+        self.times.len() == workers.len() && self.times.iter().zip(workers).all(is_later)
     }
 
-    fn shares_until(&self, now: u64, tagged: Duration, workers: &mut [WorkerDiagnostics]) {
+    /// For how long the leader was busy since the window began. Rounds do not see what it does in
+    /// tagged systems outside of them: sweeps that stay on it, and all that is not a parallel call.
+    /// Tagged systems do not see rounds outside of them. What is more of the two counts, step by
+    /// step: taken of all time together, one of them would hide what the other one does now.
+    fn led_until(&self, tagged: Duration, workers: &[WorkerDiagnostics]) -> Duration {
+        let Some((&(busy, wait), leader)) = self.times.first().zip(workers.first()) else { return self.led };
+        let in_systems = tagged.saturating_sub(self.tagged).saturating_sub(leader.wait.saturating_sub(wait));
+        self.led + leader.busy.saturating_sub(busy).max(in_systems)
+    }
+
+    /// `led` is how long the leader was busy since the window began, until now.
+    fn shares_until(&self, now: u64, led: Duration, workers: &mut [WorkerDiagnostics]) {
         let elapsed = Duration::from_nanos(now.saturating_sub(self.at)).as_secs_f64();
-        for (worker, then) in workers.iter_mut().zip(&self.times) {
-            let share = |time: Duration| (time.as_secs_f64() / elapsed).min(1.0);
-            let now = times_of(worker, tagged);
-            let (busy, wait) = (share(now.0 - then.0), share(now.1 - then.1));
-            worker.recent = WorkerShares { busy, wait, idle: (1.0 - busy - wait).max(0.0) };
+        for (index, (worker, then)) in workers.iter_mut().zip(&self.times).enumerate() {
+            let busy = if index == 0 { led.saturating_sub(self.led) } else { worker.busy.saturating_sub(then.0) };
+            let wait = worker.wait.saturating_sub(then.1);
+            worker.recent = WorkerShares::of(busy.as_secs_f64(), wait.as_secs_f64(), elapsed);
         }
     }
 }
@@ -139,6 +154,27 @@ mod tests {
             window.observe(step * 125 * MS, Duration::from_nanos(step * 62 * MS), &mut leader);
         }
         assert!((leader[0].recent.busy - 0.5).abs() < 0.01, "{:?}", leader[0].recent);
+    }
+
+    #[test]
+    fn rounds_outside_of_tagged_systems_show() {
+        let mut window = Window::default();
+        // Two seconds in tagged systems, then rounds of untagged ones.
+        let at = |step: u64| {
+            let (tagged, led) = (step.min(16) * 125 * MS, step.saturating_sub(16) * MS);
+            let workers = [workers(12 * led, 108 * led), workers(120 * led, 0)].concat();
+            (step * 125 * MS, Duration::from_nanos(tagged), workers)
+        };
+        for step in 0..=26 {
+            let (now, tagged, mut workers) = at(step);
+            assert!(window.observe(now, tagged, &mut workers));
+            assert_eq!(window.marks.len(), MARKS.min(step as usize + 1));
+            let recent = workers[0].recent;
+            if step == 26 {
+                assert!((recent.busy - 0.096).abs() < 0.01 && (recent.wait - 0.864).abs() < 0.01, "{recent:?}");
+                assert!((workers[1].recent.busy - 0.96).abs() < 0.01, "{:?}", workers[1].recent);
+            }
+        }
     }
 
     #[test]
