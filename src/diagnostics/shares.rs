@@ -32,8 +32,9 @@ pub struct WorkerShares {
 
 impl WorkerShares {
     fn of(busy: f64, wait: f64, elapsed: f64) -> Self {
-        let share = |time: f64| (time / elapsed).min(1.0);
-        let (busy, wait) = (share(busy), share(wait));
+        // Threads that lead rounds at the same time all count as the leader: parts of the whole then.
+        let whole = elapsed.max(busy + wait);
+        let (busy, wait) = (busy / whole, wait / whole);
         Self { busy, wait, idle: (1.0 - busy - wait).max(0.0) }
     }
 }
@@ -175,6 +176,16 @@ mod tests {
                 assert!((workers[1].recent.busy - 0.96).abs() < 0.01, "{:?}", workers[1].recent);
             }
         }
+    }
+
+    #[test]
+    fn shares_are_parts_of_one_second() {
+        let mut window = Window::default();
+        window.observe(0, Duration::ZERO, &mut workers(0, 0));
+        let mut for_four = workers(500 * MS, 500 * MS);
+        window.observe(250 * MS, Duration::ZERO, &mut for_four);
+        let WorkerShares { busy, wait, idle } = for_four[0].recent;
+        assert_eq!((busy, wait, idle), (0.5, 0.5, 0.0));
     }
 
     #[test]
