@@ -8,7 +8,7 @@ use bevy_ecs::{
 
 use crate::{
     context::WorldContext,
-    diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, begin_frame},
+    diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, Places, begin_frame},
     executor::AffinitySchedules,
     pool::{AffinityPool, in_round},
     schedule::{AffinitySystems, LookedInto, look_into_schedules},
@@ -54,6 +54,7 @@ impl Plugin for AffinityParallelPlugin {
         let context = WorldContext::new(settings, Topology::get());
         let recorder = context.current().recorder.clone();
         app.init_resource::<AffinityDiagnostics>()
+            .init_resource::<Places>()
             .insert_resource(AffinityTimeline::new(recorder.clone()))
             .insert_resource(LookedInto::new(recorder))
             .insert_resource(context.current().pool.clone())

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use bevy_ecs::{
-    prelude::{Res, ResMut},
+    prelude::{Local, Res, ResMut},
     system::SystemParam,
 };
 
-use super::{AffinityDiagnostics, AffinityTimeline, modes::observe_mode, store::Mirror};
+use super::{AffinityDiagnostics, AffinityTimeline, Places, modes::observe_mode, store::Mirror};
 use crate::{
     context::Context,
     pool::now,
@@ -31,20 +31,27 @@ pub(crate) struct Observers<'w, 's> {
     timeline: Option<ResMut<'w, AffinityTimeline>>,
     mode: Option<Res<'w, SchedulerMode>>,
     looked_into: Option<Res<'w, LookedInto>>,
+    places: Option<ResMut<'w, Places>>,
+    /// What the tagged systems had done when the last frame ended.
+    totals: Local<'s, Totals>,
     mirror: Mirror<'w, 's>,
 }
 
 impl Observers<'_, '_> {
     pub(crate) fn end_frame(self, context: &Context) {
-        let Self { diagnostics, timeline, mode, looked_into, mut mirror } = self;
-        let Some(mut diagnostics) = diagnostics else { return };
+        let Self { diagnostics, timeline, mode, looked_into, places, mut totals, mut mirror } = self;
+        // Without diagnostics too: what ran meanwhile is not of the frame in which they are back.
+        let before = std::mem::replace(&mut *totals, context.systems.totals());
+        let (tagged, extent) = (totals.since(before), context.systems.take_extent());
+        let (Some(mut diagnostics), Some(mut places)) = (diagnostics, places) else { return };
+        places.update(&context.systems);
         diagnostics.frames += 1;
-        diagnostics.pull(context, looked_into.as_deref());
+        diagnostics.pull(context, &places, looked_into.as_deref());
         let mode = mode.map(|mode| *mode).unwrap_or_default();
-        let frame = diagnostics.end_frame(context.systems.take_extent(), context.systems.totals(), mode);
+        let frame = diagnostics.end_frame(extent, tagged, mode);
         observe_mode(&mut diagnostics.modes, &frame);
         if let Some(mut timeline) = timeline {
-            timeline.take(&context.recorder, frame, &diagnostics.places);
+            timeline.take(&context.recorder, frame, &places);
         }
         mirror.update(&diagnostics);
     }
@@ -57,11 +64,9 @@ impl AffinityDiagnostics {
     }
 
     /// Adds the frame to the history; `extent` is from the first tagged system's begin to the last
-    /// one's end, `totals` are those so far.
-    fn end_frame(&mut self, extent: Option<Range<u64>>, totals: Totals, mode: SchedulerMode) -> FrameSpan {
+    /// one's end, `tagged` what they did together.
+    fn end_frame(&mut self, extent: Option<Range<u64>>, tagged: Totals, mode: SchedulerMode) -> FrameSpan {
         let extent = extent.unwrap_or(self.began..self.began);
-        // They begin anew if the world comes into another app.
-        let before = std::mem::replace(&mut self.totals, totals);
         let frame = FrameSpan {
             number: self.frames,
             begin: self.began,
@@ -69,8 +74,8 @@ impl AffinityDiagnostics {
             delta: self.delta,
             tagged_begin: extent.start,
             tagged_end: extent.end,
-            tagged: totals.total.saturating_sub(before.total),
-            calls: totals.calls.saturating_sub(before.calls),
+            tagged: tagged.total,
+            calls: tagged.calls,
             mode,
         };
         self.history.push(frame);

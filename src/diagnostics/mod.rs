@@ -16,6 +16,7 @@ mod trace_file;
 pub use forecast::Forecast;
 pub(crate) use frame::{Observers, begin_frame};
 pub use modes::ModeDiagnostics;
+pub(crate) use places::Places;
 pub use schedules::ScheduleDiagnostics;
 pub use shares::WorkerShares;
 pub use sites::{CallMeasurement, CallSiteDiagnostics};
@@ -30,12 +31,11 @@ use bevy_ecs::prelude::Resource;
 use crate::{
     context::Context,
     pool::{SweptRows, WorkerStats, now},
-    record::{FrameSpan, Ring, Totals},
+    record::{FrameSpan, Ring},
     schedule::LookedInto,
     settings::SchedulerMode,
     topology::{CoreId, Topology},
 };
-use places::Places;
 use schedules::pull_schedules;
 use shares::Window;
 use sites::pull_sites;
@@ -86,9 +86,6 @@ pub struct AffinityDiagnostics {
     /// When the frame began, and how long before it the one before, in nanoseconds.
     began: u64,
     delta: u64,
-    /// What the tagged systems had done when the last frame ended.
-    totals: Totals,
-    places: Places,
 }
 
 /// Frames in [`AffinityDiagnostics::history`]: some eight seconds at 60 a second. 36 KiB.
@@ -109,8 +106,6 @@ impl Default for AffinityDiagnostics {
             window: Window::default(),
             began: 0,
             delta: 0,
-            totals: Totals::default(),
-            places: Places::default(),
         }
     }
 }
@@ -201,7 +196,7 @@ impl AffinityDiagnostics {
         self.mode(SchedulerMode::Serial)?.ratio_to(self.mode(mode)?)
     }
 
-    fn pull(&mut self, context: &Context, looked_into: Option<&LookedInto>) {
+    fn pull(&mut self, context: &Context, places: &Places, looked_into: Option<&LookedInto>) {
         if let Some(ownership) = context.try_ownership() {
             (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
         }
@@ -210,11 +205,11 @@ impl AffinityDiagnostics {
         for ((index, worker), (stats, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
             worker.pull(index, stats, rows, context.pool.topology());
         }
-        self.pull_systems(&context.systems);
+        self.pull_systems(places);
         let tagged = Duration::from_nanos(context.systems.totals().total);
         // A place that was vacated is not that of their systems any more.
-        if self.window.observe(now(), tagged, &mut self.workers) || !self.places.vacated().is_empty() {
-            pull_sites(&mut self.call_sites, &context.sites, &self.places);
+        if self.window.observe(now(), tagged, &mut self.workers) || !places.vacated().is_empty() {
+            pull_sites(&mut self.call_sites, &context.sites, places);
             pull_schedules(&mut self.schedules, looked_into);
         }
     }

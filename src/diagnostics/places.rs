@@ -2,26 +2,38 @@
 
 use std::sync::{Arc, Weak};
 
-use bevy_platform::collections::HashMap;
+use bevy_ecs::prelude::Resource;
+use bevy_platform::collections::{HashMap, HashSet};
 
 use crate::record::{SystemTiming, SystemTimings};
 
 /// The places of the tagged systems that have run. A place is one system's for as long as that
 /// exists; vacant ones are given to the next new systems, and there are none behind the last
 /// system.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+///
+/// They are the world's: so they stay when a user resets or removes the diagnostics, or puts back
+/// those of an earlier moment.
+#[derive(Resource, Debug, Default)]
+pub(crate) struct Places {
     taken: Vec<Option<Taken>>,
     by_number: HashMap<usize, usize>,
     /// Those whose systems were found to be gone when it was last brought up to date.
     vacated: Vec<usize>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Taken {
     /// The system's.
     number: usize,
+    name: String,
     system: Weak<SystemTiming>,
+}
+
+/// A system that exists, and its place.
+pub(super) struct Placed<'a> {
+    pub(super) place: usize,
+    pub(super) name: &'a str,
+    pub(super) system: Arc<SystemTiming>,
 }
 
 impl Places {
@@ -44,13 +56,21 @@ impl Places {
     fn settle(&mut self, system: &Arc<SystemTiming>, from: usize) -> usize {
         let vacant = (from..self.taken.len()).find(|&index| self.taken[index].is_none());
         let index = vacant.unwrap_or(self.taken.len());
-        let taken = Some(Taken { number: system.number(), system: Arc::downgrade(system) });
+        let name = self.unused_name(&system.name);
+        let taken = Some(Taken { number: system.number(), name, system: Arc::downgrade(system) });
         match self.taken.get_mut(index) {
             Some(place) => *place = taken,
             None => self.taken.push(taken),
         }
         self.by_number.insert(system.number(), index);
         index
+    }
+
+    /// `name`, with a number behind it if another system has it.
+    fn unused_name(&self, name: &str) -> String {
+        let used: HashSet<_> = self.taken.iter().flatten().map(|taken| taken.name.as_str()).collect();
+        let numbered = (2_u32..).map(|number| format!("{name}#{number}"));
+        std::iter::once(name.to_string()).chain(numbered).find(|name| !used.contains(name.as_str())).unwrap_or_default()
     }
 
     /// The place of the system with this number.
@@ -67,9 +87,16 @@ impl Places {
     }
 
     /// The systems that exist, with their places.
-    pub(super) fn systems(&self) -> impl Iterator<Item = (usize, Arc<SystemTiming>)> {
+    pub(super) fn systems(&self) -> impl Iterator<Item = Placed<'_>> {
         let taken = self.taken.iter().enumerate();
-        taken.filter_map(|(index, place)| Some((index, place.as_ref()?.system.upgrade()?)))
+        taken.filter_map(|(place, taken)| {
+            let Taken { name, system, .. } = taken.as_ref()?;
+            Some(Placed { place, name, system: system.upgrade()? })
+        })
+    }
+
+    pub(super) fn is_vacant(&self, place: usize) -> bool {
+        self.taken.get(place).is_none_or(Option::is_none)
     }
 }
 
@@ -84,7 +111,7 @@ mod tests {
     }
 
     fn names(places: &Places) -> Vec<(usize, String)> {
-        places.systems().map(|(index, system)| (index, system.name.to_string())).collect()
+        places.systems().map(|placed| (placed.place, placed.name.to_string())).collect()
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use bevy_platform::collections::HashSet;
-
-use super::AffinityDiagnostics;
-use crate::record::{Recent, SystemTiming, SystemTimings};
+use super::{
+    AffinityDiagnostics,
+    places::{Placed, Places},
+};
+use crate::record::{Recent, SystemTiming};
 
 /// How long one tagged system takes.
 ///
@@ -48,29 +49,24 @@ pub struct SystemDiagnostics {
 const FRAMES_PER_RECENT: u64 = 16;
 
 impl AffinityDiagnostics {
-    pub(super) fn pull_systems(&mut self, timings: &SystemTimings) {
-        self.places.update(timings);
-        self.systems.resize_with(self.places.len(), SystemDiagnostics::default);
-        // First of all, so that the names of systems that are gone are free.
-        for &place in self.places.vacated().iter().filter(|&&place| place < self.places.len()) {
-            self.systems[place] = SystemDiagnostics::default();
+    pub(super) fn pull_systems(&mut self, places: &Places) {
+        self.systems.resize_with(places.len(), SystemDiagnostics::default);
+        // All of them: the diagnostics may be of another moment than the places.
+        for (place, system) in self.systems.iter_mut().enumerate() {
+            if system.number.is_some() && places.is_vacant(place) {
+                *system = SystemDiagnostics::default();
+            }
         }
         let with_recent = self.frames % FRAMES_PER_RECENT == 1;
-        for (place, timing) in self.places.systems() {
-            if self.systems[place].number != Some(timing.number()) {
-                let name = unused_name(&timing.name, &self.systems);
-                self.systems[place] = SystemDiagnostics { name, number: Some(timing.number()), ..Default::default() };
+        for Placed { place, name, system: timing } in places.systems() {
+            let system = &mut self.systems[place];
+            if system.number != Some(timing.number()) {
+                let number = Some(timing.number());
+                *system = SystemDiagnostics { name: name.to_string(), number, ..Default::default() };
             }
-            self.systems[place].pull(&timing, with_recent);
+            system.pull(&timing, with_recent);
         }
     }
-}
-
-/// `name`, with a number behind it if one of `systems` has it.
-fn unused_name(name: &str, systems: &[SystemDiagnostics]) -> String {
-    let used: HashSet<_> = systems.iter().map(|system| system.name.as_str()).collect();
-    let numbered = (2_u32..).map(|number| format!("{name}#{number}"));
-    std::iter::once(name.to_string()).chain(numbered).find(|name| !used.contains(name.as_str())).unwrap_or_default()
 }
 
 impl SystemDiagnostics {

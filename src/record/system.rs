@@ -163,6 +163,14 @@ pub(crate) struct Totals {
     pub(crate) total: u64,
 }
 
+impl Totals {
+    /// What was done since it was `before`; nothing if these are others.
+    pub(crate) fn since(self, before: Self) -> Self {
+        let Self { calls, total } = self;
+        Self { calls: calls.saturating_sub(before.calls), total: total.saturating_sub(before.total) }
+    }
+}
+
 impl SystemTimings {
     /// Notes that a run of a system took as long as this, or is taken to have. Systems of a world run
     /// one after another, so plain loads and stores do.

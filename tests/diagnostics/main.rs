@@ -8,6 +8,7 @@ mod forgotten;
 #[path = "../common/mix.rs"]
 mod mix;
 mod modes;
+mod replaced;
 mod steals;
 mod store;
 mod timeline;
