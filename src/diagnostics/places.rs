@@ -66,8 +66,10 @@ impl Places {
         index
     }
 
-    /// `name`, with a number behind it if another system has it.
+    /// `name`, with a number behind it if another system has it; `_` for an empty one, which stands
+    /// for a vacant place.
     fn unused_name(&self, name: &str) -> String {
+        let name = if name.is_empty() { "_" } else { name };
         let used: HashSet<_> = self.taken.iter().flatten().map(|taken| taken.name.as_str()).collect();
         let numbered = (2_u32..).map(|number| format!("{name}#{number}"));
         std::iter::once(name.to_string()).chain(numbered).find(|name| !used.contains(name.as_str())).unwrap_or_default()
@@ -130,6 +132,19 @@ mod tests {
         drop((c, d));
         places.update(&timings);
         assert_eq!((places.len(), places.by_number.len()), (0, 0));
+    }
+
+    #[test]
+    fn no_two_systems_have_one_name_and_none_that_of_a_vacant_place() {
+        let (timings, mut places) = (SystemTimings::default(), Places::default());
+        let [first, _second] = ["", "a"].map(|name| run(&timings, name));
+        places.update(&timings);
+        drop(first);
+        places.update(&timings);
+        assert_eq!(names(&places), [(1, "a".into())]);
+        let _more = ["b", "", "a"].map(|name| run(&timings, name));
+        places.update(&timings);
+        assert_eq!(names(&places), [(0, "b".into()), (1, "a".into()), (2, "_".into()), (3, "a#2".into())]);
     }
 
     #[test]

@@ -58,9 +58,15 @@ pub mod paths {
 
     /// Milliseconds that a tagged system takes, on average over its recent runs. The name is the
     /// one in [`SystemDiagnostics`](crate::SystemDiagnostics::name). Taken out of the store when
-    /// the system is gone.
+    /// the system is gone. Paths have no empty parts: in place of one between slashes, or at either
+    /// end, is `_`.
     pub fn system(name: &str) -> DiagnosticPath {
-        DiagnosticPath::new(format!("affinity/system/{name}"))
+        let mut path = String::from("affinity/system");
+        for part in name.split('/') {
+            path.push('/');
+            path.push_str(if part.is_empty() { "_" } else { part });
+        }
+        DiagnosticPath::new(path)
     }
 }
 
@@ -165,6 +171,20 @@ impl Measurements<'_> {
         }
         if let Some(diagnostic) = self.store.get_mut(path).filter(|diagnostic| diagnostic.is_enabled) {
             diagnostic.add_measurement(DiagnosticMeasurement { time: self.time, value });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::paths;
+
+    #[test]
+    fn any_name_makes_a_path() {
+        let names =
+            [("", "_"), ("/begin", "_/begin"), ("end/", "end/_"), ("a//b", "a/_/b"), ("/", "_/_"), ("a::b", "a::b")];
+        for (name, path) in names {
+            assert_eq!(paths::system(name).as_str(), format!("affinity/system/{path}"));
         }
     }
 }

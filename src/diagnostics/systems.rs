@@ -25,7 +25,8 @@ use crate::record::{Recent, SystemTiming};
 #[non_exhaustive]
 pub struct SystemDiagnostics {
     /// The system's name. No two systems have the same: if a function was tagged more than once,
-    /// all but the first have `#2`, `#3` and so on behind it. Empty in a vacant place.
+    /// all but the first have `#2`, `#3` and so on behind it. `_` if it has none, empty in a vacant
+    /// place.
     pub name: String,
     /// How often it ran. A system that is skipped, by a run condition or because a parameter is
     /// missing, does not run.
