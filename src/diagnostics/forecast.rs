@@ -134,7 +134,7 @@ impl Forecast {
 
     /// What all tagged systems of a frame took, on average.
     pub fn tagged(&self) -> Duration {
-        self.per_frame(self.systems.values().map(|system| system.total as f64).sum())
+        self.per_frame(self.total())
     }
 
     /// From one frame's begin to the next one's, on average; waiting for the display included.
@@ -157,10 +157,16 @@ impl Forecast {
     }
 
     /// What all tagged systems of a frame would take if this one took one part in `factor` of its
-    /// time.
+    /// time: half for 2, twice as long for 0.5. A factor that is not above 0 counts as 1.
     pub fn with_faster(&self, system: usize, factor: f64) -> Duration {
+        let factor = if factor > 0.0 { factor } else { 1.0 };
         let own = self.systems.get(&system).map_or(0.0, |system| system.total as f64);
-        self.tagged().saturating_sub(self.per_frame(own * (1.0 - 1.0 / factor)))
+        self.per_frame(self.total() - own + own / factor)
+    }
+
+    /// Of all tagged systems in all frames.
+    fn total(&self) -> f64 {
+        self.systems.values().map(|system| system.total as f64).sum()
     }
 
     fn per_frame(&self, nanoseconds: f64) -> Duration {
@@ -300,5 +306,15 @@ mod tests {
         let forecast = forecast(&[8_000, 6_000], 500);
         assert_eq!(forecast.with_faster(3, 2.0).as_nanos(), 9_500 / 2);
         assert_eq!(forecast.with_faster(7, 2.0), forecast.tagged());
+        assert_eq!(forecast.with_faster(3, f64::INFINITY), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_slower_system_takes_longer() {
+        let forecast = forecast(&[8_000, 6_000], 500);
+        assert_eq!(forecast.with_faster(3, 0.5).as_nanos(), 9_500 * 2);
+        for factor in [1.0, 0.0, -2.0, f64::NAN] {
+            assert_eq!(forecast.with_faster(3, factor), forecast.tagged());
+        }
     }
 }
