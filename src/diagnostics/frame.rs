@@ -77,6 +77,7 @@ impl AffinityDiagnostics {
             tagged: tagged.total,
             calls: tagged.calls,
             mode,
+            workers: u16::try_from(self.workers.len()).unwrap_or(u16::MAX),
         };
         self.history.push(frame);
         frame

@@ -140,6 +140,7 @@ mod tests {
             tagged,
             calls: 2,
             mode,
+            workers: 1,
         }
     }
 

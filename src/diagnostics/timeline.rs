@@ -146,15 +146,21 @@ impl AffinityTimeline {
     }
 
     /// How much busier than the mean the busiest worker was in `window`: 0 if all were as busy, 1
-    /// if it was twice as busy. `None` if no round was recorded there.
+    /// if it was twice as busy. Workers that were not busy at all count too. `None` if no round was
+    /// recorded there.
     pub fn imbalance_in(&self, window: Range<u64>) -> Option<f64> {
-        let mut busy = Vec::new();
+        let mut busy = vec![0; self.workers_before(window.end)];
         for span in self.spans_in(window).filter(|span| !matches!(span.kind, SpanKind::System | SpanKind::Sweep)) {
             busy.resize(busy.len().max(span.worker + 1), 0);
             busy[span.worker] += span.end.saturating_sub(span.begin).saturating_sub(span.idle);
         }
         let mean = busy.iter().sum::<u64>() as f64 / busy.len().max(1) as f64;
         (mean > 0.0).then(|| busy.into_iter().max().unwrap_or(0) as f64 / mean - 1.0)
+    }
+
+    /// How many workers the gang had in the last frame that began before then; 0 if none is known.
+    fn workers_before(&self, end: u64) -> usize {
+        self.frames().rev().find(|frame| frame.begin < end).map_or(0, |frame| usize::from(frame.workers))
     }
 
     /// Forgets everything that was recorded.
@@ -197,11 +203,40 @@ impl std::fmt::Debug for AffinityTimeline {
     }
 }
 
-#[cfg(all(test, feature = "overlay"))]
+#[cfg(test)]
 mod tests {
-    use super::AffinityTimeline;
-    use std::sync::Arc;
+    use super::*;
+    use crate::settings::SchedulerMode;
 
+    /// From its begin to its end, 1,000 ns later.
+    fn frame(begin: u64, workers: u16) -> FrameSpan {
+        FrameSpan {
+            number: 1,
+            begin,
+            end: begin + 1_000,
+            delta: 1_000,
+            tagged_begin: begin,
+            tagged_end: begin,
+            tagged: 0,
+            calls: 0,
+            mode: SchedulerMode::LockStep,
+            workers,
+        }
+    }
+
+    #[test]
+    fn workers_that_were_not_busy_count() {
+        let mut timeline = AffinityTimeline::new(Arc::default());
+        timeline.record(true);
+        for (begin, workers) in [(1_000, 2), (2_000, 4)] {
+            timeline.spans.push(Span::on_leader(SpanKind::Share, None, begin + 100..begin + 200));
+            timeline.frames.push(frame(begin, workers));
+        }
+        let imbalance = |begin| timeline.imbalance_in(begin..begin + 1_000);
+        assert_eq!([1_000, 2_000, 5_000].map(imbalance), [Some(1.0), Some(3.0), None]);
+    }
+
+    #[cfg(feature = "overlay")]
     #[test]
     fn who_asked_and_who_watches_do_not_end_each_others_recording() {
         let mut timeline = AffinityTimeline::new(Arc::default());

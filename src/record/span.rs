@@ -171,6 +171,8 @@ pub struct FrameSpan {
     pub calls: u64,
     /// The mode in which the frame ended.
     pub mode: SchedulerMode,
+    /// How many workers the gang had then.
+    pub(crate) workers: u16,
 }
 
 impl FrameSpan {
