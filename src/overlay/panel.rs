@@ -130,6 +130,10 @@ pub fn affinity_overlay_ui(ui: &mut Ui, world: &mut World) {
         ui.label("This app lacks .add_plugins(AffinityParallelPlugin).");
         return;
     }
+    if !has_all_to_show(world) {
+        ui.label("Resources of AffinityParallelPlugin were removed from this world: there is nothing to show.");
+        return;
+    }
     let begin = Instant::now();
     world.resource_scope(|world, mut state: Mut<OverlayState>| {
         state.seen = true;
@@ -139,6 +143,15 @@ pub fn affinity_overlay_ui(ui: &mut Ui, world: &mut World) {
     });
 }
 
+/// Whether all is there that a user may have removed.
+fn has_all_to_show(world: &World) -> bool {
+    world.contains_resource::<AffinityDiagnostics>()
+        && world.contains_resource::<AffinityTimeline>()
+        && world.contains_resource::<AffinitySettings>()
+        && world.contains_resource::<SchedulerMode>()
+        && world.contains_resource::<OverlaySettings>()
+}
+
 /// Where the bars of this world come from.
 fn source<'a>(world: &'a World, threads: &'a Threads) -> Source<'a> {
     Source { timeline: world.resource(), diagnostics: world.resource(), settings: world.resource(), threads }
@@ -146,16 +159,21 @@ fn source<'a>(world: &'a World, threads: &'a Threads) -> Source<'a> {
 
 /// Records while the panel is seen: from the first frame in which the panel is drawn to the first
 /// in which it is not.
-pub(super) fn record_while_seen(mut state: ResMut<OverlayState>, mut timeline: ResMut<AffinityTimeline>) {
-    timeline.watch(state.end_frame());
+pub(super) fn record_while_seen(mut state: ResMut<OverlayState>, timeline: Option<ResMut<AffinityTimeline>>) {
+    let seen = state.end_frame();
+    if let Some(mut timeline) = timeline {
+        timeline.watch(seen);
+    }
 }
 
 /// Shows the last frame to the comparison of two modes, if one is on.
 pub(super) fn compare_modes(
     mut state: ResMut<OverlayState>,
-    mut mode: ResMut<SchedulerMode>,
-    diagnostics: Res<AffinityDiagnostics>,
+    mode: Option<ResMut<SchedulerMode>>,
+    diagnostics: Option<Res<AffinityDiagnostics>>,
 ) {
+    // A user may have removed them.
+    let (Some(mut mode), Some(diagnostics)) = (mode, diagnostics) else { return };
     let modes = &mut state.modes;
     let (Some(comparison), Some(frame)) = (&mut modes.comparison, diagnostics.history().next_back()) else { return };
     match comparison.frame(frame.tagged_time(), frame.delta()) {

@@ -180,6 +180,21 @@ fn named(node: &egui::accesskit::Node) -> Option<(String, Rect)> {
 }
 
 #[test]
+fn resources_that_are_removed_are_missed_by_nobody() {
+    let mut screen = Screen::new();
+    let diagnostics = screen.app.world_mut().remove_resource::<AffinityDiagnostics>();
+    screen.frame([]);
+    assert!(screen.shows_in_part("there is nothing to show"));
+    screen.app.insert_resource(diagnostics.expect("the plugin's"));
+    screen.frame([]);
+    screen.frame([]);
+    assert!(screen.shows("Serial"));
+    screen.app.world_mut().remove_resource::<AffinityTimeline>();
+    screen.app.world_mut().remove_resource::<SchedulerMode>();
+    screen.frame([]);
+}
+
+#[test]
 fn each_mode_has_a_button_and_its_numbers_stay() {
     let mut screen = Screen::new();
     let others = SchedulerMode::ALL.iter().filter(|&&mode| mode != SchedulerMode::default());
