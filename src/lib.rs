@@ -127,8 +127,8 @@ pub use tree::{AffineTree, TreeFold, TreeReport};
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 ///
-/// What is tagged, or used in a tagged system, begins with `Affine`; the plugin, and what belongs to
-/// it, with `Affinity`.
+/// What is tagged, or used in a tagged system, begins with `Affine`; the plugin, and what belongs
+/// to it, with `Affinity`.
 pub mod prelude {
     #[expect(deprecated, reason = "the former name")]
     pub use crate::AffineTransformPlugin;

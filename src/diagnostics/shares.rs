@@ -20,8 +20,8 @@ use super::WorkerDiagnostics;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerShares {
-    /// Inside closures; for the leader, in tagged systems without [`wait`](Self::wait) where that is
-    /// more.
+    /// Inside closures; for the leader, in tagged systems without [`wait`](Self::wait) where that
+    /// is more.
     pub busy: f64,
     /// Outside closures in rounds that called it.
     pub wait: f64,
@@ -32,7 +32,7 @@ pub struct WorkerShares {
 
 impl WorkerShares {
     fn of(busy: f64, wait: f64, elapsed: f64) -> Self {
-        // Threads that lead rounds at the same time all count as the leader: parts of the whole then.
+        // Threads that lead rounds at the same time all count as the leader: parts of a whole then.
         let whole = elapsed.max(busy + wait);
         let (busy, wait) = (busy / whole, wait / whole);
         Self { busy, wait, idle: (1.0 - busy - wait).max(0.0) }

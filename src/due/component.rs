@@ -23,8 +23,8 @@ use super::store::Store;
 /// [`Agenda`](crate::Agenda) of its own. Give every kind of row that has a call of its own such a
 /// type: a call looks at all rows of its agenda that are due, those of other queries too.
 ///
-/// [`Due::at`] alone leaves open which agenda is meant: `Due::<()>::at(5)`. So that no row is forgotten,
-/// a component may require its time: `#[require(Due<Meals>)]`, which is due at once.
+/// [`Due::at`] alone leaves open which agenda is meant: `Due::<()>::at(5)`. So that no row is
+/// forgotten, a component may require its time: `#[require(Due<Meals>)]`, which is due at once.
 ///
 /// The component always holds the present time, so that a copy of it ([`Reflect`], a save) is
 /// exact. It is immutable for Bevy: what changes it is the call that visits the row,

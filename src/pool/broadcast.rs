@@ -166,8 +166,8 @@ impl AffinityPool {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &*seat.round);
             let left_out = |worker| anybody_out && self.is_left_out(worker);
-            // By value: the workers find the closure and all it holds in one place. What that owns is
-            // dropped while this thread still counts as inside the round: code of users, too.
+            // By value: the workers find the closure and all it holds in one place. What that owns
+            // is dropped while this thread still counts as inside the round: code of users, too.
             let job = move |index| self.call(&f, WorkerIndex(index), watched);
             lead.run(seats, participants, left_out, self.spin, &job)
         };

@@ -179,7 +179,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ///         }
     ///     });
     /// }
-    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, smooth.affine()).update();
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, smooth.affine()).update();
     /// ```
     pub fn for_each_init<T>(
         self,

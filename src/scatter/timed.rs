@@ -117,7 +117,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ///     );
     /// }
     /// # let mut app = App::new();
-    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>().add_systems(Update, spread.affine()).update();
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>();
+    /// # app.add_systems(Update, spread.affine()).update();
     /// ```
     pub fn scatter_timed_within<M: Send + Sync + 'static>(
         self,

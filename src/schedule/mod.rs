@@ -28,7 +28,7 @@ use tagged::{Tagged, enter};
 ///
 /// | | |
 /// |---|---|
-/// | a one-shot system | register [`affine_system(system)`](affine_system); Bevy caches only systems without a size, which this is not: keep the id |
+/// | a one-shot system | register [`affine_system(system)`](affine_system) |
 /// | a system with output | `system.pipe(next)`, tagged as a whole; as a one-shot system it may have output |
 /// | an observer | it runs where its event is triggered: leave the wide work to a tagged system, or do it on an [`AffinityPool`](crate::AffinityPool) |
 /// | a run condition | Bevy runs conditions on any thread: write what it looks at in a tagged system before |
@@ -66,8 +66,8 @@ pub trait IntoAffine<Marker>: Sized {
     /// Before or behind `.chain()`, `.run_if(..)` and the like: both are the same, except for
     /// systems that are run before the app has started or in the frame in which they are added.
     /// Those can be tagged only before they are configured; a warning says so. And where Bevy is
-    /// built without its feature `debug`, diagnostics know systems that were configured first by the
-    /// place of their tag, others by their names.
+    /// built without its feature `debug`, diagnostics know systems that were configured first by
+    /// the place of their tag, others by their names.
     ///
     /// With the plugin the schedule itself runs by the executor that was measured to take least
     /// (see [`AffinityExecutor`](crate::AffinityExecutor)). By Bevy's multi-threaded one each step
@@ -117,7 +117,8 @@ where
 }
 
 /// A tagged system for all that takes a system and no configuration: one-shot systems above all. It
-/// may have output.
+/// may have output. Bevy's `run_system_cached` takes systems without a size only, which this is
+/// not: register it and keep the id.
 ///
 /// ```
 /// use bevy::{ecs::system::RunSystemOnce, prelude::*};

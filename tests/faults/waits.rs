@@ -14,8 +14,8 @@ use crate::{Count, assert_counted, child, common::Scheduling, spawn_many};
 
 const FRAMES: u64 = 100;
 
-/// Tasks on Bevy's threads, of which this thread runs some, and anything else that waits there: what
-/// `Query::par_iter` does in a closure.
+/// Tasks on Bevy's threads, of which this thread runs some, and anything else that waits there:
+/// what `Query::par_iter` does in a closure.
 fn help_bevys_threads() {
     ComputeTaskPool::get()
         .scope(|scope| (0..4).for_each(|_| scope.spawn(async { thread::sleep(Duration::from_millis(1)) })));
