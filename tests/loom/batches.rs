@@ -36,7 +36,7 @@ use loom::{
 };
 
 use crate::{
-    batch::{BatchedCalls, BatchExchange},
+    batch::{BatchExchange, BatchedCalls},
     model::model,
     parker::Parker,
 };

@@ -218,8 +218,7 @@ fn leaders_take_turns() {
             move || {
                 if let Some(mut lead) = board.try_lead() {
                     let seats: [&Seat; 0] = [];
-                    let round =
-                        lead.run(seats.iter().copied(), Participants::ALL, |_| false, Duration::ZERO, &|_| ());
+                    let round = lead.run(seats.iter().copied(), Participants::ALL, |_| false, Duration::ZERO, &|_| ());
                     assert!(round.is_ok());
                     // As the books of a round, which are written when it is over.
                     row.add();
