@@ -3,8 +3,8 @@
 //! they take turns in one process, on the same rows, with checked results.
 //!
 //! ```text
-//! cargo bench --bench never_slower -- [calls] [cold] [schedules] [busy] [neighbours] [quota] [idle] [skew]
-//!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
+//! cargo bench --bench never_slower -- [calls] [cold] [schedules] [chains] [busy]
+//!     [neighbours] [quota] [idle] [skew] [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
 //! Everything takes many minutes, most of them `calls`, the matrix of all sizes and costs;
@@ -14,6 +14,7 @@ mod busy;
 mod calls;
 mod cell;
 mod cgroup;
+mod chains;
 mod cold;
 mod contest;
 mod idle;
@@ -60,10 +61,11 @@ fn run(setup: &Setup) -> Result<(), String> {
     let _gang = ours::pool(setup.workers);
     let mut journal = Journal::open(setup.json.as_deref())?;
     println!("{}", setup.describe());
-    let groups: [(Group, Run); 8] = [
+    let groups: [(Group, Run); 9] = [
         (Group::Calls, calls::run),
         (Group::Cold, cold::run),
         (Group::Schedules, schedules::run),
+        (Group::Chains, chains::run),
         (Group::Busy, busy::run),
         (Group::Neighbours, neighbours::run),
         (Group::Quota, quota::run),

@@ -29,6 +29,8 @@ pub enum Group {
     Cold,
     /// Whole schedules of 1 to 100 systems, tagged and not.
     Schedules,
+    /// Ten systems one after another that sweep the same rows for some microseconds each.
+    Chains,
     /// Calls while other processes keep cores busy.
     Busy,
     /// Rounds while other threads of this process, or another process, use the worker's core.
@@ -63,7 +65,7 @@ pub struct Arguments {
     /// Rounds of each race; groups whose turns are long run fewer [default: 60, with --quick 10].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Only cells with so many rows, such as 1000,100000; not for `schedules` and `skew`.
+    /// Only cells with so many rows, such as 1000,100000; not for `schedules`, `chains` and `skew`.
     #[arg(long, value_delimiter = ',')]
     rows: Vec<usize>,
     /// Writes all figures to this file too.
