@@ -41,8 +41,9 @@ use crate::{
 /// [`Deref`]), and parallel iteration on the pinned gang.
 ///
 /// In a system that is not tagged with [`.affine()`](crate::IntoAffine::affine) it runs through
-/// Bevy's own `par_iter`, with one warning. Inside the closure of a parallel call every further
-/// parallel call runs on the spot.
+/// Bevy's own `par_iter`, with one warning. Inside the closure of a parallel call that is shared
+/// every further parallel call runs on the spot; where it runs on one thread the inner one may be
+/// shared.
 ///
 /// ```
 /// use bevy::prelude::*;
