@@ -223,7 +223,8 @@ impl AffinityPool {
             WorkerIndex(worker) => {
                 let looked = watched.recorded.map_or_else(RoundStats::default, |_| self.look(me));
                 let RoundStats { began, ended, idle, .. } = call;
-                let core_taken = finds_core_taken(ended) == Some(CoreTaken::ByStrangers);
+                // To find out takes two files for each thread of the process.
+                let core_taken = self.watchful && finds_core_taken(ended) == Some(CoreTaken::ByStrangers);
                 let stats = RoundStats { began, ended, idle, core_taken, ..looked };
                 self.seats[worker - 1].round.stats.set(stats);
             }

@@ -57,7 +57,7 @@ use crate::{
 use batch::{BatchExchange, Run};
 use broadcast::{Measured, Turn};
 use counters::WorkerCounters;
-use gang::{Gang, PinState, SharedSeat};
+use gang::{Gang, LeaderGuard, PinState, SharedSeat};
 use heartbeat::{JobQueue, Session, on_the_spot};
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
@@ -257,6 +257,8 @@ impl AffinityPool {
     pub(crate) fn session<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> (R, Finished<'_>) {
         let turn = self.turn(Participants::ALL);
         if self.seats.is_empty() || matches!(turn, Turn::Nested) {
+            // Also for what another pool is asked for inside of this.
+            let _leader = LeaderGuard::enter();
             return (on_the_spot(f), Finished::nested(self));
         }
         let root = Mutex::new(Some(f));

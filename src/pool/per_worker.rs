@@ -34,7 +34,8 @@ impl<T> PerWorker<T> {
     ///
     /// # Panics
     /// If the value is in use: inside another `with` for the same worker, or in a round that
-    /// another thread leads at the same time. And if the pool it was made for had fewer workers.
+    /// another thread leads at the same time, or in rounds inside a round, each of which calls all
+    /// indices on its thread. And if the pool it was made for had fewer workers.
     pub fn with<R>(&self, worker: Worker, f: impl FnOnce(&mut T) -> R) -> R {
         let index = worker.index();
         let value = self.values.get(index).unwrap_or_else(|| {

@@ -147,6 +147,14 @@ fn nested_rounds_run_on_the_spot() {
 }
 
 #[test]
+fn rounds_inside_a_heartbeat_run_on_the_spot_whatever_its_pool() {
+    let here = thread::current().id();
+    for workers in [1, 2] {
+        pool(workers).heartbeat(|_| pool(3).run(|_| assert_eq!(thread::current().id(), here)));
+    }
+}
+
+#[test]
 fn pools_share_the_gang_and_lead_in_turn() {
     thread::scope(|scope| {
         for workers in 1..=4 {

@@ -22,8 +22,8 @@ use bevy_ecs::{
 };
 
 use crate::{
-    context::with_system,
-    pool::{AffinityPool, in_round},
+    context::{is_inside_call, with_system},
+    pool::AffinityPool,
     query::AffineQuery,
     settings::SchedulerMode,
 };
@@ -294,7 +294,7 @@ where
     /// The workers to share a walk with, if the mode has any.
     #[track_caller]
     fn pool(&self) -> Option<AffinityPool> {
-        if in_round() {
+        if is_inside_call() {
             return None;
         }
         let pool = with_system(|entered| match entered.mode {
