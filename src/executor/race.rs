@@ -341,10 +341,12 @@ impl Race {
         }
     }
 
-    /// The gang is not to be had any more as it was: another pool, or another mode.
+    /// The gang is not to be had any more as it was: another pool, or another mode. It is learned
+    /// anew, ever later where that happens again and again.
     pub(super) fn lose_gang(&mut self) {
         self.gang = Gang::Unknown;
         self.leave_gang();
+        self.postpone(ScheduleWay::OnTheGang, 1.0);
     }
 
     fn leave_gang(&mut self) {

@@ -100,6 +100,39 @@ fn conditions_that_panic() {
     }
 }
 
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Around {
+    First,
+    Second,
+}
+
+#[test]
+fn sets_beside_one_whose_condition_panics_do_not_keep_what_held_before() {
+    let panics_sometimes = |frame: Res<Frame>| {
+        assert!(!frame.0.is_multiple_of(EVERY), "meant to be");
+        true
+    };
+    let holds_in_others = |frame: Res<Frame>| !frame.0.is_multiple_of(EVERY);
+    // Which set is evaluated first follows from the order in which they come.
+    for in_turn in [false, true] {
+        for (mut schedule, mut world) in all() {
+            let (panicking, other) =
+                if in_turn { (Around::Second, Around::First) } else { (Around::First, Around::Second) };
+            if in_turn {
+                schedule.configure_sets(other.run_if(holds_in_others));
+            }
+            schedule.configure_sets(panicking.run_if(panics_sometimes));
+            if !in_turn {
+                schedule.configure_sets(other.run_if(holds_in_others));
+            }
+            let both = (|| {}).in_set(Around::First).in_set(Around::Second);
+            schedule.add_systems((both, after.in_set(other)).chain());
+            let panics = run(&mut schedule, &mut world);
+            assert_eq!((panics, world.resource::<Ran>().after), (RUNS / EVERY, RUNS - panics));
+        }
+    }
+}
+
 #[test]
 fn commands_that_panic() {
     for (mut schedule, mut world) in all() {

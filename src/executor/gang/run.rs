@@ -113,9 +113,9 @@ impl<'r> Run<'r> {
         match &self.tasks.list[task].act {
             Act::Sets(sets) => {
                 let (&Act::System(first) | &Act::Sync(first)) = &self.tasks.list[task + 1].act else { return };
+                // For the case of a panic, which leaves the others as they are.
+                sets.iter().for_each(|&set| self.notes.holds[set].store(false, Ordering::Relaxed));
                 for &set in sets {
-                    // For the case of a panic.
-                    self.notes.holds[set].store(false, Ordering::Relaxed);
                     // SAFETY: as the caller promises.
                     let holds = unsafe { self.hold(&self.tasks.sets[set], first, true) };
                     self.notes.holds[set].store(holds, Ordering::Relaxed);
