@@ -137,7 +137,8 @@ impl AffinityExecutor {
     }
 
     /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
-    /// what the gang needs to know. A schedule that has been built is built once more.
+    /// what the gang needs to know. A schedule that has been built is built once more. Once is enough:
+    /// each further one wraps the run conditions of the schedule once more.
     ///
     /// The plugin does this for every schedule that is not left alone.
     ///
