@@ -23,7 +23,7 @@ const SYSTEMS: u32 = 10;
 struct Counts([u32; 4]);
 
 pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
-    let contests = contests();
+    let contests = Contest::of_schedules();
     let progress = setup.progress("chains", ROWS.len());
     let names = Contest::names(&contests).collect::<Vec<_>>();
     let mut lines = vec![[vec!["rows".to_owned()], names, Verdict::heads().to_vec()].concat()];
@@ -46,33 +46,21 @@ pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
     Ok(())
 }
 
-fn contests() -> Vec<Contest> {
-    let mut contests = Contest::all();
-    contests.insert(1, Contest::SerialAlone);
-    contests
-}
-
 fn race(setup: &Setup, rows: usize) -> Race<'static, App> {
     let mut app = ours::app_with(setup.settings());
     app.world_mut().spawn_batch((0..rows).map(|_| Counts([0; 4])));
-    contests().into_iter().for_each(|contest| add_chain(&mut app, contest));
+    for contest in Contest::of_schedules() {
+        app.add_systems(contest, chain(contest));
+        contest.give_executor(&mut app);
+    }
     // The plugin looks at the schedules.
     app.update();
     let mut race = Race::new(app, fault);
-    race.enter_baseline(Contest::Serial.name(), |app, turn| turn.repeat(|| play(app, Contest::Serial)));
-    for contest in contests().into_iter().skip(1) {
-        race.enter(contest.name(), move |app, turn| turn.repeat(|| play(app, contest)));
+    race.enter_baseline(Contest::Serial.name(), |app, turn| turn.repeat(|| Contest::Serial.run_schedule(app)));
+    for contest in Contest::of_schedules().into_iter().skip(1) {
+        race.enter(contest.name(), move |app, turn| turn.repeat(|| contest.run_schedule(app)));
     }
     race
-}
-
-fn add_chain(app: &mut App, contest: Contest) {
-    app.add_systems(contest, chain(contest));
-    match contest {
-        Contest::Serial | Contest::ParIter => ours::leave_alone(app, contest),
-        Contest::SerialAlone => ours::run_on_one_thread(app, contest),
-        Contest::Affine(_) => {}
-    }
 }
 
 /// The ten systems, each with a place of its own that starts its call.
@@ -98,13 +86,6 @@ fn chain(contest: Contest) -> ScheduleConfigs<ScheduleSystem> {
         Contest::ParIter => ten!(par_iter_mut).chain(),
         Contest::Affine(_) => ten!(affine).affine().chain(),
     }
-}
-
-fn play(app: &mut App, contest: Contest) {
-    if let Contest::Affine(mode) = contest {
-        app.insert_resource(mode);
-    }
-    app.world_mut().run_schedule(contest);
 }
 
 fn iter_mut<const N: u32>(mut rows: Query<&mut Counts>) {

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use bevy::ecs::schedule::ScheduleLabel;
+use bevy::prelude::App;
 use bevy_affinity::prelude::*;
 
+use crate::shared::ours;
 use crate::shared::report;
 use crate::shared::statistics::Standing;
 
@@ -26,6 +28,30 @@ impl Contest {
     pub fn all() -> Vec<Self> {
         let modes = SchedulerMode::ALL.iter().map(|&mode| Self::Affine(mode));
         [Self::Serial, Self::ParIter].into_iter().chain(modes).collect()
+    }
+
+    /// Those that take part in races of whole schedules.
+    pub fn of_schedules() -> Vec<Self> {
+        let mut contests = Self::all();
+        contests.insert(1, Self::SerialAlone);
+        contests
+    }
+
+    /// Gives this contender's schedule the executor that it runs by.
+    pub fn give_executor(self, app: &mut App) {
+        match self {
+            Self::Serial | Self::ParIter => ours::leave_alone(app, self),
+            Self::SerialAlone => ours::run_on_one_thread(app, self),
+            Self::Affine(_) => {}
+        }
+    }
+
+    /// Runs this contender's schedule, in its mode.
+    pub fn run_schedule(self, app: &mut App) {
+        if let Self::Affine(mode) = self {
+            app.insert_resource(mode);
+        }
+        app.world_mut().run_schedule(self);
     }
 
     /// The default mode: it should never be slower.

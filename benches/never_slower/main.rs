@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! cargo bench --bench never_slower -- [calls] [cold] [schedules] [chains] [busy]
-//!     [neighbours] [quota] [idle] [skew] [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
+//!     [neighbours] [quota] [idle] [skew]
+//!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
 //! Everything takes many minutes, most of them `calls`, the matrix of all sizes and costs;

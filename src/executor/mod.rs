@@ -46,12 +46,12 @@ use record::Traced;
 /// ways are tried again. The first two runs go by Bevy's default.
 /// [`AffinityDiagnostics::schedules`](crate::AffinityDiagnostics::schedules) tells what was chosen.
 ///
-/// **On the gang** systems that do not conflict run at a time, dealt out to the workers by what they
-/// were measured to take. Each stays on its core from frame to frame, and a worker that is late is
-/// helped. A tagged system that its queries spread over all workers runs between these rounds, and
-/// so do exclusive systems and sync points. Systems that are bound to the main thread run on it,
-/// beside the others; small tagged ones too, as the tag says. Systems that conflict run in the
-/// order of Bevy's single-threaded executor.
+/// **On the gang** systems that do not conflict run at a time, dealt out to the workers by what
+/// they were measured to take. Each stays on its core from frame to frame, and a worker that is
+/// late is helped. A tagged system that its queries spread over all workers runs between these
+/// rounds, and so do exclusive systems and sync points. Systems that are bound to the main thread
+/// run on it, beside the others; small tagged ones too, as the tag says. Systems that conflict run
+/// in the order of Bevy's single-threaded executor.
 /// It is tried for schedules that were [installed](Self::install), in a world with an
 /// [`AffinityPool`](crate::AffinityPool) of two workers or more, if it can be expected to gain 30 us
 /// in each run, which is what workers take to wake up; and it stays where it was measured to be
@@ -137,8 +137,8 @@ impl AffinityExecutor {
     }
 
     /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
-    /// what the gang needs to know. A schedule that has been built is built once more. Once is enough:
-    /// each further one wraps the run conditions of the schedule once more.
+    /// what the gang needs to know. A schedule that has been built is built once more. Once is
+    /// enough: each further one wraps the run conditions of the schedule once more.
     ///
     /// The plugin does this for every schedule that is not left alone.
     ///

@@ -257,7 +257,7 @@ impl AffinityPool {
     pub(crate) fn session<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> (R, Finished<'_>) {
         let turn = self.turn(Participants::ALL);
         if self.seats.is_empty() || matches!(turn, Turn::Nested) {
-            // Also for what another pool is asked for inside of this.
+            // What `f` asks of other pools is inside of this, too.
             let _leader = LeaderGuard::enter();
             return (on_the_spot(f), Finished::nested(self));
         }

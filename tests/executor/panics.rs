@@ -102,8 +102,8 @@ fn conditions_that_panic() {
 
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Around {
-    First,
-    Second,
+    Panics,
+    Beside,
 }
 
 #[test]
@@ -114,19 +114,16 @@ fn sets_beside_one_whose_condition_panics_do_not_keep_what_held_before() {
     };
     let holds_in_others = |frame: Res<Frame>| !frame.0.is_multiple_of(EVERY);
     // Which set is evaluated first follows from the order in which they come.
-    for in_turn in [false, true] {
+    for order in [[Around::Panics, Around::Beside], [Around::Beside, Around::Panics]] {
         for (mut schedule, mut world) in all() {
-            let (panicking, other) =
-                if in_turn { (Around::Second, Around::First) } else { (Around::First, Around::Second) };
-            if in_turn {
-                schedule.configure_sets(other.run_if(holds_in_others));
+            for set in order {
+                match set {
+                    Around::Panics => schedule.configure_sets(set.run_if(panics_sometimes)),
+                    Around::Beside => schedule.configure_sets(set.run_if(holds_in_others)),
+                };
             }
-            schedule.configure_sets(panicking.run_if(panics_sometimes));
-            if !in_turn {
-                schedule.configure_sets(other.run_if(holds_in_others));
-            }
-            let both = (|| {}).in_set(Around::First).in_set(Around::Second);
-            schedule.add_systems((both, after.in_set(other)).chain());
+            let both = (|| {}).in_set(order[0]).in_set(order[1]);
+            schedule.add_systems((both, after.in_set(Around::Beside)).chain());
             let panics = run(&mut schedule, &mut world);
             assert_eq!((panics, world.resource::<Ran>().after), (RUNS / EVERY, RUNS - panics));
         }

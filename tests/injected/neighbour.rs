@@ -1,6 +1,7 @@
 //! Another process, or another thread of this one, is busy on the core that a worker is pinned to.
 
 use std::{
+    fs,
     hint::{self, black_box},
     process::{Child, Command, Stdio},
     sync::{
@@ -77,6 +78,19 @@ fn pool_and_core() -> Option<(AffinityPool, CoreId)> {
     }
     let core = core.into_inner().expect("nobody panics").expect("it was found");
     Some((pool, core))
+}
+
+/// Each worker that looks for strangers keeps one open.
+#[test]
+fn a_pool_that_leaves_nobody_out_opens_no_files() {
+    alone(|| {
+        let open = || fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+        let settings =
+            AffinitySettings { workers: WorkerCount::Exactly(8), avoid_busy_cores: false, ..Default::default() };
+        let (before, pool) = (open(), AffinityPool::new(&settings));
+        (0..100).for_each(|_| pool.run(|_| (0..100_000_u64).for_each(|step| _ = black_box(step))));
+        assert_eq!(open(), before);
+    });
 }
 
 fn left_out(pool: &AffinityPool) -> u64 {

@@ -63,14 +63,14 @@ impl fmt::Display for Plan {
 pub fn run(setup: &Setup, journal: &mut Journal) -> Result<(), String> {
     let plans = plans();
     let progress = setup.progress("schedules", plans.len());
-    let names = Contest::names(&contests()).collect::<Vec<_>>();
+    let names = Contest::names(&Contest::of_schedules()).collect::<Vec<_>>();
     let mut lines = vec![[vec!["schedule".to_owned()], names, Verdict::heads().to_vec()].concat()];
     let mut tally = Tally::default();
     for plan in plans {
         progress.set_message(plan.to_string());
         let standings = race(setup, plan).run(setup.rounds)?;
         journal.note("schedules", plan, &standings);
-        if let Some(verdict) = Verdict::of(&contests(), &standings) {
+        if let Some(verdict) = Verdict::of(&Contest::of_schedules(), &standings) {
             tally.add(plan, &verdict);
             let medians = standings.iter().map(|standing| duration(standing.median)).collect();
             lines.push([vec![plan.to_string()], medians, verdict.cells().to_vec()].concat());
@@ -98,12 +98,6 @@ fn plans() -> Vec<Plan> {
     plans
 }
 
-fn contests() -> Vec<Contest> {
-    let mut contests = Contest::all();
-    contests.insert(1, Contest::SerialAlone);
-    contests
-}
-
 /// A world with the schedules of one plan.
 struct Planned {
     app: App,
@@ -113,12 +107,12 @@ struct Planned {
 fn race(setup: &Setup, plan: Plan) -> Race<'static, Planned> {
     let mut app = ours::app_with(setup.settings());
     plan.kits().for_each(|kit| (kit.spawn)(app.world_mut(), plan.rows));
-    contests().into_iter().for_each(|contest| plan.add_to(&mut app, contest));
+    Contest::of_schedules().into_iter().for_each(|contest| plan.add_to(&mut app, contest));
     // The plugin looks at the schedules.
     app.update();
     let mut race = Race::new(Planned { app, plan }, fault).at_pace(Pace { budget: BUDGET, ..Pace::default() });
     race.enter_baseline(Contest::Serial.name(), |planned, turn| play(Contest::Serial, planned, turn));
-    for contest in contests().into_iter().skip(1) {
+    for contest in Contest::of_schedules().into_iter().skip(1) {
         race.enter(contest.name(), move |planned, turn| play(contest, planned, turn));
     }
     race
@@ -151,11 +145,7 @@ impl Plan {
         if self.others == Others::Beside {
             app.add_systems(contest, small);
         }
-        match contest {
-            Contest::Serial | Contest::ParIter => ours::leave_alone(app, contest),
-            Contest::SerialAlone => ours::run_on_one_thread(app, contest),
-            Contest::Affine(_) => {}
-        }
+        contest.give_executor(app);
     }
 }
 
@@ -165,10 +155,7 @@ fn small(mut runs: Local<u32>) {
 }
 
 fn play(contest: Contest, planned: &mut Planned, turn: &mut Turn) {
-    if let Contest::Affine(mode) = contest {
-        planned.app.insert_resource(mode);
-    }
-    turn.repeat(|| planned.app.world_mut().run_schedule(contest));
+    turn.repeat(|| contest.run_schedule(&mut planned.app));
 }
 
 /// Every system adds one to every row of its component in every call.

@@ -113,7 +113,7 @@ impl<'r> Run<'r> {
         match &self.tasks.list[task].act {
             Act::Sets(sets) => {
                 let (&Act::System(first) | &Act::Sync(first)) = &self.tasks.list[task + 1].act else { return };
-                // For the case of a panic, which leaves the others as they are.
+                // Before the first: a panic leaves those behind it as they are.
                 sets.iter().for_each(|&set| self.notes.holds[set].store(false, Ordering::Relaxed));
                 for &set in sets {
                     // SAFETY: as the caller promises.

@@ -235,6 +235,23 @@ fn a_gang_that_is_lost_is_planned_anew() {
 }
 
 #[test]
+fn a_gang_that_is_lost_again_and_again_is_learned_ever_later() {
+    let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
+    let mut lessons = || {
+        let lessons = (0..4_000).filter(|_| {
+            let is_lesson = matches!(machine.race.gang, Gang::Learning(_));
+            if machine.run() == ScheduleWay::OnTheGang {
+                machine.race.lose_gang();
+            }
+            is_lesson
+        });
+        lessons.count()
+    };
+    let (first, second) = (lessons(), lessons());
+    assert!(first > 0 && second < first.div_ceil(2), "{first} lessons, then {second}");
+}
+
+#[test]
 fn a_schedule_on_the_gang_that_grows_is_learned_anew() {
     let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
     machine.run_often(2_000);
