@@ -19,7 +19,7 @@ use bevy_ecs::{
     prelude::{SystemSet, World},
     schedule::{
         FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor, SystemExecutor,
-        SystemSchedule,
+        SystemSchedule, SystemWithAccess,
     },
     system::System,
 };
@@ -61,6 +61,8 @@ use record::Traced;
 /// points, ticks, errors. Always by the multi-threaded one, as if this were it, goes a schedule
 ///
 /// - of which [`Stepping`](bevy_ecs::schedule::Stepping) skips systems,
+/// - in which Bevy's executors differ: an exclusive system defers effects (`exclusive.pipe(other)`),
+///   or, if it was [installed](Self::install), a run condition does,
 /// - that does not apply deferred effects at its end
 ///   ([`set_apply_final_deferred`](bevy_ecs::schedule::Schedule::set_apply_final_deferred)), as
 ///   what is left over is known only to the executor that ran last,
@@ -91,6 +93,8 @@ pub struct AffinityExecutor {
     single: SingleThreadedExecutor,
     multi: MultiThreadedExecutor,
     gang: SystemsOnGang,
+    /// What the schedule's build pass saw.
+    drawer: Drawer,
     /// The one way to go, for tests.
     forced: Option<ScheduleWay>,
     apply_final_deferred: bool,
@@ -101,6 +105,9 @@ pub struct AffinityExecutor {
     /// After a run that did not apply all deferred effects: what is left is known only to the
     /// multi-threaded executor.
     left_over: bool,
+    /// Whether Bevy's executors apply deferred effects of the schedule at different times; unknown
+    /// before its first run.
+    differs: Option<bool>,
 }
 
 /// What is kept of an executor outside of its schedule.
@@ -120,6 +127,16 @@ impl Installed {
     /// come before the one that tells it of orders and conditions.
     pub(crate) fn see_all_passes(&self, schedule: &mut Schedule) {
         self.drawer.draw_last(schedule);
+    }
+
+    /// To be called when the schedule is gone: lets go of its conditions.
+    pub(crate) fn let_go(&self) {
+        self.drawer.empty();
+    }
+
+    /// Whether an executor was ever installed in this schedule, whichever it has now.
+    pub(crate) fn was_in(schedule: &Schedule) -> bool {
+        schedule.graph().system_sets.contains(HadInstalled)
     }
 }
 
@@ -170,9 +187,8 @@ impl AffinityExecutor {
         let record = executor.record.clone();
         drawer.draw_last(schedule);
         schedule.set_executor(executor);
-        if !schedule.is_changed() {
-            schedule.configure_sets(BuiltAgain);
-        }
+        // A schedule that has been built is built once more for that.
+        schedule.configure_sets(HadInstalled);
         Installed { record, drawer }
     }
 
@@ -181,14 +197,28 @@ impl AffinityExecutor {
         Self {
             single: SingleThreadedExecutor::new(),
             multi: MultiThreadedExecutor::new(),
-            gang: SystemsOnGang::new(drawer, forced.is_some()),
+            gang: SystemsOnGang::new(drawer.clone(), forced.is_some()),
+            drawer,
             forced,
             apply_final_deferred: true,
             record: ScheduleRecord::new(&race),
             race,
             unfinished: false,
             left_over: false,
+            differs: None,
         }
+    }
+
+    /// Whether it makes a difference to systems by which of Bevy's executors the schedule runs: the
+    /// multi-threaded one applies what an exclusive system defers at once, and what a condition
+    /// defers never.
+    fn differs(&mut self, schedule: &mut SystemSchedule) -> bool {
+        *self.differs.get_or_insert_with(|| {
+            // SAFETY: no system is replaced, moved or removed: only methods of each are called.
+            let systems = unsafe { schedule.systems_mut() };
+            let defers = |system: &SystemWithAccess| system.access().is_exclusive() && system.has_deferred();
+            systems.iter().any(defers) || self.drawer.conditions_defer()
+        })
     }
 
     /// The way of a run where there is no choice.
@@ -197,6 +227,7 @@ impl AffinityExecutor {
             return Some(ScheduleWay::OneThread);
         }
         let as_bevy = skip_systems.is_some()
+            || self.differs == Some(true)
             || !self.apply_final_deferred
             || self.left_over
             || self.record.is_plain()
@@ -207,6 +238,7 @@ impl AffinityExecutor {
 
     /// How the next run is to be; counts it.
     fn decide(&mut self, schedule: &mut SystemSchedule, world: &World, skip_systems: Option<&FixedBitSet>) -> Decision {
+        self.differs(schedule);
         let decision = match self.only_way(world, skip_systems).or(self.forced) {
             Some(way) => self.race.count(way),
             None => self.race.choose(),
@@ -283,6 +315,7 @@ impl SystemExecutor for AffinityExecutor {
         self.init_both(schedule);
         self.gang.forget();
         self.race.forget();
+        self.differs = None;
         self.record.explain(&self.race);
     }
 
@@ -329,9 +362,9 @@ impl SystemExecutor for AffinityExecutor {
     }
 }
 
-/// Has a schedule built anew: Bevy does so when sets are configured.
+/// Marks schedules that an executor was installed in.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct BuiltAgain;
+struct HadInstalled;
 
 fn compute_threads() -> usize {
     ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num())

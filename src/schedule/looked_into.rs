@@ -73,6 +73,14 @@ impl Seen {
         Some(&executor.record)
     }
 
+    /// Whether this is what was seen of another schedule than `schedule`, at the look with this
+    /// number. One that has its executor is the same; so is one with an executor that a user has
+    /// set since, if it was there the last time.
+    fn is_of_another(&self, schedule: &Schedule, look: u64) -> bool {
+        let Some(executor) = &self.executor else { return self.look + 1 < look };
+        !executor.is_in_use() && (self.look + 1 < look || !Installed::was_in(schedule))
+    }
+
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
     fn install(&mut self, schedule: &mut Schedule, recorder: &Arc<Recorder>) {
         let executor = AffinityExecutor::installed(schedule, None);
@@ -97,9 +105,7 @@ impl LookedInto {
         for (_, schedule) in schedules.iter_mut() {
             let label = schedule.label();
             let seen = self.schedules.entry(label).or_default();
-            // One that was not there the last time is another one, unless it has its executor.
-            let is_new = seen.look + 1 < self.looks && !seen.executor.as_ref().is_some_and(Installed::is_in_use);
-            if is_new {
+            if seen.is_of_another(schedule, self.looks) {
                 *seen = Seen::default();
             }
             seen.look = self.looks;
@@ -107,6 +113,14 @@ impl LookedInto {
             if seen.executor.is_none() && which.includes_interned(label) {
                 seen.install(schedule, &self.recorder);
             }
+        }
+        self.let_go_of_removed();
+    }
+
+    /// Lets go of what is kept for schedules that are gone: what their conditions hold goes too.
+    fn let_go_of_removed(&self) {
+        for seen in self.schedules.values().filter(|seen| seen.look < self.looks) {
+            seen.executor.iter().filter(|executor| !executor.is_in_use()).for_each(Installed::let_go);
         }
     }
 

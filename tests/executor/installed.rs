@@ -1,6 +1,6 @@
 //! The plugin gives the executor to every schedule of its world, and tells what each chose.
 
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
 use bevy::{
     app::SubApp,
@@ -57,6 +57,33 @@ fn a_schedule_that_takes_the_place_of_one_that_was_removed() {
     update_until(&mut app, |app| said_of(app, Own).is_none());
     app.init_schedule(Own);
     update_until(&mut app, |app| said_of(app, Own).is_some());
+}
+
+#[test]
+fn a_schedule_that_is_replaced_between_two_frames() {
+    let mut app = app();
+    app.init_schedule(Own);
+    update_until(&mut app, |app| said_of(app, Own).is_some());
+    app.world_mut().resource_mut::<Schedules>().insert(Schedule::new(Own));
+    let runs = |app: &App| said_of(app, Own).map(|said| said.runs);
+    update_until(&mut app, |app| runs(app) == Some(0));
+    app.world_mut().run_schedule(Own);
+    update_until(&mut app, |app| runs(app) == Some(1));
+    let counted = Counting::give_to(&mut app, Own);
+    (0..3).for_each(|_| app.update());
+    app.world_mut().run_schedule(Own);
+    assert_eq!(counted.load(Ordering::Relaxed), 1, "what a user sets later stays");
+}
+
+#[test]
+fn conditions_of_schedules_that_are_gone_are_dropped() {
+    let (mut app, kept) = (app(), Arc::new(()));
+    let captured = kept.clone();
+    app.add_systems(Own, light.run_if(move || Arc::strong_count(&captured) > 0));
+    app.update();
+    app.world_mut().run_schedule(Own);
+    app.world_mut().resource_mut::<Schedules>().remove(Own);
+    update_until(&mut app, |_| Arc::strong_count(&kept) == 1);
 }
 
 #[test]

@@ -1,6 +1,13 @@
 //! What else the executor does as Bevy's do.
 
-use bevy::{ecs::error::FallbackErrorHandler, prelude::*};
+use bevy::{
+    ecs::{
+        error::FallbackErrorHandler,
+        schedule::{ScheduleBuildSettings, ScheduleConfigs},
+        system::ScheduleSystem,
+    },
+    prelude::*,
+};
 use bevy_affinity::prelude::*;
 
 use crate::{Executor, Own, RUNS, common::Scheduling};
@@ -53,6 +60,70 @@ fn effects_that_are_left_come_at_the_next_sync_point() {
         (0..RUNS).map(run).collect::<Vec<_>>()
     });
     assert!(found.iter().all(|other| *other == found[0]), "{found:?}");
+}
+
+/// Bevy's executors differ there: a world must not go back and forth between them.
+#[test]
+fn where_executors_differ_its_default_is_taken() {
+    let exclusive = |_: &mut World| {};
+    let spawn_behind = |_: In<()>, mut commands: Commands| _ = commands.spawn(Spawned);
+    let count = |spawned: Query<&Spawned>, mut count: ResMut<Count>| count.0 = spawned.iter().count();
+    let spawning_condition = |mut commands: Commands| {
+        commands.spawn(Spawned);
+        true
+    };
+    let found = |executor: Executor, by_condition: bool| {
+        let (mut schedule, mut world) = executor.schedule_and_world();
+        world.init_resource::<Count>();
+        if by_condition {
+            schedule.add_systems(((|| {}).run_if(spawning_condition), count).chain());
+        } else {
+            schedule.add_systems((exclusive.pipe(spawn_behind), count).chain_ignore_deferred());
+        }
+        let run = |_| {
+            schedule.run(&mut world);
+            world.resource::<Count>().0
+        };
+        (0..RUNS).map(run).collect::<Vec<_>>()
+    };
+    for by_condition in [false, true] {
+        let expected = found(Executor::Multi, by_condition);
+        for executor in [Executor::Ours, Executor::Gang(2)] {
+            assert_eq!(found(executor, by_condition), expected, "{executor:?}, {by_condition}");
+        }
+    }
+}
+
+/// Sync points have no state, so nothing tells one from another but their conditions. Weak orders
+/// have Bevy sort once more after all build passes.
+#[test]
+fn sync_points_keep_their_conditions() {
+    #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Stage(u32);
+
+    let see = |spawned: Query<&Spawned>, mut count: ResMut<Count>| count.0 = spawned.iter().count();
+    for executor in Executor::ALL {
+        let (mut schedule, mut world) = executor.schedule_and_world();
+        world.init_resource::<Count>();
+        schedule.set_build_settings(ScheduleBuildSettings { auto_insert_apply_deferred: false, ..default() });
+        schedule
+            .add_systems((spawn.in_set(Stage(0)), ApplyDeferred, see.in_set(Stage(1))).chain())
+            .add_systems(((|| {}).in_set(Stage(2)), ApplyDeferred.run_if(|| false), (|| {}).in_set(Stage(3))).chain());
+        type Order = fn(ScheduleConfigs<ScheduleSystem>) -> ScheduleConfigs<ScheduleSystem>;
+        let orders: [Order; 4] = [
+            |system| system,
+            |system| system.before(Stage(3)),
+            |system| system.before_weak(Stage(0)),
+            |system| system.before_weak(Stage(2)).before(Stage(2)).after_weak(Stage(0)),
+        ];
+        for (order, stage) in orders.into_iter().zip(4..) {
+            schedule.add_systems(order((|| {}).in_set(Stage(stage))));
+        }
+        for run in 1..=RUNS {
+            schedule.run(&mut world);
+            assert_eq!(world.resource::<Count>().0, run, "{executor:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{
     any::TypeId,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bevy_ecs::{
@@ -25,7 +25,7 @@ use super::condition::{SharedCondition, SharedConditions};
 pub(super) type Conditions = Vec<Arc<SharedCondition>>;
 
 /// A system by the address of its box and its type: what build pass and executor both see. Systems
-/// without a size share addresses, but those of one type have no state and may stand for each other.
+/// without a size share addresses: those of one type cannot be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity(usize, TypeId);
 
@@ -50,18 +50,41 @@ pub(super) struct Blueprint {
 
 /// Where a build pass leaves what it saw, for the executor of the same schedule.
 #[derive(Clone, Default)]
-pub(in crate::executor) struct Drawer {
-    blueprint: Arc<Mutex<Option<Arc<Blueprint>>>>,
-    shared: Arc<Mutex<SharedConditions>>,
+pub(in crate::executor) struct Drawer(Arc<Mutex<Drawn>>);
+
+/// What a build pass saw.
+#[derive(Default)]
+struct Drawn {
+    blueprint: Option<Arc<Blueprint>>,
+    shared: SharedConditions,
+    conditions_defer: bool,
 }
 
 impl Drawer {
-    pub(super) fn blueprint(&self) -> Option<Arc<Blueprint>> {
-        self.blueprint.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn drawn(&self) -> MutexGuard<'_, Drawn> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, blueprint: Option<Blueprint>) {
-        *self.blueprint.lock().unwrap_or_else(PoisonError::into_inner) = blueprint.map(Arc::new);
+    /// What was seen before is of no use any more.
+    fn begin(&self) {
+        let mut drawn = self.drawn();
+        (drawn.blueprint, drawn.conditions_defer) = (None, false);
+    }
+
+    pub(super) fn blueprint(&self) -> Option<Arc<Blueprint>> {
+        self.drawn().blueprint.clone()
+    }
+
+    /// Whether a run condition of the schedule defers effects.
+    pub(in crate::executor) fn conditions_defer(&self) -> bool {
+        self.drawn().conditions_defer
+    }
+
+    /// Forgets all: the schedule is gone, and its conditions are to go too.
+    pub(in crate::executor) fn empty(&self) {
+        let drawn = std::mem::take(&mut *self.drawn());
+        // Without the lock: what conditions hold is dropped here, by code of users.
+        drop(drawn);
     }
 
     /// Has `schedule` drawn whenever it is built, after all passes that it has now: what they add
@@ -70,18 +93,21 @@ impl Drawer {
         schedule.remove_build_pass::<DrawBlueprint>();
         schedule.add_build_pass(DrawBlueprint(self.clone()));
     }
+}
 
+impl Drawn {
     /// What is seen of a schedule, but for orders.
-    fn draw(&self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+    fn draw(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
+        let shared = &mut self.shared;
         shared.forget_removed();
+        self.conditions_defer = have_deferring_conditions(graph, keys);
         let systems = keys.iter().map(|&key| graph.systems.get(key).map(Identity::of)).collect::<Option<_>>()?;
-        let conditions = keys.iter().map(|&key| share(&mut shared, world, graph.systems.get_conditions_mut(key)));
+        let conditions = keys.iter().map(|&key| share(shared, world, graph.systems.get_conditions_mut(key)));
         let conditions = conditions.collect::<Option<_>>()?;
         let hierarchy = graph.hierarchy().get_toposort()?.to_vec();
         let (mut sets, mut numbers) = (Vec::new(), HashMap::new());
         for set in hierarchy.into_iter().filter_map(|node| node.as_set()) {
-            let conditions = share(&mut shared, world, graph.system_sets.get_conditions_mut(set))?;
+            let conditions = share(shared, world, graph.system_sets.get_conditions_mut(set))?;
             if !conditions.is_empty() {
                 numbers.insert(set, sets.len());
                 sets.push(conditions);
@@ -90,6 +116,14 @@ impl Drawer {
         let sets_of = keys.iter().map(|&key| sets_of(graph, key, &numbers)).collect();
         Some(Blueprint { systems, before: Vec::new(), conditions, sets, sets_of })
     }
+}
+
+/// Whether a condition of one of the systems, or of a set, defers effects.
+fn have_deferring_conditions(graph: &ScheduleGraph, keys: &[SystemKey]) -> bool {
+    let of_systems = keys.iter().filter_map(|&key| graph.systems.get_conditions(key)).flatten();
+    let sets = graph.hierarchy().nodes().filter_map(|node| node.as_set());
+    let of_sets = sets.filter_map(|set| graph.system_sets.get_conditions(set)).flatten();
+    of_systems.chain(of_sets).any(|condition| condition.condition.has_deferred())
 }
 
 /// Shares conditions; nothing if one cannot be shared.
@@ -157,7 +191,7 @@ impl ScheduleBuildPass for DrawBlueprint {
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
         let Self(drawer) = self;
-        drawer.put(None);
+        drawer.begin();
         if may_be_patched(world) {
             return Ok(());
         }
@@ -166,8 +200,9 @@ impl ScheduleBuildPass for DrawBlueprint {
         // Where it cannot be sorted Bevy itself says so.
         let Ok((keys, dependencies)) = dependencies.toposort_and_graph() else { return Ok(()) };
         let before = all_before(keys, dependencies);
-        let blueprint = drawer.draw(world, graph, keys).map(|drawn| Blueprint { before, ..drawn });
-        drawer.put(blueprint);
+        let mut drawn = drawer.drawn();
+        let blueprint = drawn.draw(world, graph, keys).map(|drawn| Blueprint { before, ..drawn });
+        drawn.blueprint = blueprint.map(Arc::new);
         Ok(())
     }
 }

@@ -141,7 +141,8 @@ fn names(access: &SystemAccess, resource: ComponentId) -> bool {
     access.has_read(resource) && !access.has_read_all()
 }
 
-/// For each of `systems` its place in the blueprint, if it has the same ones.
+/// For each of `systems` its place in the blueprint, if it has the same ones; nothing if it cannot
+/// be told which is which.
 fn places_in(blueprint: &Blueprint, systems: &[SystemWithAccess]) -> Option<Vec<usize>> {
     let mut places = HashMap::<Identity, Vec<usize>>::default();
     for (place, &identity) in blueprint.systems.iter().enumerate().rev() {
@@ -150,7 +151,23 @@ fn places_in(blueprint: &Blueprint, systems: &[SystemWithAccess]) -> Option<Vec<
     if systems.len() != blueprint.systems.len() {
         return None;
     }
-    systems.iter().map(|system| places.get_mut(&Identity::of(system))?.pop()).collect()
+    let place_of = |system: &SystemWithAccess| {
+        let places = places.get_mut(&Identity::of(system))?;
+        let &place = places.last()?;
+        let is_clear = places.iter().all(|&other| other == place || may_stand_for(blueprint, system, place, other));
+        is_clear.then(|| places.pop()).flatten()
+    };
+    systems.iter().map(place_of).collect()
+}
+
+/// Whether it makes no difference which of two places in the blueprint a system has. Sync points
+/// are such: they have no state, and their order is that of the list, since they conflict with all
+/// others. That order need not be the blueprint's: Bevy sorts anew where it drops weak orders.
+fn may_stand_for(blueprint: &Blueprint, system: &SystemWithAccess, one: usize, other: usize) -> bool {
+    let conditions = |place: usize| blueprint.conditions[place].iter().map(Arc::as_ptr);
+    system.access().is_exclusive()
+        && conditions(one).eq(conditions(other))
+        && blueprint.sets_of[one] == blueprint.sets_of[other]
 }
 
 /// What says which tasks are before which.
