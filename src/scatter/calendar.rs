@@ -55,6 +55,8 @@ pub struct Calendar<M: Send + Sync + 'static> {
     bags: HashMap<u64, usize>,
     /// Messages in the order in which they were sent, by number of the bag.
     messages: Vec<Vec<(Entity, M)>>,
+    /// How many messages are on their way.
+    count: usize,
     /// Bags that are empty.
     empty: Vec<usize>,
     /// Where the last message went: the next one often goes there too.
@@ -63,12 +65,20 @@ pub struct Calendar<M: Send + Sync + 'static> {
     arrived: Vec<(Entity, M)>,
 }
 
+/// A bag keeps its memory if all bags, each as large, would have room for so many times the
+/// messages that are on their way,
+const ROOM_OF_A_MESSAGE: usize = 8;
+
+/// and for so many more each.
+const FEW: usize = 64;
+
 impl<M: Send + Sync + 'static> Default for Calendar<M> {
     fn default() -> Self {
         Self {
             times: BinaryHeap::new(),
             bags: HashMap::new(),
             messages: Vec::new(),
+            count: 0,
             empty: Vec::new(),
             last: None,
             arrived: Vec::new(),
@@ -85,6 +95,7 @@ impl<M: Send + Sync + 'static> Calendar<M> {
         };
         self.last = Some((time, bag));
         self.messages[bag].push((entity, message));
+        self.count += 1;
     }
 
     /// The number of a time's bag.
@@ -106,7 +117,7 @@ impl<M: Send + Sync + 'static> Calendar<M> {
 
     /// How many messages are on their way.
     pub fn len(&self) -> usize {
-        self.messages.iter().map(Vec::len).sum()
+        self.count
     }
 
     /// Whether no message is on its way.
@@ -139,13 +150,22 @@ impl<M: Send + Sync + 'static> Calendar<M> {
     }
 
     fn take(&mut self, now: u64) {
-        let Self { times, bags, messages, empty, last, arrived } = self;
+        let Self { times, bags, messages, count, empty, last, arrived } = self;
+        let most = *count;
         while let Some(&Reverse(time)) = times.peek()
             && time <= now
         {
             times.pop();
             if let Some(bag) = bags.remove(&time) {
-                arrived.append(&mut messages[bag]);
+                let number = messages.len();
+                let emptied = &mut messages[bag];
+                *count -= emptied.len();
+                arrived.append(emptied);
+                // It may be taken next for a time with far fewer messages: if all bags grew as
+                // large as the largest, they would have room for far more than are on their way.
+                if number * emptied.capacity() > ROOM_OF_A_MESSAGE * most + FEW * number {
+                    *emptied = Vec::new();
+                }
                 empty.push(bag);
             }
             *last = None;
@@ -203,5 +223,19 @@ mod tests {
             calendar.keep(arrivals);
         }
         assert!(calendar.messages.len() <= 10, "{} bags", calendar.messages.len());
+    }
+
+    #[test]
+    fn bags_for_few_messages_do_not_keep_room_for_many() {
+        let mut calendar = Calendar::default();
+        for time in 0..1_000_u64 {
+            (0..2_000).for_each(|_| calendar.send_at(Entity::PLACEHOLDER, time + 1, 0_u8));
+            calendar.send_at(Entity::PLACEHOLDER, time + 300, 0);
+            let mut arrivals = calendar.arrivals(time);
+            arrivals.clear();
+            calendar.keep(arrivals);
+        }
+        let room: usize = calendar.messages.iter().map(Vec::capacity).sum();
+        assert!(room < 50_000, "room for {room} messages, {} on their way", calendar.len());
     }
 }

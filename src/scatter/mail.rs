@@ -42,8 +42,17 @@ impl Address {
 }
 
 /// Letters that a lane has room for when it is first used, so that lanes of chunks that are seldom
-/// stolen need few steps to grow: a kilobyte for small messages.
+/// stolen need few steps to grow: a kilobyte for small messages,
 const FIRST_LETTERS: usize = 64;
+
+/// and no more bytes than this for large ones.
+const FIRST_BYTES: usize = 4096;
+
+/// A lane that uses less than one part in this many of its room,
+const WELL_USED: usize = 8;
+
+/// in so many calls one after another gives the rest back: half a second at 120 calls a second.
+const CALLS_TO_GIVE_BACK: u32 = 64;
 
 /// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the
 /// order of the senders' rows.
@@ -52,6 +61,8 @@ pub(super) struct Lane<L> {
     /// For each storage of senders that sent something: its place in the order of storages, and how
     /// many letters.
     segments: Vec<(u32, usize)>,
+    /// Calls since its room was well used.
+    roomy: u32,
 }
 
 /// A [`Lane`] that is emptied.
@@ -80,7 +91,7 @@ impl<L> Opened<'_, L> {
 
 impl<L> Default for Lane<L> {
     fn default() -> Self {
-        Self { letters: Vec::new(), segments: Vec::new() }
+        Self { letters: Vec::new(), segments: Vec::new(), roomy: 0 }
     }
 }
 
@@ -99,8 +110,28 @@ impl<L> Lane<L> {
 
     #[cold]
     fn make_room(&mut self) {
-        self.letters.reserve(FIRST_LETTERS);
+        self.letters.reserve(Self::first_letters());
         self.segments.reserve(FIRST_LETTERS);
+    }
+
+    fn first_letters() -> usize {
+        (FIRST_BYTES / size_of::<L>().max(1)).clamp(1, FIRST_LETTERS)
+    }
+
+    /// Gives back room that has not been used for long. To be called once in a call, when all has
+    /// been sent.
+    #[inline]
+    fn give_back_unused(&mut self) {
+        let room = self.letters.capacity();
+        if room <= Self::first_letters() || self.letters.len() * WELL_USED >= room {
+            self.roomy = 0;
+            return;
+        }
+        self.roomy += 1;
+        if self.roomy >= CALLS_TO_GIVE_BACK {
+            self.letters.shrink_to(Self::first_letters().max(2 * self.letters.len()));
+            self.roomy = 0;
+        }
     }
 
     fn open(&mut self, number: usize) -> Opened<'_, L> {
@@ -171,7 +202,8 @@ impl<L> Mail<L> {
         // Both lists are made where they stay: copying them would take longer than a few letters.
         let mut lanes = Locked::new();
         for lane in self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step) {
-            let lane = lock(lane);
+            let mut lane = lock(lane);
+            lane.give_back_unused();
             if !lane.letters.is_empty() {
                 lanes.push(lane);
             }
@@ -275,5 +307,32 @@ impl<M> SendsByStorage for Outbox<'_, M> {
     #[inline]
     fn begin_storage(&mut self, ordinal: u32) {
         self.ordinal = ordinal;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_give_back_what_they_used_once() {
+        let mail = Mail::<u64>::new(Parts { senders: 1, owners: 1, stolen: 0 });
+        let room_after = |letters: u64| {
+            (0..letters).for_each(|letter| mail.lanes_of(0, None)[0].push(0, letter));
+            mail.drain_for(0, || None::<fn(&_)>, |_| {});
+            mail.lanes_of(0, None)[0].letters.capacity()
+        };
+        let most = room_after(10_000);
+        assert!((1..CALLS_TO_GIVE_BACK).all(|call| room_after(call.into()) == most), "it may be used again soon");
+        assert_eq!(room_after(1), FIRST_LETTERS);
+        let most = room_after(1_000);
+        assert!((0..10 * CALLS_TO_GIVE_BACK).all(|_| room_after(900) == most), "nothing is allocated anew");
+    }
+
+    #[test]
+    fn lanes_of_large_messages_begin_with_little_room() {
+        let mail = Mail::<[u64; 256]>::new(Parts { senders: 1, owners: 1, stolen: 0 });
+        mail.lanes_of(0, None)[0].push(0, [0; 256]);
+        assert_eq!(mail.lanes_of(0, None)[0].letters.capacity(), 2);
     }
 }

@@ -141,7 +141,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Calls `receive` with each message that `calendar` has for `now` or before and the item that
     /// it was sent to: [`scatter_timed`](Self::scatter_timed) without senders.
     ///
-    /// On the calling thread: a program with many messages delivers them in the call that sends.
+    /// On the calling thread, and in mode `Bevy` on Bevy's threads: a program with many messages
+    /// delivers them in the call that sends.
     /// The example of [`Calendar`] shows it.
     pub fn deliver<M: Send + Sync + 'static>(
         self,
