@@ -312,7 +312,7 @@ impl AffinityPool {
         if self.is_on_core_of(seat) || !seat.record.note_missed(round.end - round.start, round.end) {
             return false;
         }
-        let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread));
+        let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread, round.end));
         if is_excused {
             seat.record.excuse(round.end);
         }

@@ -38,6 +38,7 @@ pub(crate) use unwind::{Payload, drop_or_abort};
 pub(crate) use words::Participants;
 
 use std::{
+    collections::BTreeSet,
     panic::resume_unwind,
     sync::{Arc, PoisonError},
     time::Duration,
@@ -412,23 +413,20 @@ pub(crate) fn wanted_workers(settings: &AffinitySettings, cores: usize) -> usize
 
 const _: () = assert!(AffinityPool::MAX_WORKERS <= words::MAX_WORKERS);
 
-/// Says what is odd about a number of workers, once as long as the same number is asked for.
+/// Says what is odd about a number of workers, once for each number.
 fn warn_of_count(count: WorkerCount, cores: usize) {
-    static LAST: std::sync::Mutex<Option<WorkerCount>> = std::sync::Mutex::new(None);
-    if LAST.lock().unwrap_or_else(PoisonError::into_inner).replace(count) == Some(count) {
+    static WARNED_OF: std::sync::Mutex<BTreeSet<usize>> = std::sync::Mutex::new(BTreeSet::new());
+    let WorkerCount::Exactly(workers) = count else { return };
+    let is_odd = workers == 0 || workers > cores;
+    if !is_odd || !WARNED_OF.lock().unwrap_or_else(PoisonError::into_inner).insert(workers) {
         return;
     }
-    match count {
-        WorkerCount::Exactly(0) => {
-            warn!("bevy_affinity: AffinitySettings asks for 0 workers; the leader is one: running with 1");
-        }
-        WorkerCount::Exactly(workers) if workers > AffinityPool::MAX_WORKERS => {
-            let most = AffinityPool::MAX_WORKERS;
-            warn!("bevy_affinity: AffinitySettings asks for {workers} workers; a pool has no more than {most}");
-        }
-        WorkerCount::Exactly(workers) if workers > cores => {
-            warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
-        }
-        _ => {}
+    if workers == 0 {
+        warn!("bevy_affinity: AffinitySettings asks for 0 workers; the leader is one: running with 1");
+    } else if workers > AffinityPool::MAX_WORKERS {
+        let most = AffinityPool::MAX_WORKERS;
+        warn!("bevy_affinity: AffinitySettings asks for {workers} workers; a pool has no more than {most}");
+    } else {
+        warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
     }
 }

@@ -1,6 +1,8 @@
 //! What the other threads of this process did on a core: a thread that waits for its core asks
 //! whether they were it.
 
+use std::time::Instant;
+
 use super::{
     CoreId, ThreadNumber, current_core, current_thread,
     tasks::{Task, for_each_of_ours, process_ran},
@@ -38,19 +40,23 @@ impl Snapshot {
 pub(crate) struct OwnThreads {
     before: Snapshot,
     after: Snapshot,
+    cost: u64,
 }
 
 impl OwnThreads {
     /// Looks for the first time; `None` where the system does not tell.
     pub(crate) fn begin(&mut self) -> Option<()> {
-        self.before.take()
+        let began = Instant::now();
+        let told = self.before.take();
+        self.note_cost(began);
+        told
     }
 
     /// For how many nanoseconds, at most, other threads of this process ran on the core of the
     /// calling thread since [`begin`](Self::begin); `None` where the system does not tell.
     pub(crate) fn ran_here(&mut self) -> Option<u64> {
         let (me, here) = (current_thread()?, current_core()?);
-        self.after.take()?;
+        self.look_again()?;
         Some(ran_beside(&self.before, &self.after, me, here))
     }
 
@@ -62,8 +68,24 @@ impl OwnThreads {
     /// Whether `thread`, of this process, waits for a core that another thread of this process has
     /// or waits for too; `None` where the system does not tell.
     pub(crate) fn are_before(&mut self, thread: ThreadNumber) -> Option<bool> {
-        self.after.take()?;
+        self.look_again()?;
         Some(is_behind(&self.after, thread))
+    }
+
+    /// How long the last look took, in nanoseconds.
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    fn look_again(&mut self) -> Option<()> {
+        let began = Instant::now();
+        let told = self.after.take();
+        self.note_cost(began);
+        told
+    }
+
+    fn note_cost(&mut self, began: Instant) {
+        self.cost = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     }
 }
 

@@ -84,6 +84,10 @@ fn more_workers_than_cores() {
         let mut app = counting(Scheduling::lock_step(2 * cores + 1).app());
         assert_frames(&mut app, 100);
         assert_eq!(workers(&app), 2 * cores + 1);
+        for workers in [1, 2 * cores + 1].into_iter().cycle().take(6) {
+            app.insert_resource(Scheduling::lock_step(workers).settings());
+            assert_frames(&mut app, 10);
+        }
         log::assert_one_warning("they will take turns");
     });
 }

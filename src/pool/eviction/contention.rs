@@ -25,9 +25,17 @@ const NEXT_WINDOW: u64 = 4_000_000;
 /// A core is taken if one part in this many of the time went to waiting for it.
 const LARGEST_PART: u64 = 3;
 
-/// A thread that has waited for this many nanoseconds looks at the other threads of the process, and again
-/// after it has waited as long once more. A look takes about 5 us for each thread of the process.
+/// A thread that has waited for this many nanoseconds looks at the other threads of the process,
+/// and again after it has waited as long once more. A look takes about 5 us for each thread of the
+/// process.
 const SUSPICIOUS: u64 = 2_000_000;
+
+/// A look that took this many nanoseconds is dear: those of processes with some hundred threads.
+const DEAR_LOOK: u64 = 1_000_000;
+
+/// After a dear look nobody looks for so many times as long: looks take one part in a hundred of
+/// the thread's time at most.
+const REST_AFTER_DEAR: u64 = 100;
 
 /// After the process's own threads were found to have the core, they are not looked at again for
 /// this many nanoseconds.
@@ -43,6 +51,9 @@ trait Witness {
 
     /// The last look is the first one from now on.
     fn renew(&mut self);
+
+    /// How long the last look took, in nanoseconds.
+    fn cost(&self) -> u64;
 }
 
 impl Witness for OwnThreads {
@@ -56,6 +67,10 @@ impl Witness for OwnThreads {
 
     fn renew(&mut self) {
         OwnThreads::renew(self);
+    }
+
+    fn cost(&self) -> u64 {
+        OwnThreads::cost(self)
     }
 }
 
@@ -82,6 +97,8 @@ struct Judge {
     taken: bool,
     /// Until when the process's own threads are known to have the core.
     acquitted_until: u64,
+    /// Until when nobody looks, because the last look was dear.
+    resting_until: u64,
 }
 
 impl Judge {
@@ -89,8 +106,10 @@ impl Judge {
     fn judge(&mut self, total: Waited, now: u64, witness: &mut impl Witness) -> bool {
         self.add(total);
         let Waited { ran, waited } = self.window;
-        if waited >= SUSPICIOUS && self.suspicion == Suspicion::Nobody && now >= self.acquitted_until {
+        let is_resting = now < self.resting_until;
+        if waited >= SUSPICIOUS && self.suspicion == Suspicion::Nobody && now >= self.acquitted_until && !is_resting {
             self.suspicion = witness.begin().map_or(Suspicion::Untold, |()| self.since_now(false));
+            self.rest_if_dear(now, witness);
         }
         if ran + waited < if self.taken { NEXT_WINDOW } else { WINDOW } {
             return false;
@@ -99,7 +118,11 @@ impl Judge {
             self.close(false, Suspicion::Nobody);
             return false;
         }
+        if is_resting {
+            return false;
+        }
         let Some(by_strangers) = self.by_strangers(witness) else { return false };
+        self.rest_if_dear(now, witness);
         let is_taken = by_strangers >= (ran + waited) / LARGEST_PART;
         self.conclude(is_taken, now, witness);
         is_taken
@@ -122,6 +145,13 @@ impl Judge {
                 self.acquitted_until = now + ACQUITTAL;
                 self.close(false, Suspicion::Nobody);
             }
+        }
+    }
+
+    fn rest_if_dear(&mut self, now: u64, witness: &impl Witness) {
+        let cost = witness.cost();
+        if cost >= DEAR_LOOK {
+            self.resting_until = now.saturating_add(cost.saturating_mul(REST_AFTER_DEAR));
         }
     }
 
@@ -204,11 +234,20 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
     WATCH.try_with(look).ok().flatten()
 }
 
-/// Whether `thread` waits for a core that other threads of this process have: no evidence of other
-/// processes. Asks the system for each thread of the process.
+/// Whether `thread` waits at `now` for a core that other threads of this process have: no evidence
+/// of other processes. Asks the system for each thread of the process; where there are so many that
+/// it was asked lately, it is taken to.
 #[cold]
-pub(in crate::pool) fn waits_for_own_threads(thread: ThreadNumber) -> bool {
-    let look = |watch: &RefCell<Watch>| watch.borrow_mut().own_threads.are_before(thread);
+pub(in crate::pool) fn waits_for_own_threads(thread: ThreadNumber, now: u64) -> bool {
+    let look = |watch: &RefCell<Watch>| {
+        let Watch { judge, own_threads, .. } = &mut *watch.borrow_mut();
+        if now < judge.resting_until {
+            return Some(true);
+        }
+        let waits = own_threads.are_before(thread);
+        judge.rest_if_dear(now, own_threads);
+        waits
+    };
     WATCH.try_with(look).ok().flatten().unwrap_or(false)
 }
 

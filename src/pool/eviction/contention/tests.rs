@@ -22,6 +22,8 @@ struct Own {
     last: u64,
     looks: u32,
     untold: bool,
+    /// What a look takes.
+    cost: u64,
 }
 
 impl Witness for Own {
@@ -39,6 +41,10 @@ impl Witness for Own {
 
     fn renew(&mut self) {
         self.then = self.last;
+    }
+
+    fn cost(&self) -> u64 {
+        self.cost
     }
 }
 
@@ -115,6 +121,16 @@ fn a_core_that_the_process_itself_uses_is_not_taken() {
     }
     let seconds = 5;
     assert!(machine.own.looks < 2 * 10 * seconds, "{} looks", machine.own.looks);
+}
+
+#[test]
+fn looks_at_very_many_threads_take_a_hundredth_of_the_time() {
+    let mut machine = Machine::new();
+    machine.own.cost = 10 * MS;
+    assert!((0..2_000).all(|_| !machine.waits_for_own(4) && !machine.runs(1)));
+    let seconds = 10;
+    assert!((2..=seconds).contains(&machine.own.looks), "{} looks", machine.own.looks);
+    assert!((0..1_000).any(|_| machine.waits_for_strangers(4) || machine.runs(4)), "found, if late");
 }
 
 #[test]
