@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use bevy::prelude::*;
+use bevy::{ecs::system::RunSystemOnce, prelude::*};
 use bevy_affinity::prelude::*;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
@@ -53,6 +53,19 @@ fn app() -> App {
     let mut app = Scheduling::lock_step(2).app();
     app.world_mut().spawn_batch((0..100).map(Health));
     app
+}
+
+#[test]
+fn a_system_that_comes_and_goes_is_warned_of_once() {
+    const LINE: u32 = line!() + 2;
+    fn one_shot(mut healths: AffineQuery<&mut Health>) {
+        healths.par_iter_mut().for_each(|mut health| health.0 += 1);
+    }
+
+    let mut app = app();
+    (0..3).for_each(|_| app.world_mut().run_system_once(one_shot).unwrap());
+    let warnings = warnings_with(&format!("tests/warnings.rs:{LINE}:"));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
 }
 
 #[test]

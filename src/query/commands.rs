@@ -80,7 +80,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ///
     /// Which ids [`Commands::spawn`] reserves depends on who is first; with
     /// `commands.queue(|world: &mut World| ..)` an entity gets its id when the command is applied,
-    /// and that is always the same. If a closure panics, none of this call's commands is applied.
+    /// and that is always the same. If a closure panics, none of this call's commands is applied,
+    /// and the indices of entities that it had spawned are not used again.
     ///
     /// ```
     /// use bevy::prelude::*;

@@ -66,7 +66,8 @@ use crate::{
 /// ```
 ///
 /// There is no `DerefMut`: it would let safe code exchange the inner query for one of another
-/// world. The methods of `Query` that take `&mut self` or `self` are methods of this type too.
+/// world. The methods of `Query` that take `&mut self` or `self` are methods of this type too; a
+/// function that wants a `&mut Query` gets `&mut cars.reborrow()`.
 /// Those that visit listed entities in parallel (`par_iter_many`, `par_iter_many_unique` and
 /// `par_iter_many_unique_mut`) use the threads of Bevy's compute pool, in tagged systems too.
 pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static = ()> {

@@ -12,7 +12,7 @@ pub use sets::{AffineSystems, AffinitySystems};
 use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, System},
     schedule::ScheduleConfigs,
-    system::{AdapterSystem, PipeSystem, ScheduleSystem},
+    system::{AdapterSystem, BoxedSystem, PipeSystem, ScheduleSystem},
 };
 use bevy_utils::prelude::DebugName;
 use variadics_please::all_tuples;
@@ -115,6 +115,16 @@ where
         named(self).in_set(AffineSystems)
     }
 }
+
+impl IntoAffine<Boxed> for BoxedSystem<(), ()> {
+    fn affine(self) -> ScheduleConfigs<ScheduleSystem> {
+        self.into_configs().affine()
+    }
+}
+
+/// Tells boxed systems from others.
+#[doc(hidden)]
+pub struct Boxed;
 
 /// A tagged system for all that takes a system and no configuration: one-shot systems above all. It
 /// may have output. Bevy's `run_system_cached` takes systems without a size only, which this is

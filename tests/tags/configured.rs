@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bevy::{
-    ecs::error::{BevyError, ErrorContext, FallbackErrorHandler},
+    ecs::{
+        error::{BevyError, ErrorContext, FallbackErrorHandler},
+        system::BoxedSystem,
+    },
     prelude::*,
 };
 use bevy_affinity::prelude::*;
@@ -23,6 +26,14 @@ fn one_system() {
     let mut app = GANG.app();
     app.add_systems(Update, first.affine());
     assert_eq!(traced_frame(&mut app), ["first"]);
+}
+
+#[test]
+fn a_boxed_system() {
+    let mut app = GANG.app();
+    let boxed: BoxedSystem<(), ()> = Box::new(IntoSystem::into_system(second));
+    app.add_systems(Update, (first.affine(), boxed.affine()).chain());
+    assert_eq!(traced_frame(&mut app), ["first", "second"]);
 }
 
 #[test]
