@@ -61,8 +61,8 @@ use record::Traced;
 /// points, ticks, errors. Always by the multi-threaded one, as if this were it, goes a schedule
 ///
 /// - of which [`Stepping`](bevy_ecs::schedule::Stepping) skips systems,
-/// - in which Bevy's executors differ: an exclusive system defers effects (`exclusive.pipe(other)`),
-///   or, if it was [installed](Self::install), a run condition does,
+/// - in which Bevy's executors differ: an exclusive system defers effects
+///   (`exclusive.pipe(other)`), or, if it was [installed](Self::install), a run condition does,
 /// - that does not apply deferred effects at its end
 ///   ([`set_apply_final_deferred`](bevy_ecs::schedule::Schedule::set_apply_final_deferred)), as
 ///   what is left over is known only to the executor that ran last,
