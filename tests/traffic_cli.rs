@@ -170,6 +170,24 @@ fn broken_maps_are_refused() {
 }
 
 #[test]
+fn orders_that_a_city_does_not_take_are_refused_with_their_line() {
+    let folder = scratch("orders");
+    let file = folder.join("orders.csv");
+    let write = |lines: &str| {
+        let text = format!("at,order,where,cycle,green,offset\n{lines}");
+        fs::write(&file, text).expect("the folder can be written to");
+        format!("--headless --city 4 --cars 10 --steps 30 --warmup 0 --workers 1 --orders {}", file.display())
+    };
+    let late = write("# works\n20,signals,5,60,30,0\n10,remove-signals,5,,,\n");
+    for mode in ["auto", "plain-and-gang", "all"] {
+        let parts = ["orders.csv, line 3: intersection 5 has no signals in second 20"];
+        refused(&format!("{late} --mode {mode}"), &parts);
+    }
+    let output = run(&write("20,signals,5,60,30,0\n10,add-signals,5,,,\n5,remove-signals,5,,,\n"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
 fn json_is_one_object_for_each_mode() {
     let output = run("--headless --city 8 --cars 200 --steps 60 --warmup 20 --workers 2 --mode all --json");
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -45,7 +45,7 @@ use outcome::Outcome;
 use output::Output;
 use plain::Plain;
 use routes::Routes;
-use scenario::Names;
+use scenario::{Names, OrderFile};
 use simulation::CityApp;
 
 /// Why the program ends early, in one line.
@@ -202,9 +202,17 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
     };
     progress.finish_and_clear();
     let city = city.map_err(|error| error.to_string())?;
-    let mut orders = options.challenge.map(|challenge| challenge.given(&city)).unwrap_or_default();
-    orders.extend(own);
+    let orders = orders(options, &city, &own).map_err(|error| error.to_string())?;
     Ok((city, Plan { names, end, orders }))
+}
+
+/// What the city is told to do: by a challenge, then by a file.
+fn orders(options: &Options, city: &City, file: &OrderFile) -> Result<Vec<(u32, Order)>, map::MapError> {
+    let mut orders = options.challenge.map(|challenge| challenge.given(city)).unwrap_or_default();
+    let own = orders.len();
+    orders.extend(&file.orders);
+    city.check(&orders).map_err(|(place, refusal)| file.error(place.checked_sub(own), refusal))?;
+    Ok(orders)
 }
 
 fn network(options: &Options) -> Result<Network, map::MapError> {
