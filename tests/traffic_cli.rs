@@ -146,6 +146,49 @@ fn a_reader_that_has_gone_is_one_line() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_mode_whose_comparison_has_gone_ends_without_a_word() {
+    let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+    drop(reader);
+    let arguments = "--headless --city 4 --cars 10 --steps 5 --warmup 1 --mode plain --paced";
+    let mut command = Command::new(example());
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache")).stdout(writer);
+    let output = command.output().expect("the example starts");
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mode_that_is_killed_is_one_line() {
+    use nix::sys::signal::{Signal, kill};
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    let arguments = "--headless --city 4 --cars 10 --steps 1000000000 --warmup 0 --mode plain-and-gang";
+    let mut command = Command::new(example());
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache"));
+    let comparison = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the example starts");
+    let (id, start) = (comparison.id(), Instant::now());
+    let mode = loop {
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        match children.split_whitespace().next().and_then(|child| child.parse().ok()) {
+            Some(mode) => break mode,
+            None => assert!(start.elapsed() < Duration::from_secs(60), "no mode is started"),
+        }
+    };
+    kill(nix::unistd::Pid::from_raw(mode), Signal::SIGKILL).expect("it is ours");
+    let output = comparison.wait_with_output().expect("it ends");
+    let told = "error: plain: ended before it was done (signal: 9 (SIGKILL))\n";
+    assert_eq!((text(&output.stderr).as_str(), output.status.code()), (told, Some(1)));
+}
+
+#[test]
+fn arguments_may_end_in_two_dashes() {
+    let output = run("--headless --city 4 --cars 10 --steps 20 --warmup 1 --workers 1 --mode plain-and-gang --");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
 #[test]
 fn broken_maps_are_refused() {
     let folder = scratch("broken-maps");

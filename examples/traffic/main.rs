@@ -54,14 +54,23 @@ enum Failure {
     Input(String),
     /// A run that did not end as it should.
     Run(String),
+    /// What a process of a comparison has told, and its exit code.
+    Told(u8),
 }
+
+/// The exit code of [`Failure::Input`].
+const BAD_INPUT: u8 = 2;
+
+/// The exit code of [`Failure::Run`].
+const BAD_RUN: u8 = 1;
 
 fn main() -> ExitCode {
     let result = Options::read(std::env::args_os()).map_err(Failure::Input).and_then(|options| start(&options));
     let (message, code) = match result {
         Ok(code) => return code,
-        Err(Failure::Input(message)) => (message, 2),
-        Err(Failure::Run(message)) => (message, 1),
+        Err(Failure::Input(message)) => (message, BAD_INPUT),
+        Err(Failure::Run(message)) => (message, BAD_RUN),
+        Err(Failure::Told(code)) => return ExitCode::from(code),
     };
     say(&format!("error: {message}"));
     ExitCode::from(code)
@@ -155,7 +164,7 @@ fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Ou
     } else {
         // Its routes are in the cache now; each of the modes makes a city of its own.
         drop(city);
-        compare::run(options, modes).map_err(Failure::Run)?
+        compare::run(options, modes)?
     };
     show(options, &outcomes, attribution.as_deref()).map_err(Failure::Run)
 }
