@@ -291,6 +291,13 @@ fn the_table_compares_all_modes() {
 }
 
 #[test]
+fn a_comparison_of_a_few_steps_has_figures() {
+    let output = run("--headless --city 4 --cars 10 --steps 3 --warmup 1 --workers 1 --mode plain-and-gang");
+    let table = text(&output.stdout);
+    assert!(output.status.success() && table.contains("1.00") && !table.contains("NaN"), "{table}");
+}
+
+#[test]
 fn help_tells_the_modes_and_what_is_built_in() {
     let output = run("--help");
     assert!(output.status.success());

@@ -13,7 +13,7 @@ use crate::outcome::{Outcome, Start};
 use crate::{BAD_INPUT, BAD_RUN, Failure};
 use indicatif::ProgressBar;
 
-/// Turns that each mode gets: enough for a median.
+/// Turns that each mode gets, if there are as many steps: enough for a median.
 const SLICES: u32 = 15;
 
 /// A child says so when it has warmed up and after each slice.
@@ -29,9 +29,7 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, Failure> {
         progress.finish_and_clear();
     }
     let progress = bar("all modes", u64::from(options.steps()) * runs.len() as u64, "taking turns");
-    for slice in 0..SLICES {
-        let part = |slice: u32| u64::from(options.steps()) * u64::from(slice) / u64::from(SLICES);
-        let steps = part(slice + 1) - part(slice);
+    for steps in slices(options.steps()) {
         for run in &mut runs {
             run.measure(steps)?;
             progress.inc(steps);
@@ -39,6 +37,13 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, Failure> {
     }
     progress.finish_and_clear();
     runs.into_iter().map(Run::finish).collect()
+}
+
+/// The steps of each turn: none of them is empty.
+fn slices(steps: u32) -> impl Iterator<Item = u64> {
+    let count = SLICES.min(steps);
+    let part = move |slice: u32| u64::from(steps) * u64::from(slice) / u64::from(count);
+    (0..count).map(move |slice| part(slice + 1) - part(slice))
 }
 
 /// The child's side: warms up, then measures a slice for every line that comes in. Where the parent
@@ -137,5 +142,20 @@ fn ended(mode: Mode, status: io::Result<ExitStatus>) -> Failure {
             _ => Failure::Run(format!("{mode}: ended before it was done ({status})")),
         },
         Err(error) => Failure::Run(format!("{mode}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_steps_are_in_turns_and_no_turn_is_empty() {
+        for steps in [1, 3, 8, 14, 15, 16, 100, 36_000, 1_000_000_000] {
+            let slices: Vec<u64> = slices(steps).collect();
+            assert_eq!(slices.iter().sum::<u64>(), steps.into());
+            assert_eq!(slices.len() as u32, steps.min(SLICES), "{steps} steps");
+            assert!(slices.iter().all(|slice| (steps / SLICES).max(1).abs_diff(*slice as u32) <= 1), "{slices:?}");
+        }
     }
 }
