@@ -146,6 +146,49 @@ fn a_reader_that_has_gone_is_one_line() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_mode_whose_comparison_has_gone_ends_without_a_word() {
+    let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+    drop(reader);
+    let arguments = "--headless --city 4 --cars 10 --steps 5 --warmup 1 --mode plain --paced";
+    let mut command = Command::new(example());
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache")).stdout(writer);
+    let output = command.output().expect("the example starts");
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mode_that_is_killed_is_one_line() {
+    use nix::sys::signal::{Signal, kill};
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    let arguments = "--headless --city 4 --cars 10 --steps 1000000000 --warmup 0 --mode plain-and-gang";
+    let mut command = Command::new(example());
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache"));
+    let comparison = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the example starts");
+    let (id, start) = (comparison.id(), Instant::now());
+    let mode = loop {
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        match children.split_whitespace().next().and_then(|child| child.parse().ok()) {
+            Some(mode) => break mode,
+            None => assert!(start.elapsed() < Duration::from_secs(60), "no mode is started"),
+        }
+    };
+    kill(nix::unistd::Pid::from_raw(mode), Signal::SIGKILL).expect("it is ours");
+    let output = comparison.wait_with_output().expect("it ends");
+    let told = "error: plain: ended before it was done (signal: 9 (SIGKILL))\n";
+    assert_eq!((text(&output.stderr).as_str(), output.status.code()), (told, Some(1)));
+}
+
+#[test]
+fn arguments_may_end_in_two_dashes() {
+    let output = run("--headless --city 4 --cars 10 --steps 20 --warmup 1 --workers 1 --mode plain-and-gang --");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
 #[test]
 fn broken_maps_are_refused() {
     let folder = scratch("broken-maps");
@@ -167,6 +210,24 @@ fn broken_maps_are_refused() {
     fs::write(&empty, "p sp 0 0\n").expect("the folder can be written to");
     fs::write(folder.join("empty.co"), "p aux sp co 0\n").expect("the folder can be written to");
     refused(&format!("--headless --map {}", empty.display()), &["empty.gr"]);
+}
+
+#[test]
+fn orders_that_a_city_does_not_take_are_refused_with_their_line() {
+    let folder = scratch("orders");
+    let file = folder.join("orders.csv");
+    let write = |lines: &str| {
+        let text = format!("at,order,where,cycle,green,offset\n{lines}");
+        fs::write(&file, text).expect("the folder can be written to");
+        format!("--headless --city 4 --cars 10 --steps 30 --warmup 0 --workers 1 --orders {}", file.display())
+    };
+    let late = write("# works\n20,signals,5,60,30,0\n10,remove-signals,5,,,\n");
+    for mode in ["auto", "plain-and-gang", "all"] {
+        let parts = ["orders.csv, line 3: intersection 5 has no signals in second 20"];
+        refused(&format!("{late} --mode {mode}"), &parts);
+    }
+    let output = run(&write("20,signals,5,60,30,0\n10,add-signals,5,,,\n5,remove-signals,5,,,\n"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -227,6 +288,13 @@ fn the_table_compares_all_modes() {
     for word in modes.into_iter().chain(["speed-up", "steps/s", "64 intersections"]) {
         assert!(table.contains(word), "{word:?} is not in\n{table}");
     }
+}
+
+#[test]
+fn a_comparison_of_a_few_steps_has_figures() {
+    let output = run("--headless --city 4 --cars 10 --steps 3 --warmup 1 --workers 1 --mode plain-and-gang");
+    let table = text(&output.stdout);
+    assert!(output.status.success() && table.contains("1.00") && !table.contains("NaN"), "{table}");
 }
 
 #[test]

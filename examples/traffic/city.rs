@@ -1,5 +1,6 @@
 //! Everything that stays the same while a simulation runs, and the state it starts from.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use indicatif::ProgressBar;
 
 use crate::map::{Control, Network};
 use crate::model::{
-    Day, Demand, Due, Incidence, Intersection, LinkState, MORNING, NetworkError, PARTS, PATIENCE, PlannedTrips, Road,
-    Rules, TripRequest, Trips, drive_time, intersections,
+    Day, Demand, Due, Incidence, Intersection, LinkState, MORNING, NetworkError, Order, PARTS, PATIENCE, PlannedTrips,
+    Refusal, Road, Rules, TripRequest, Trips, drive_time, intersections,
 };
 #[cfg(feature = "game")]
 use crate::model::{Timing, green_wave_along};
@@ -127,6 +128,12 @@ impl City {
 
     pub fn first_trips(&self) -> Vec<Trips> {
         (0..self.cars).map(|car| Trips::first(car, self.cars, &self.routes)).collect()
+    }
+
+    /// Whether it takes these orders from its start on; a refusal comes with the place of its order.
+    pub fn check(&self, orders: &[(u32, Order)]) -> Result<(), (usize, Refusal)> {
+        let lit = LazyCell::new(|| self.intersections().iter().map(Intersection::has_signals).collect::<Vec<_>>());
+        Order::check_all(orders, [], &self.network, |node| lit[node as usize])
     }
 
     /// Visits the links that lead to an intersection.

@@ -3,23 +3,24 @@
 //! moments of the machine.
 
 use std::io::{self, BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use crate::city::City;
 use crate::cli::{Mode, Options};
 use crate::headless::{bar, warm_up};
 use crate::measure::{Simulation, Timings};
 use crate::outcome::{Outcome, Start};
+use crate::{BAD_INPUT, BAD_RUN, Failure};
 use indicatif::ProgressBar;
 
-/// Turns that each mode gets: enough for a median.
+/// Turns that each mode gets, if there are as many steps: enough for a median.
 const SLICES: u32 = 15;
 
 /// A child says so when it has warmed up and after each slice.
 const READY: &str = "ready";
 
 /// Runs all modes with the same options and returns their outcomes in the order of the modes.
-pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, String> {
+pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, Failure> {
     let mut runs = Vec::new();
     for &mode in modes {
         let progress = bar(&mode.to_string(), 0, "warming up");
@@ -28,9 +29,7 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, String> {
         progress.finish_and_clear();
     }
     let progress = bar("all modes", u64::from(options.steps()) * runs.len() as u64, "taking turns");
-    for slice in 0..SLICES {
-        let part = |slice: u32| u64::from(options.steps()) * u64::from(slice) / u64::from(SLICES);
-        let steps = part(slice + 1) - part(slice);
+    for steps in slices(options.steps()) {
         for run in &mut runs {
             run.measure(steps)?;
             progress.inc(steps);
@@ -40,27 +39,44 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, String> {
     runs.into_iter().map(Run::finish).collect()
 }
 
-/// The child's side: warms up, then measures a slice for every line that comes in.
+/// The steps of each turn: none of them is empty.
+fn slices(steps: u32) -> impl Iterator<Item = u64> {
+    let count = SLICES.min(steps);
+    let part = move |slice: u32| u64::from(steps) * u64::from(slice) / u64::from(count);
+    (0..count).map(move |slice| part(slice + 1) - part(slice))
+}
+
+/// The child's side: warms up, then measures a slice for every line that comes in. Where the parent
+/// is gone it ends without a word.
 pub fn follow(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<(), String> {
     let hidden = ProgressBar::hidden();
     let nothing = &mut |_: &mut dyn Simulation| Ok(());
     warm_up(simulation, options.warmup(), &hidden, nothing)?;
     let start = Start::of(simulation);
-    say(READY)?;
+    if !say(READY)? {
+        return Ok(());
+    }
     let mut timings = Timings::default();
     for line in io::stdin().lines() {
         let line = line.map_err(|error| format!("standard input: {error}"))?;
         let steps = line.parse().map_err(|_| format!("standard input: {line:?} is not a number of steps"))?;
         timings.measure(simulation, steps, &hidden, nothing)?;
-        say(READY)?;
+        if !say(READY)? {
+            return Ok(());
+        }
     }
     let outcome = Outcome::new(simulation, city, &options.mode.to_string(), &timings, &start)?;
-    say(&serde_json::to_string(&outcome).map_err(|error| error.to_string())?)
+    say(&serde_json::to_string(&outcome).map_err(|error| error.to_string())?).map(|_| ())
 }
 
-fn say(line: &str) -> Result<(), String> {
+/// Tells the parent something, and returns whether it is still there.
+fn say(line: &str) -> Result<bool, String> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| format!("standard output: {error}"))
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(format!("standard output: {error}")),
+    }
 }
 
 /// The parent's side of one mode.
@@ -73,40 +89,73 @@ struct Run {
 
 impl Run {
     /// Starts this program again and returns when it has warmed up. The last of several `--mode`
-    /// options counts.
-    fn start(mode: Mode) -> Result<Self, String> {
-        let fail = |error: io::Error| format!("{mode}: cannot start: {error}");
+    /// options counts; behind a `--`, where only the end can be, there would be no options.
+    fn start(mode: Mode) -> Result<Self, Failure> {
+        let fail = |error: io::Error| Failure::Run(format!("{mode}: cannot start: {error}"));
         let mut child = Command::new(std::env::current_exe().map_err(fail)?)
-            .args(std::env::args_os().skip(1))
+            .args(std::env::args_os().skip(1).take_while(|argument| argument != "--"))
             .args(["--paced", "--mode", &mode.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(fail)?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (input, output) = pipes.ok_or_else(|| format!("{mode}: cannot be talked to"))?;
+        let (input, output) = pipes.ok_or_else(|| Failure::Run(format!("{mode}: cannot be talked to")))?;
         let mut run = Self { mode, child, input, output: BufReader::new(output).lines() };
         run.expect_ready()?;
         Ok(run)
     }
 
-    fn measure(&mut self, steps: u64) -> Result<(), String> {
-        writeln!(self.input, "{steps}").map_err(|error| format!("{}: {error}", self.mode))?;
-        self.expect_ready()
+    fn measure(&mut self, steps: u64) -> Result<(), Failure> {
+        match writeln!(self.input, "{steps}") {
+            Ok(()) => self.expect_ready(),
+            Err(_) => Err(ended(self.mode, self.child.wait())),
+        }
     }
 
-    fn finish(mut self) -> Result<Outcome, String> {
+    fn finish(mut self) -> Result<Outcome, Failure> {
         drop(self.input);
-        let line = self.output.next().and_then(Result::ok).unwrap_or_default();
-        let status = self.child.wait().map_err(|error| format!("{}: {error}", self.mode))?;
-        serde_json::from_str(&line).map_err(|error| format!("{}: no result ({status}): {error}", self.mode))
+        let line = self.output.next().and_then(Result::ok);
+        match (line, self.child.wait()) {
+            (Some(line), Ok(status)) if status.success() => {
+                serde_json::from_str(&line).map_err(|error| Failure::Run(format!("{}: no result: {error}", self.mode)))
+            }
+            (_, status) => Err(ended(self.mode, status)),
+        }
     }
 
-    fn expect_ready(&mut self) -> Result<(), String> {
+    fn expect_ready(&mut self) -> Result<(), Failure> {
         match self.output.next() {
             Some(Ok(line)) if line == READY => Ok(()),
-            Some(Err(error)) => Err(format!("{}: {error}", self.mode)),
-            _ => Err(format!("{}: ended before it was done", self.mode)),
+            Some(Ok(line)) => Err(Failure::Run(format!("{}: says {line:?}", self.mode))),
+            Some(Err(error)) => Err(Failure::Run(format!("{}: {error}", self.mode))),
+            None => Err(ended(self.mode, self.child.wait())),
+        }
+    }
+}
+
+/// A mode has ended too early: it has told why, unless something else ended it.
+fn ended(mode: Mode, status: io::Result<ExitStatus>) -> Failure {
+    match status {
+        Ok(status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
+            Some(code) if [BAD_INPUT, BAD_RUN].contains(&code) => Failure::Told(code),
+            _ => Failure::Run(format!("{mode}: ended before it was done ({status})")),
+        },
+        Err(error) => Failure::Run(format!("{mode}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_steps_are_in_turns_and_no_turn_is_empty() {
+        for steps in [1, 3, 8, 14, 15, 16, 100, 36_000, 1_000_000_000] {
+            let slices: Vec<u64> = slices(steps).collect();
+            assert_eq!(slices.iter().sum::<u64>(), steps.into());
+            assert_eq!(slices.len() as u32, steps.min(SLICES), "{steps} steps");
+            assert!(slices.iter().all(|slice| (steps / SLICES).max(1).abs_diff(*slice as u32) <= 1), "{slices:?}");
         }
     }
 }

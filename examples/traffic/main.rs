@@ -45,7 +45,7 @@ use outcome::Outcome;
 use output::Output;
 use plain::Plain;
 use routes::Routes;
-use scenario::Names;
+use scenario::{Names, OrderFile};
 use simulation::CityApp;
 
 /// Why the program ends early, in one line.
@@ -54,14 +54,23 @@ enum Failure {
     Input(String),
     /// A run that did not end as it should.
     Run(String),
+    /// What a process of a comparison has told, and its exit code.
+    Told(u8),
 }
+
+/// The exit code of [`Failure::Input`].
+const BAD_INPUT: u8 = 2;
+
+/// The exit code of [`Failure::Run`].
+const BAD_RUN: u8 = 1;
 
 fn main() -> ExitCode {
     let result = Options::read(std::env::args_os()).map_err(Failure::Input).and_then(|options| start(&options));
     let (message, code) = match result {
         Ok(code) => return code,
-        Err(Failure::Input(message)) => (message, 2),
-        Err(Failure::Run(message)) => (message, 1),
+        Err(Failure::Input(message)) => (message, BAD_INPUT),
+        Err(Failure::Run(message)) => (message, BAD_RUN),
+        Err(Failure::Told(code)) => return ExitCode::from(code),
     };
     say(&format!("error: {message}"));
     ExitCode::from(code)
@@ -155,7 +164,7 @@ fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Ou
     } else {
         // Its routes are in the cache now; each of the modes makes a city of its own.
         drop(city);
-        compare::run(options, modes).map_err(Failure::Run)?
+        compare::run(options, modes)?
     };
     show(options, &outcomes, attribution.as_deref()).map_err(Failure::Run)
 }
@@ -202,9 +211,17 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
     };
     progress.finish_and_clear();
     let city = city.map_err(|error| error.to_string())?;
-    let mut orders = options.challenge.map(|challenge| challenge.given(&city)).unwrap_or_default();
-    orders.extend(own);
+    let orders = orders(options, &city, &own).map_err(|error| error.to_string())?;
     Ok((city, Plan { names, end, orders }))
+}
+
+/// What the city is told to do: by a challenge, then by a file.
+fn orders(options: &Options, city: &City, file: &OrderFile) -> Result<Vec<(u32, Order)>, map::MapError> {
+    let mut orders = options.challenge.map(|challenge| challenge.given(city)).unwrap_or_default();
+    let own = orders.len();
+    orders.extend(&file.orders);
+    city.check(&orders).map_err(|(place, refusal)| file.error(place.checked_sub(own), refusal))?;
+    Ok(orders)
 }
 
 fn network(options: &Options) -> Result<Network, map::MapError> {

@@ -254,7 +254,8 @@ fn deliver(intersections: &mut [Intersection], wake: &mut [u32], target: u32, me
 impl Simulation for Plain {
     fn plan(&mut self, orders: &[(u32, Order)]) -> Result<(), Refusal> {
         let has_signals = |node: u32| self.intersections[node as usize].has_signals();
-        Order::check_all(orders, &self.city.network, has_signals)?;
+        let planned = self.orders.iter().copied();
+        Order::check_all(orders, planned, &self.city.network, has_signals).map_err(|(_, refusal)| refusal)?;
         self.orders.extend(orders.iter().map(|&(at, order)| (at + order.delay(), order)));
         self.orders.make_contiguous().sort_by_key(|&(at, _)| at);
         Ok(())

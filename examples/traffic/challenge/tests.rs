@@ -64,7 +64,7 @@ fn an_order_file_wins_too() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/traffic/challenge/night-programme.csv");
     let files = Files { orders: Some(file), ..Files::default() };
     let scenario = files.read(1, || crate::map::city::generate(challenge.rules().side, 1)).unwrap();
-    assert_eq!(play(challenge, &city, &scenario.orders).stars, 3);
+    assert_eq!(play(challenge, &city, &scenario.orders.orders).stars, 3);
 }
 
 #[test]

@@ -11,15 +11,13 @@ use indicatif::ProgressBar;
 
 use super::shared::GameState;
 use super::view::Scenery;
+use crate::BAD_INPUT;
 use crate::city::City;
 use crate::cli::Options;
 use crate::map::land::Land;
 use crate::map::{self, Network};
 use crate::model::Order;
 use crate::simulation::{plan, populate, step};
-
-/// The exit code for a map that cannot be used.
-const BAD_INPUT: u8 = 2;
 
 /// How long a frame may step the city while it fills: the bar still moves smoothly.
 const FILLING_TIME: Duration = Duration::from_millis(15);

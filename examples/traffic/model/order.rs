@@ -1,5 +1,6 @@
 //! What a player, a file or a challenge tells a city to do.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::Timing;
@@ -51,17 +52,32 @@ impl Order {
         }
     }
 
-    /// Checks orders that are given one after the other: what has no signals may get some first.
+    /// Checks orders in the order of their seconds, behind those of the same seconds that are
+    /// `planned` already: signals are put up and taken away on the way. A refusal comes with the
+    /// place of its order in the list.
     pub fn check_all(
         orders: &[(u32, Self)],
+        planned: impl IntoIterator<Item = (u32, Self)>,
         network: &Network,
         has_signals: impl Fn(u32) -> bool,
-    ) -> Result<(), Refusal> {
-        let mut lit = Vec::new();
-        for &(_, order) in orders {
-            order.check(network, |node| has_signals(node) || lit.contains(&node))?;
-            if let Self::Lights { node, up: true } = order {
-                lit.push(node);
+    ) -> Result<(), (usize, Refusal)> {
+        let planned = planned.into_iter().map(|(at, order)| (at, None, order));
+        let new = orders.iter().enumerate().map(|(place, &(at, order))| (at, Some(place), order));
+        let mut all: Vec<_> = planned.chain(new).collect();
+        all.sort_by_key(|&(at, ..)| at);
+        let mut lights = HashMap::new();
+        for (at, place, order) in all {
+            let is_lit = |node| lights.get(&node).copied().unwrap_or_else(|| has_signals(node));
+            if let Some(place) = place {
+                order.check(network, |_| true).map_err(|refusal| (place, refusal))?;
+                if let Self::Signals { node, .. } = order
+                    && !is_lit(node)
+                {
+                    return Err((place, Refusal(format!("intersection {node} has no signals in second {at}"))));
+                }
+            }
+            if let Self::Lights { node, up } = order {
+                lights.insert(node, up);
             }
         }
         Ok(())

@@ -24,7 +24,8 @@ mod xml;
 use std::path::PathBuf;
 
 use crate::map::{MapError, Network};
-use crate::model::{Order, TripRequest};
+use crate::model::TripRequest;
+pub use orders::OrderFile;
 use request::Demand;
 pub use roads::Names;
 use roads::{Keep, Roads};
@@ -48,8 +49,7 @@ pub struct Scenario {
     pub network: Network,
     pub names: Option<(Names, Names)>,
     pub trips: Option<Vec<TripRequest>>,
-    /// By the second in which each is given.
-    pub orders: Vec<(u32, Order)>,
+    pub orders: OrderFile,
     /// What was left out, one line for each kind of thing.
     pub notes: Vec<String>,
 }
@@ -63,7 +63,7 @@ impl Files {
     pub fn read(&self, seed: u64, map: impl FnOnce() -> Result<Network, MapError>) -> Result<Scenario, MapError> {
         let mut scenario = self.read_trips(seed, map)?;
         if let Some(orders) = &self.orders {
-            scenario.orders = orders::read(orders, &scenario.network)?;
+            scenario.orders = OrderFile::read(orders, &scenario.network)?;
         }
         Ok(scenario)
     }
@@ -110,6 +110,6 @@ impl Scenario {
             notes.extend(demand.notes);
             demand.trips
         });
-        Self { network, names, trips, orders: Vec::new(), notes }
+        Self { network, names, trips, orders: OrderFile::default(), notes }
     }
 }

@@ -1,6 +1,7 @@
 //! Orders as CSV (`at,order,where` and, for signals, `cycle,green,offset`): what a player would do,
 //! for runs without a window.
 
+use std::fmt;
 use std::path::Path;
 
 use csv::StringRecord;
@@ -24,19 +25,40 @@ struct Columns {
     count: usize,
 }
 
-/// Reads the orders at `path` for this network, each with the second in which it is given.
-pub fn read(path: &Path, network: &Network) -> Result<Vec<(u32, Order)>, MapError> {
-    let mut lines = Lines::open(path)?;
-    let header = lines.next()?.unwrap_or_default();
-    let columns = Columns::of(&header).map_err(|problem| lines.error(problem))?;
-    let mut orders = Vec::new();
-    while let Some(fields) = lines.next()? {
-        let (at, order) = columns.order(&fields).map_err(|problem| lines.error(problem))?;
-        // Which intersections have signals is known to the city alone.
-        order.check(network, |_| true).map_err(|refusal| lines.error(refusal))?;
-        orders.push((at, order));
+/// The orders of a file.
+#[derive(Default)]
+pub struct OrderFile {
+    /// Each with the second in which it is given.
+    pub orders: Vec<(u32, Order)>,
+    /// Where each stands.
+    lines: Vec<u64>,
+    file: String,
+}
+
+impl OrderFile {
+    /// Reads the orders at `path` for this network.
+    pub fn read(path: &Path, network: &Network) -> Result<Self, MapError> {
+        let mut lines = Lines::open(path)?;
+        let header = lines.next()?.unwrap_or_default();
+        let columns = Columns::of(&header).map_err(|problem| lines.error(problem))?;
+        let mut all = Self { file: path.display().to_string(), ..Self::default() };
+        while let Some(fields) = lines.next()? {
+            let (at, order) = columns.order(&fields).map_err(|problem| lines.error(problem))?;
+            // Which intersections have signals is known to the city alone.
+            order.check(network, |_| true).map_err(|refusal| lines.error(refusal))?;
+            all.orders.push((at, order));
+            all.lines.push(lines.number());
+        }
+        Ok(all)
     }
-    Ok(orders)
+
+    /// What a city says to one of the orders, by its place among them, or to one from elsewhere.
+    pub fn error(&self, place: Option<usize>, refusal: impl fmt::Display) -> MapError {
+        match place.and_then(|place| self.lines.get(place)) {
+            Some(&line) => MapError::in_line(&self.file, line, refusal),
+            None => MapError::new("orders", refusal),
+        }
+    }
 }
 
 impl Columns {

@@ -45,6 +45,11 @@ impl Lines {
         }
     }
 
+    /// Of the line that was read last, from 1.
+    pub fn number(&self) -> u64 {
+        self.line
+    }
+
     /// What is wrong with the line that was read last.
     pub fn error(&self, problem: impl fmt::Display) -> MapError {
         MapError::in_line(&self.file, self.line, problem)

@@ -60,7 +60,7 @@ fn orders(csv: &str) -> Result<Vec<(u32, Order)>, String> {
     let folder = Folder::with("orders", &[("o.csv", csv.as_bytes())]);
     let files = Files { orders: Some(folder.0.join("o.csv")), ..Files::default() };
     let scenario = files.read(1, || crate::map::city::generate(4, 1)).map_err(|error| error.to_string())?;
-    Ok(scenario.orders)
+    Ok(scenario.orders.orders)
 }
 
 #[test]

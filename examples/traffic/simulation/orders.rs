@@ -75,9 +75,11 @@ impl Orders {
 }
 
 /// Has orders given at the begin of stated seconds; those of one second in the order in which they
-/// stand here.
+/// stand here, behind those that are planned already.
 pub fn plan(world: &mut World, orders: &[(u32, Order)]) -> Result<(), Refusal> {
-    Order::check_all(orders, &world.resource::<Plan>().network, |node| has_signals(world, node))?;
+    let planned = world.get_resource::<Orders>().into_iter().flat_map(|all| all.planned.iter().copied());
+    let network = &world.resource::<Plan>().network;
+    Order::check_all(orders, planned, network, |node| has_signals(world, node)).map_err(|(_, refusal)| refusal)?;
     let mut all = world.get_resource_or_init::<Orders>();
     all.planned.extend(orders);
     all.planned.make_contiguous().sort_by_key(|&(at, _)| at);

@@ -38,6 +38,14 @@ fn script() -> impl Strategy<Value = Script> {
     })
 }
 
+/// Without what the city refuses because signals are gone by then.
+fn possible(city: &City, mut script: Script) -> Script {
+    while let Err((place, _)) = city.check(&script) {
+        script.remove(place);
+    }
+    script
+}
+
 /// Runs a script on arrays and one thread; `look` sees the city after every second.
 fn follow_plainly(city: &Arc<City>, script: &Script, mut look: impl FnMut(&mut Plain)) -> Plain {
     let mut plain = Plain::new(Arc::clone(city));
@@ -53,7 +61,7 @@ fn follow_plainly(city: &Arc<City>, script: &Script, mut look: impl FnMut(&mut P
 fn follow(mut app: CityApp, script: &Script, steps_per_frame: u32) -> u64 {
     for now in 0..STEPS {
         for &(_, order) in script.iter().filter(|&&(second, _)| second == now) {
-            // What is planned is checked beforehand, and changes nothing where signals have gone since.
+            // What the plan of a script leaves out is refused when it is given.
             if let Err(refusal) = simulation::give(app.world(), order) {
                 let is_gone = matches!(order, Order::Signals { .. }) && refusal.to_string().ends_with("has no signals");
                 assert!(is_gone, "{order:?}: {refusal}");
@@ -79,7 +87,8 @@ proptest! {
     #[test]
     fn the_same_orders_lead_to_the_same_city(script in script()) {
         let city = Arc::new(crowded());
-        let expected = follow_plainly(&city, &script, |_| ()).state_hash();
+        let possible = possible(&city, script.clone());
+        let expected = follow_plainly(&city, &possible, |_| ()).state_hash();
         for (mode, workers, steps_per_frame) in [
             (SchedulerMode::Auto, 2, 1),
             (SchedulerMode::Auto, 4, 256),
@@ -92,7 +101,7 @@ proptest! {
             prop_assert_eq!(hash, expected, "{:?}, {} workers", mode, workers);
         }
         let mut planned = gang(&city, SchedulerMode::Auto, 2);
-        planned.plan(&script).unwrap();
+        planned.plan(&possible).unwrap();
         (0..STEPS).for_each(|_| planned.step());
         prop_assert_eq!(planned.state_hash(), expected, "planned");
     }
@@ -100,6 +109,7 @@ proptest! {
     #[test]
     fn no_order_breaks_a_rule(script in script()) {
         let city = Arc::new(crowded());
+        let script = possible(&city, script);
         let storage: Vec<u32> = city.roads().iter().map(|road| road.storage).collect();
         let mut before: Vec<Vec<u32>> = Vec::new();
         follow_plainly(&city, &script, |plain| {
@@ -217,8 +227,56 @@ fn a_timing_for_signals_that_have_gone_changes_nothing() {
     let gone = (20, Order::Lights { node, up: false });
     let script = vec![gone, (20, Order::Signals { node, timing }), (90, Order::Signals { node, timing })];
     let expected = follow_plainly(&city, &vec![gone], |_| ()).state_hash();
-    assert_eq!(follow_plainly(&city, &script, |_| ()).state_hash(), expected, "planned");
     assert_eq!(follow(gang(&city, SchedulerMode::Serial, 1), &script, 7), expected, "refused");
+    let mut planned = gang(&city, SchedulerMode::Serial, 1);
+    planned.plan(&script[2..]).unwrap();
+    planned.plan(&[gone]).unwrap();
+    (0..STEPS).for_each(|_| planned.step());
+    assert_eq!(planned.state_hash(), expected, "planned before they went");
+}
+
+#[test]
+fn plans_are_checked_in_the_order_of_time() {
+    let mut city = crowded();
+    city.network.nodes[7].control = Control::Priority;
+    let city = Arc::new(city);
+    let signals = |at, node| (at, Order::Signals { node, timing: Timing { cycle: 60, main_green: 27, offset: 0 } });
+    let lights = |at, node, up| (at, Order::Lights { node, up });
+    for (script, refused) in [
+        (vec![signals(20, 17), lights(10, 17, true)], None),
+        (vec![signals(20, 7), lights(10, 7, true)], None),
+        (vec![lights(10, 7, true), signals(10, 7)], None),
+        (vec![signals(10, 7), lights(10, 7, true)], Some(0)),
+        (vec![lights(20, 7, true), signals(10, 7)], Some(1)),
+        (vec![lights(10, 17, false), signals(20, 17)], Some(1)),
+        (vec![signals(20, 17), lights(15, 17, true), lights(10, 17, false)], None),
+        (vec![signals(20, 17), lights(15, 17, false), lights(10, 17, true)], Some(0)),
+    ] {
+        let checked = city.check(&script).map_err(|(place, refusal)| (place, refusal.to_string()));
+        let expected = refused.map(|place| {
+            let (Order::Signals { node, .. }, at) = (script[place].1, script[place].0) else { unreachable!() };
+            (place, format!("intersection {node} has no signals in second {at}"))
+        });
+        assert_eq!(checked.err(), expected, "{script:?}");
+    }
+}
+
+#[test]
+fn later_plans_know_of_earlier_ones() {
+    let city = Arc::new(crowded());
+    let signals = |at| (at, Order::Signals { node: 17, timing: Timing { cycle: 60, main_green: 27, offset: 0 } });
+    let lights = |at, up| (at, Order::Lights { node: 17, up });
+    let check = |simulation: &mut dyn Simulation| {
+        simulation.plan(&[lights(20, false), lights(60, true)]).unwrap();
+        (0..10).for_each(|_| simulation.step());
+        simulation.plan(&[signals(15), signals(70)]).unwrap();
+        simulation.plan(&[signals(40)]).unwrap_err();
+        (0..20).for_each(|_| simulation.step());
+        simulation.plan(&[signals(40)]).unwrap_err();
+        simulation.plan(&[signals(60)]).unwrap();
+    };
+    check(&mut Plain::new(Arc::clone(&city)));
+    check(&mut gang(&city, SchedulerMode::Serial, 1));
 }
 
 fn passed(intersection: &Intersection) -> u64 {
