@@ -302,7 +302,9 @@ fn help_tells_the_modes_and_what_is_built_in() {
     let output = run("--help");
     assert!(output.status.success());
     let help = text(&output.stdout);
-    for word in ["--headless", "--map", "auto", "lock-step", "heartbeat", "bevy-default", "Isle of Man"] {
+    for word in
+        ["--headless", "--map", "auto", "lock-step", "heartbeat", "bevy-default", "remove-signals", "Isle of Man"]
+    {
         assert!(help.contains(word), "{word:?} is not in\n{help}");
     }
 }

@@ -55,8 +55,8 @@ pub struct Options {
     pub trips: Option<PathBuf>,
 
     /// Orders for any map, as CSV with the columns at,order,where,cycle,green,offset: what a player
-    /// would do (order is signals, close, reopen or rush), and when, in seconds or HH:MM:SS after
-    /// the start
+    /// would do (order is signals, add-signals, remove-signals, close, reopen or rush), and when, in
+    /// seconds or HH:MM:SS after the start
     #[arg(long, value_name = "FILE", help_heading = "Scenarios")]
     pub orders: Option<PathBuf>,
 
@@ -116,15 +116,15 @@ pub struct Options {
 
     /// In a window: what to see at first, in metres east and north of the map's centre, and metres
     /// from side to side
-    #[arg(long, value_name = "EAST,NORTH,WIDTH", value_parser = view, allow_hyphen_values = true)]
+    #[arg(long, value_name = "EAST,NORTH,WIDTH", value_parser = view, allow_hyphen_values = true, conflicts_with_all = NO_WINDOW)]
     pub view: Option<[f32; 3]>,
 
     /// In a window: end the game after so many frames
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = NO_WINDOW)]
     pub frames: Option<u32>,
 
     /// In a window: write a picture of the last frame, as .png
-    #[arg(long, value_name = "FILE", requires = "frames", value_parser = picture)]
+    #[arg(long, value_name = "FILE", requires = "frames", value_parser = picture, conflicts_with_all = NO_WINDOW)]
     pub screenshot: Option<PathBuf>,
 
     /// Tell all that the map says and the simulation does not know of, at the end of a run
@@ -141,6 +141,9 @@ pub struct Options {
     pub paced: bool,
 }
 
+/// What runs without a window, where nothing is to be seen.
+const NO_WINDOW: [&str; 3] = ["headless", "json", "out"];
+
 /// Far above any city, and low enough that their numbers fit wherever the model stores them.
 const MOST_CARS: i64 = crate::city::MOST_CARS as i64;
 
@@ -151,7 +154,7 @@ const MOST_WORKERS: i64 = 1_024;
 const MOST_STEPS: i64 = 1_000_000_000;
 
 /// What a challenge says itself.
-const NOT_IN_CHALLENGES: [&str; 14] = [
+const NOT_IN_CHALLENGES: [&str; 15] = [
     "map",
     "city",
     "network",
@@ -165,6 +168,7 @@ const NOT_IN_CHALLENGES: [&str; 14] = [
     "start",
     "rest",
     "push_after",
+    "replan_every",
     "seed",
 ];
 
@@ -263,7 +267,12 @@ impl Options {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
             _ => in_one_line(&error),
         })?;
-        for (option, is_given) in [("--out", options.out.is_some()), ("--challenge", options.challenge.is_some())] {
+        for (option, is_given) in [
+            ("--out", options.out.is_some()),
+            ("--challenge", options.challenge.is_some()),
+            ("--view", options.view.is_some()),
+            ("--frames", options.frames.is_some()),
+        ] {
             if is_given && !options.mode.members().is_empty() {
                 return Err(format!("{option} needs a single mode, and '{}' stands for several", options.mode));
             }
@@ -340,6 +349,12 @@ mod tests {
             ("traffic --screenshot a.png", "--frames <N>"),
             ("traffic --frames 1 --screenshot a.jpg", "ends in .png"),
             ("traffic --frames 1 --screenshot missing/a.png", "no such folder"),
+            ("traffic --headless --frames 1 --screenshot a.png", "cannot be used with '--headless'"),
+            ("traffic --headless --view 1,2,3", "'--view <EAST,NORTH,WIDTH>'"),
+            ("traffic --json --frames 1", "cannot be used with"),
+            ("traffic --mode all --frames 1", "--frames needs a single mode, and 'all' stands for several"),
+            ("traffic --challenge market-day --rest 60", "'--rest <SECONDS>'"),
+            ("traffic --challenge market-day --replan-every 0", "'--replan-every <SECONDS>'"),
         ] {
             let error = read(line).unwrap_err();
             assert!(error.contains(named) && !error.contains('\n'), "{error}");

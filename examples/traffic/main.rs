@@ -24,6 +24,7 @@ mod routes;
 mod scenario;
 mod simulation;
 mod state_hash;
+mod step_times;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -93,7 +94,10 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     if options.wants_window() {
         match window(options) {
             Ok(exit) => return Ok(exit),
-            Err(obstacle) => say(&format!("note: {obstacle}, so this runs as with --headless")),
+            Err(obstacle) => {
+                let no_picture = if options.screenshot.is_some() { ", and takes no picture" } else { "" };
+                say(&format!("note: {obstacle}, so this runs as with --headless{no_picture}"));
+            }
         }
     }
     let progress = headless::bar("city", 0, "reading the map");

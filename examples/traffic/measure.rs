@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::districts::{Square, Traffic};
 use crate::model::{EndedTrip, LinkState, Order, Refusal, Totals};
+use crate::step_times::StepTimes;
 
 /// A running city, whatever runs it.
 pub trait Simulation {
@@ -53,7 +54,7 @@ pub type AfterStep<'a> = dyn FnMut(&mut dyn Simulation) -> Result<(), String> + 
 /// How long the measured steps took.
 #[derive(Default)]
 pub struct Timings {
-    steps: Vec<Duration>,
+    steps: StepTimes,
     slices: Vec<f64>,
 }
 
@@ -71,7 +72,7 @@ impl Timings {
             let start = Instant::now();
             simulation.step();
             let elapsed = start.elapsed();
-            self.steps.push(elapsed);
+            self.steps.add(elapsed);
             slice += elapsed;
             after(simulation)?;
             progress.inc(1);
@@ -81,7 +82,7 @@ impl Timings {
     }
 
     pub fn steps(&self) -> u64 {
-        self.steps.len() as u64
+        self.steps.count()
     }
 
     pub fn seconds(&self) -> f64 {
@@ -94,9 +95,7 @@ impl Timings {
 
     /// The time that all but one step in a hundred stay within.
     pub fn slow_step(&self) -> Duration {
-        let mut sorted = self.steps.clone();
-        sorted.sort_unstable();
-        sorted.get(sorted.len() * 99 / 100).copied().unwrap_or_default()
+        self.steps.slow()
     }
 }
 
