@@ -349,7 +349,7 @@ mod tests {
             ("traffic --screenshot a.png", "--frames <N>"),
             ("traffic --frames 1 --screenshot a.jpg", "ends in .png"),
             ("traffic --frames 1 --screenshot missing/a.png", "no such folder"),
-            ("traffic --headless --frames 1 --screenshot a.png", "cannot be used with '--headless'"),
+            ("traffic --headless --frames 1 --screenshot a.png", "'--headless' cannot be used with"),
             ("traffic --headless --view 1,2,3", "'--view <EAST,NORTH,WIDTH>'"),
             ("traffic --json --frames 1", "cannot be used with"),
             ("traffic --mode all --frames 1", "--frames needs a single mode, and 'all' stands for several"),

@@ -153,7 +153,7 @@ mod tests {
     fn all_steps_are_in_turns_and_no_turn_is_empty() {
         for steps in [1, 3, 8, 14, 15, 16, 100, 36_000, 1_000_000_000] {
             let slices: Vec<u64> = slices(steps).collect();
-            assert_eq!(slices.iter().sum::<u64>(), steps.into());
+            assert_eq!(slices.iter().sum::<u64>(), u64::from(steps));
             assert_eq!(slices.len() as u32, steps.min(SLICES), "{steps} steps");
             assert!(slices.iter().all(|slice| (steps / SLICES).max(1).abs_diff(*slice as u32) <= 1), "{slices:?}");
         }
