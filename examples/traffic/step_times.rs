@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// So many times are kept as they are, in 16 MiB: some minutes of a small city.
+/// The most times that are kept exactly, in 16 MiB: a minute of a small city at full speed.
 const KEPT: usize = 1 << 20;
 
-/// A doubling of the time goes through so many buckets, as a power of two: a bucket's middle is
-/// within 2% of all that it counts.
+/// Buckets of each doubling of the time, as a power of two: a bucket's middle is within 2% of all
+/// that it counts.
 const FINE: u32 = 5;
 
 /// The times of all steps: each of them, or, once they are many, how many took about as long.

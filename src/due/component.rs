@@ -29,9 +29,8 @@ use super::store::Store;
 /// The component always holds the present time, so that a copy of it ([`Reflect`], a save) is
 /// exact. It is immutable for Bevy: what changes it is the call that visits the row,
 /// [`Agenda::wake`](crate::Agenda::wake), which can only bring the time forward, and inserting the
-/// component anew, which sets it. Change ticks tell of insertions alone. Code that takes the field
-/// out of the component by reflection and writes it goes behind the agenda's back: the row may not
-/// be visited.
+/// component anew, which sets it. Change ticks tell of insertions alone. The agenda does not notice
+/// a write to the field by reflection: the row may not be visited then.
 ///
 /// ```
 /// use bevy::prelude::*;

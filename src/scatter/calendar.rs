@@ -65,11 +65,11 @@ pub struct Calendar<M: Send + Sync + 'static> {
     arrived: Vec<(Entity, M)>,
 }
 
-/// A bag keeps its memory if all bags, each as large, would have room for so many times the
-/// messages that are on their way,
+/// Room that bags may keep for each message on its way, in messages, if all were as large as the
+/// largest.
 const ROOM_OF_A_MESSAGE: usize = 8;
 
-/// and for so many more each.
+/// Room that every bag may keep besides, in messages.
 const FEW: usize = 64;
 
 impl<M: Send + Sync + 'static> Default for Calendar<M> {

@@ -42,16 +42,17 @@ impl Address {
 }
 
 /// Letters that a lane has room for when it is first used, so that lanes of chunks that are seldom
-/// stolen need few steps to grow: a kilobyte for small messages,
+/// stolen need few steps to grow: a kilobyte for small messages.
 const FIRST_LETTERS: usize = 64;
 
-/// and no more bytes than this for large ones.
+/// The most bytes of that, for large messages.
 const FIRST_BYTES: usize = 4096;
 
-/// A lane that uses less than one part in this many of its room,
+/// A lane is well used if letters fill one part in this many of its room.
 const WELL_USED: usize = 8;
 
-/// in so many calls one after another gives the rest back: half a second at 120 calls a second.
+/// Calls in a row without good use after which a lane gives room back: half a second at 120 calls a
+/// second.
 const CALLS_TO_GIVE_BACK: u32 = 64;
 
 /// Letters (what is sent, with where it goes) from the rows of one part to those of another, in the

@@ -142,8 +142,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// it was sent to: [`scatter_timed`](Self::scatter_timed) without senders.
     ///
     /// On the calling thread, and in mode `Bevy` on Bevy's threads: a program with many messages
-    /// delivers them in the call that sends.
-    /// The example of [`Calendar`] shows it.
+    /// delivers them in the call that sends. The example of [`Calendar`] shows it.
     pub fn deliver<M: Send + Sync + 'static>(
         self,
         calendar: &mut Calendar<M>,

@@ -46,10 +46,7 @@ pub(crate) struct OwnThreads {
 impl OwnThreads {
     /// Looks for the first time; `None` where the system does not tell.
     pub(crate) fn begin(&mut self) -> Option<()> {
-        let began = Instant::now();
-        let told = self.before.take();
-        self.note_cost(began);
-        told
+        timed(&mut self.cost, || self.before.take())
     }
 
     /// For how many nanoseconds, at most, other threads of this process ran on the core of the
@@ -78,15 +75,16 @@ impl OwnThreads {
     }
 
     fn look_again(&mut self) -> Option<()> {
-        let began = Instant::now();
-        let told = self.after.take();
-        self.note_cost(began);
-        told
+        timed(&mut self.cost, || self.after.take())
     }
+}
 
-    fn note_cost(&mut self, began: Instant) {
-        self.cost = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    }
+/// Takes a look, and notes what it costs in nanoseconds.
+fn timed(cost: &mut u64, look: impl FnOnce() -> Option<()>) -> Option<()> {
+    let began = Instant::now();
+    let told = look();
+    *cost = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    told
 }
 
 /// For how long threads other than `me` ran between two looks on the core that is `here` after

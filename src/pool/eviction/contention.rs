@@ -33,8 +33,8 @@ const SUSPICIOUS: u64 = 2_000_000;
 /// A look that took this many nanoseconds is dear: those of processes with some hundred threads.
 const DEAR_LOOK: u64 = 1_000_000;
 
-/// After a dear look nobody looks for so many times as long: looks take one part in a hundred of
-/// the thread's time at most.
+/// The rest after a dear look, in multiples of its time: looks take at most a hundredth of the
+/// thread's time.
 const REST_AFTER_DEAR: u64 = 100;
 
 /// After the process's own threads were found to have the core, they are not looked at again for
@@ -97,7 +97,7 @@ struct Judge {
     taken: bool,
     /// Until when the process's own threads are known to have the core.
     acquitted_until: u64,
-    /// Until when nobody looks, because the last look was dear.
+    /// The end of the rest after a dear look.
     resting_until: u64,
 }
 
@@ -235,8 +235,8 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
 }
 
 /// Whether `thread` waits at `now` for a core that other threads of this process have: no evidence
-/// of other processes. Asks the system for each thread of the process; where there are so many that
-/// it was asked lately, it is taken to.
+/// of other processes. Asks the system for each thread of the process. During the rest after a dear
+/// look the answer is yes.
 #[cold]
 pub(in crate::pool) fn waits_for_own_threads(thread: ThreadNumber, now: u64) -> bool {
     let look = |watch: &RefCell<Watch>| {
