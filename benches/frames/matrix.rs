@@ -10,7 +10,7 @@ use bevy::{
 use bevy_affinity::prelude::*;
 
 use crate::mixed::Dice;
-use crate::schedules::race;
+use crate::schedules::{Repetition, race};
 use crate::shared::report::{duration, print_table};
 use crate::spin::spin;
 
@@ -105,7 +105,8 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
     let head = ["schedule", "Bevy, multi", "Bevy, single", "AffinityExecutor", "always on the gang", "x", "+"];
     let mut lines = vec![head.map(str::to_owned).to_vec()];
     for cell in Cell::all() {
-        let standings = race(&|schedule, world| cell.fill(schedule, world), None, workers, BUDGET).run(rounds)?;
+        let standings =
+            race(&|schedule, world| cell.fill(schedule, world), Repetition::ONE_RUN, workers, BUDGET).run(rounds)?;
         let best = if standings[0].median < standings[1].median { 0 } else { 1 };
         let ratio = standings[2].ratio_to(&standings[best]);
         let more = standings[2].excess_over(1.0, &standings[best]);

@@ -27,13 +27,16 @@ const SLEEP: Duration = Duration::from_millis(3);
 /// A schedule by what is in it.
 type Fill = fn(&mut Schedule, &mut World);
 
-const FILLS: [(&str, Fill); 6] = [
-    ("1 empty system", |schedule, _| empty(schedule, 1)),
-    ("10 empty systems", |schedule, _| empty(schedule, 10)),
-    ("100 empty systems", |schedule, _| empty(schedule, 100)),
-    ("10 of 1 us, independent", |schedule, _| working(schedule, 10, 1)),
-    ("100 of 5 us, independent", |schedule, _| working(schedule, 100, 5)),
-    ("30 of 1 to 50 us, some conflicts and orders", mixed::add_to),
+/// With the number of runs that are timed together.
+const FILLS: [(&str, Fill, u32); 8] = [
+    ("1 empty system", |schedule, _| empty(schedule, 1), 1),
+    ("10 empty systems", |schedule, _| empty(schedule, 10), 1),
+    ("100 empty systems", |schedule, _| empty(schedule, 100), 1),
+    ("10 of 1 us, independent", |schedule, _| working(schedule, 10, 1), 1),
+    ("100 of 5 us, independent", |schedule, _| working(schedule, 100, 5), 1),
+    ("30 of 1 to 50 us, some conflicts and orders", mixed::add_to, 1),
+    ("4 of 1 ms in every 8th run, 8 runs", |schedule, _| now_and_then(schedule, 4, 1_000, 8), 8),
+    ("4 of 20 us in every 16th run, 16 runs", |schedule, _| now_and_then(schedule, 4, 20, 16), 16),
 ];
 
 fn empty(schedule: &mut Schedule, systems: usize) {
@@ -45,6 +48,17 @@ fn empty(schedule: &mut Schedule, systems: usize) {
 fn working(schedule: &mut Schedule, systems: usize, microseconds: u32) {
     (0..systems).for_each(|_| {
         schedule.add_systems(move || spin(microseconds));
+    });
+}
+
+/// Systems that work in every so many runs only.
+fn now_and_then(schedule: &mut Schedule, systems: usize, microseconds: u32, period: u32) {
+    (0..systems).for_each(|_| {
+        let due = move |mut runs: Local<u32>| {
+            *runs += 1;
+            runs.is_multiple_of(period)
+        };
+        schedule.add_systems((move || spin(microseconds)).run_if(due));
     });
 }
 
@@ -87,8 +101,8 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
         let names = Contest::ALL.map(|contest| contest.name().to_owned());
         let mut lines =
             vec![[vec!["schedule".to_owned()], names.to_vec(), vec!["x the faster of Bevy's".into()]].concat()];
-        for (name, fill) in FILLS {
-            let standings = race(&fill, asleep, workers, BUDGET).run(rounds)?;
+        for (name, fill, runs) in FILLS {
+            let standings = race(&fill, Repetition { runs, asleep }, workers, BUDGET).run(rounds)?;
             let best = if standings[0].median < standings[1].median { 0 } else { 1 };
             let ratio = standings[2].ratio_to(&standings[best]);
             let medians = standings.iter().map(|standing| duration(standing.median)).collect();
@@ -103,10 +117,31 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
 const FIRST_RUNS: usize = 400;
 const FIRST_TIME: Duration = Duration::from_millis(150);
 
+/// What is timed as one.
+#[derive(Clone, Copy)]
+pub struct Repetition {
+    pub runs: u32,
+    /// Before each run, untimed.
+    pub asleep: Option<Duration>,
+}
+
+impl Repetition {
+    pub const ONE_RUN: Self = Self { runs: 1, asleep: None };
+
+    fn run(self, schedule: &mut Schedule, world: &mut World) -> Duration {
+        if let Some(asleep) = self.asleep {
+            thread::sleep(asleep);
+        }
+        let start = Instant::now();
+        schedule.run(world);
+        start.elapsed()
+    }
+}
+
 /// Each contender has a schedule and a world of its own; there is no result to check.
 pub fn race(
     fill: &dyn Fn(&mut Schedule, &mut World),
-    asleep: Option<Duration>,
+    repetition: Repetition,
     workers: usize,
     budget: Duration,
 ) -> Race<'static, ()> {
@@ -116,14 +151,7 @@ pub fn race(
         let began = Instant::now();
         (0..FIRST_RUNS).take_while(|_| began.elapsed() < FIRST_TIME).for_each(|_| schedule.run(&mut world));
         let play = move |(): &mut (), turn: &mut Turn| {
-            turn.repeat_timed(|| {
-                if let Some(asleep) = asleep {
-                    thread::sleep(asleep);
-                }
-                let start = Instant::now();
-                schedule.run(&mut world);
-                start.elapsed()
-            });
+            turn.repeat_timed(|| (0..repetition.runs).map(|_| repetition.run(&mut schedule, &mut world)).sum());
         };
         match place {
             0 => race.enter_baseline(contest.name(), play),

@@ -1,8 +1,11 @@
 //! [`AffinityExecutor`]: a schedule runs in whichever way was measured to take least.
 
+mod bursts;
+mod cycles;
 mod gang;
 mod race;
 mod record;
+mod sampling;
 mod trial;
 mod way;
 mod which;
@@ -40,10 +43,12 @@ use record::Traced;
 ///
 /// Bevy's default, the multi-threaded executor, makes a task of each system. For a schedule of a
 /// few small systems that takes many times as long as the systems do. So all ways are measured: one
-/// run in eight is timed, and another way is tried in turns with the present one, for less than a
-/// fiftieth of the time and ever less often while the answer stays the same. When the schedule
-/// changes, measurements are forgotten; when it takes much longer or shorter than it did, the other
-/// ways are tried again. The first two runs go by Bevy's default.
+/// run in eight is timed, all of them where they take 8 us or more, and another way is tried in
+/// turns with the present one, for less than a fiftieth of the time and ever less often while the
+/// answer stays the same. What counts is the usual run, but where some take far longer than the
+/// others, again and again, the average. When the schedule changes, measurements are forgotten; when
+/// it takes much longer or shorter than it did, the other ways are tried again. The first two runs
+/// go by Bevy's default.
 /// [`AffinityDiagnostics::schedules`](crate::AffinityDiagnostics::schedules) tells what was chosen.
 ///
 /// **On the gang** systems that do not conflict run at a time, dealt out to the workers by what
@@ -329,16 +334,16 @@ impl SystemExecutor for AffinityExecutor {
         if mem::replace(&mut self.unfinished, true) {
             self.recover(schedule, world);
         }
-        let Decision { way, timed, lesson, weighed } = self.decide(schedule, world, skip_systems);
+        let Decision { way, timed, lesson, closely } = self.decide(schedule, world, skip_systems);
         let traced = self.record.traced().is_some();
-        let ran = if weighed { process_ran() } else { None };
+        let ran = (closely && way != ScheduleWay::OnTheGang).then(process_ran).flatten();
         let began = (timed || traced).then(now);
         match way {
             _ if lesson => self.learn(schedule, world, error_handler),
             ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, error_handler),
             ScheduleWay::BevysThreads => self.multi.run(schedule, world, skip_systems, error_handler),
             ScheduleWay::OnTheGang => {
-                let result = self.gang.run(schedule, world, error_handler, timed || self.forced.is_some());
+                let result = self.gang.run(schedule, world, error_handler, closely || self.forced.is_some());
                 result.unwrap_or_else(|payload| resume_unwind(payload));
             }
         }

@@ -1,18 +1,18 @@
 //! Which way of running a schedule takes least. Pure: times in, a decision out.
 
+mod risk;
 #[cfg(test)]
 mod tests;
 
+use risk::{Risk, most_on_one_thread};
+
 use super::{
-    trial::{Found, HOPELESS, RUNS, Trial},
-    way::ScheduleWay,
+    bursts::{Bursts, RunTimes},
+    cycles::Cycles,
+    sampling::Sampling,
+    trial::{Found, HOPELESS, Trial},
+    way::{ScheduleWay, WAYS},
 };
-
-const WAYS: usize = ScheduleWay::ALL.len();
-
-/// One run in this many is timed: two readings of the clock take half as long as a schedule with
-/// one empty system.
-const RUNS_PER_SAMPLE: u32 = 8;
 
 /// Trials may cost one part in this many of the time that runs take: 1.6%.
 const BUDGET: f32 = 64.0;
@@ -31,18 +31,6 @@ const BETTER: f32 = 0.97;
 /// What takes less on one thread stays there.
 const LEAST_OF_THREADS: f32 = 4_000.0;
 
-/// What a run on Bevy's threads may take longer before any was timed: 50 us for 100 empty systems
-/// on two cores, twice that while they wake up.
-const UNKNOWN_OF_THREADS: f32 = 100_000.0;
-
-/// Systems of a schedule seldom keep more threads than this busy at a time, so one thread takes no
-/// longer than that many times what they take.
-const BUSIEST: usize = 4;
-
-/// The system adds up the work of a thread that goes on running only so often, in nanoseconds. So
-/// much may be missing when a run ends.
-const TICK: f32 = 4_000_000.0;
-
 /// Runs between trials: doubles each time the answer is the same. What comes close may soon be
 /// better; what is hopeless is not tried again for a quarter of an hour at 60 runs a second.
 const FIRST_INTERVAL: u32 = 8;
@@ -55,16 +43,9 @@ const CLOSE: f32 = 1.25;
 /// does something else than then.
 const DRIFT: f32 = 1.5;
 
-/// A new time counts as one part in this many, and as twice the mean at most.
-const SMOOTHING: f32 = 8.0;
-
 /// On one thread a schedule has to take this long before it is looked at whether the gang would
 /// take less, in nanoseconds: it has to gain what its workers take to wake up.
 const LEAST_OF_GANG: f32 = 40_000.0;
-
-/// What a first run on the gang may take longer than it is expected to: its workers wake up, and
-/// what each has in its caches is another's.
-const UNKNOWN_OF_GANG: f32 = 100_000.0;
 
 /// Runs on one thread that tell what each system takes. The first one fetches
 /// everything into the caches and counts for nothing once there is another.
@@ -77,13 +58,14 @@ pub(super) struct Decision {
     pub(super) timed: bool,
     /// Whether it runs on one thread in any case and tells what each system takes.
     pub(super) lesson: bool,
-    /// Whether it tells how much work there is in it, for one thread has not been timed.
-    pub(super) weighed: bool,
+    /// Whether more than the time is measured: on the gang what each system takes, else how much
+    /// work there is in it as long as one thread has not been timed.
+    pub(super) closely: bool,
 }
 
 impl Decision {
     pub(super) fn plainly(way: ScheduleWay) -> Self {
-        Self { way, timed: false, lesson: false, weighed: false }
+        Self { way, timed: false, lesson: false, closely: false }
     }
 }
 
@@ -91,8 +73,8 @@ impl Decision {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Took {
     pub(super) nanoseconds: u64,
-    /// How long all threads of the process ran meanwhile, in nanoseconds; unknown if the run was
-    /// not weighed, or the system does not tell.
+    /// How long all threads of the process ran meanwhile, in nanoseconds; unknown if that was not
+    /// measured, or the system does not tell.
     pub(super) work: Option<u64>,
 }
 
@@ -125,17 +107,16 @@ enum Gang {
 #[derive(Debug)]
 pub(super) struct Race {
     present: ScheduleWay,
-    /// What a run takes by each way, in nanoseconds; unknown before it was timed.
-    times: [Option<f32>; WAYS],
+    /// What a run takes by each way.
+    times: Bursts,
     rivals: [Rival; WAYS],
     gang: Gang,
     trial: Option<Trial>,
-    /// What the present way took when the last trial ended.
+    /// What the present way took on average when the last trial ended.
     at_trial: Option<f32>,
     /// Nanoseconds that trials may cost.
     budget: f32,
-    /// Runs since one was timed outside of a trial.
-    untimed: u32,
+    sampling: Sampling,
     /// Since the schedule changed.
     runs: u64,
     trials: u64,
@@ -147,13 +128,13 @@ impl Race {
     pub(super) fn new() -> Self {
         Self {
             present: ScheduleWay::BevysThreads,
-            times: [None; WAYS],
+            times: Bursts::default(),
             rivals: [Rival::NEW; WAYS],
             gang: Gang::Unknown,
             trial: None,
             at_trial: None,
             budget: FIRST_BUDGET,
-            untimed: 0,
+            sampling: Sampling::default(),
             runs: 0,
             trials: 0,
         }
@@ -186,11 +167,11 @@ impl Race {
         if matches!(self.gang, Gang::Learning(_)) {
             return Decision { lesson: true, ..Decision::plainly(ScheduleWay::OneThread) };
         }
-        self.untimed += 1;
+        let known = self.times.mean(self.present);
         // The very first run fetches everything into the caches.
-        let timed = self.untimed >= RUNS_PER_SAMPLE || (self.runs > 1 && self.time(self.present).is_none());
-        let weighed = timed && self.time(ScheduleWay::OneThread).is_none();
-        Decision { timed, weighed, ..Decision::plainly(self.present) }
+        let (due, timed) = self.sampling.next(known, self.runs > 1 && known.is_none() || self.times.was_heavy());
+        let closely = due && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
+        Decision { timed, closely, ..Decision::plainly(self.present) }
     }
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
@@ -204,27 +185,34 @@ impl Race {
             }
             return;
         }
-        let runs = std::mem::take(&mut self.untimed);
+        let runs = self.sampling.take_runs();
         self.budget += nanoseconds * runs as f32 / BUDGET;
         self.rivals.iter_mut().for_each(|rival| rival.wait = rival.wait.saturating_sub(runs));
-        let time = smoothed(self.time(self.present), nanoseconds);
-        self.times[self.present as usize] = Some(time);
-        self.notice(time);
-        if !matches!(self.gang, Gang::Learning(_)) {
-            self.reconsider(time, || most_on_one_thread(time, took.work, threads()));
+        let turned = self.times.note(self.present, nanoseconds);
+        let Some(mean) = self.mean(self.present) else { return };
+        if turned {
+            self.compare_anew(mean);
         }
+        self.notice(mean);
+        if !matches!(self.gang, Gang::Learning(_)) {
+            self.reconsider(mean, || most_on_one_thread(mean, took.work, threads()));
+        }
+    }
+
+    /// All other ways are to be tried soon, where the present one takes `mean` now.
+    fn compare_anew(&mut self, mean: f32) {
+        self.rivals = [Rival::NEW; WAYS];
+        self.at_trial = Some(mean);
     }
 
     /// What was learned of the other ways does not hold any more if the schedule takes much longer
     /// or shorter than then.
-    fn notice(&mut self, time: f32) {
-        let drift = self.at_trial.map_or(1.0, |before| time / before.max(1.0));
+    fn notice(&mut self, mean: f32) {
+        let drift = self.at_trial.map_or(1.0, |before| mean / before.max(1.0));
         if !(1.0 / DRIFT..DRIFT).contains(&drift) {
-            self.times = [None; WAYS];
-            self.times[self.present as usize] = Some(time);
-            self.rivals = [Rival::NEW; WAYS];
-            self.at_trial = Some(time);
-            self.doubt_plan(time);
+            self.times.keep_only(self.present);
+            self.compare_anew(mean);
+            self.doubt_plan(mean);
         }
     }
 
@@ -246,17 +234,20 @@ impl Race {
     /// what that takes at most, as far as is known without a trial.
     fn reconsider(&mut self, time: f32, on_one_thread: impl FnOnce() -> f32) {
         let Some(rival) = self.next_rival(time) else { return };
-        let (risk, runs) = self.risk(rival, time, on_one_thread);
-        let cost = risk * runs as f32;
-        if cost > self.budget || risk > LARGEST_RISK {
+        let Risk { largest, cost } = self.risk(rival, time, on_one_thread);
+        if cost > self.budget || largest > LARGEST_RISK {
             return;
         }
         self.budget -= cost;
-        if rival == ScheduleWay::OnTheGang && !matches!(self.gang, Gang::Planned(_)) {
+        if self.is_to_be_learned(rival) {
             self.gang = Gang::Learning(LESSONS);
         } else {
             self.trials += 1;
-            self.trial = Some(Trial::of(self.present, rival, time + risk));
+            let (present, other) = (self.times.times(self.present), self.times.times(rival));
+            self.trial = Some(match self.times.share() {
+                None => Trial::in_turns(self.present, rival, time + largest),
+                Some(share) => Trial::by_cycles(self.present, rival, Cycles::new(present, other, share)),
+            });
         }
     }
 
@@ -266,37 +257,20 @@ impl Race {
         let may_be_better = |way| match way {
             ScheduleWay::OneThread => true,
             ScheduleWay::BevysThreads => time >= LEAST_OF_THREADS,
-            ScheduleWay::OnTheGang => self.time(ScheduleWay::OneThread).is_some_and(|one| one >= LEAST_OF_GANG),
+            ScheduleWay::OnTheGang => self.mean(ScheduleWay::OneThread).is_some_and(|one| one >= LEAST_OF_GANG),
         };
         let is_next =
             |&way: &ScheduleWay| way != self.present && self.rivals[way as usize].wait == 0 && may_be_better(way);
-        let expected = |way| self.time(way).unwrap_or(0.0);
+        let expected = |way| self.mean(way).unwrap_or(0.0);
         let rivals = ScheduleWay::ALL.iter().copied().filter(is_next);
         rivals.min_by(|&a, &b| expected(a).total_cmp(&expected(b)))
     }
 
-    /// How much longer a run by the rival may take, and how many a trial has that do.
-    fn risk(&self, rival: ScheduleWay, time: f32, on_one_thread: impl FnOnce() -> f32) -> (f32, usize) {
-        let known = |other: f32| match other {
-            other if other >= time * HOPELESS => (other - time, 1),
-            other => ((other - time).max(0.0), RUNS),
-        };
-        match (self.time(rival), rival, self.gang) {
-            (_, ScheduleWay::OnTheGang, Gang::Unknown | Gang::Learning(_) | Gang::Declined) => {
-                let one_thread = self.time(ScheduleWay::OneThread).unwrap_or(time);
-                ((one_thread - time).max(0.0), LESSONS as usize)
-            }
-            (Some(other), ..) => known(other),
-            (None, ScheduleWay::OnTheGang, Gang::Planned(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
-            (None, ScheduleWay::OneThread, _) => (on_one_thread() - time, 1),
-            (None, ScheduleWay::BevysThreads, _) => (UNKNOWN_OF_THREADS, 1),
-        }
-    }
-
     fn end_trial(&mut self, rival: ScheduleWay, Found { present, other }: Found) {
         self.trial = None;
-        self.times[self.present as usize] = Some(present);
-        self.times[rival as usize] = Some(other);
+        self.times.learn(self.present, present);
+        self.times.learn(rival, other);
+        let (Some(present), Some(other)) = (self.mean(self.present), self.mean(rival)) else { return };
         if other / present.max(1.0) < BETTER {
             // Tried again sooner, for it may have been chance.
             let interval = (self.rivals[rival as usize].interval / 2).max(FIRST_INTERVAL);
@@ -305,7 +279,7 @@ impl Race {
         } else {
             self.postpone(rival, other / present.max(1.0));
         }
-        self.at_trial = self.time(self.present);
+        self.at_trial = self.mean(self.present);
     }
 
     /// The rival, found to take so many times as long as the present way, is tried later.
@@ -350,15 +324,15 @@ impl Race {
     }
 
     fn leave_gang(&mut self) {
-        self.times[ScheduleWay::OnTheGang as usize] = None;
+        self.times.set(ScheduleWay::OnTheGang, RunTimes::default());
         self.trial = None;
         if self.present == ScheduleWay::OnTheGang {
             self.present = ScheduleWay::OneThread;
         }
     }
 
-    fn time(&self, way: ScheduleWay) -> Option<f32> {
-        self.times[way as usize]
+    fn mean(&self, way: ScheduleWay) -> Option<f32> {
+        self.times.mean(way)
     }
 
     pub(super) fn runs(&self) -> u64 {
@@ -366,21 +340,10 @@ impl Race {
     }
 
     pub(super) fn explain(&self) -> Explanation {
-        Explanation { way: self.present, trials: self.trials, times: self.times }
+        let mut times = [None; WAYS];
+        ScheduleWay::ALL.iter().for_each(|&way| times[way as usize] = self.mean(way));
+        Explanation { way: self.present, trials: self.trials, times }
     }
-}
-
-/// What a run takes on one thread at most, that takes so long on this many threads: no longer than
-/// all of them worked. A chain of systems that goes back and forth between two threads takes mostly
-/// their wake-ups, and no work.
-fn most_on_one_thread(time: f32, work: Option<u64>, threads: usize) -> f32 {
-    let all_work = time * (1 + threads.clamp(1, BUSIEST)) as f32;
-    let unseen = TICK.min(time / 2.0);
-    work.map_or(all_work, |work| all_work.min(work as f32)).max(time + unseen)
-}
-
-fn smoothed(mean: Option<f32>, nanoseconds: f32) -> f32 {
-    mean.map_or(nanoseconds, |mean| mean + (nanoseconds.min(mean * 2.0) - mean) / SMOOTHING)
 }
 
 /// What a [`Race`] would say of itself.
@@ -388,6 +351,6 @@ fn smoothed(mean: Option<f32>, nanoseconds: f32) -> f32 {
 pub(crate) struct Explanation {
     pub(crate) way: ScheduleWay,
     pub(crate) trials: u64,
-    /// Nanoseconds by way.
+    /// Nanoseconds on average, by way.
     pub(crate) times: [Option<f32>; WAYS],
 }

@@ -1,6 +1,10 @@
 //! A trial: runs by another way in turns with runs by the present one.
 
-use super::way::ScheduleWay;
+use super::{
+    bursts::{RunTimes, is_heavy},
+    cycles::Cycles,
+    way::ScheduleWay,
+};
 
 /// Which runs of a trial go by the other way. Both ways have as many early runs as late ones, and
 /// where a schedule runs twice a frame, as many first ones as second ones.
@@ -9,49 +13,83 @@ const OTHERS: [bool; 2 * RUNS] = [false, true, true, false, true, false, false, 
 /// Runs by each way.
 pub(super) const RUNS: usize = 4;
 
-/// The first run by another way that takes this many times as long as the present way is its last.
+/// In turns, the first run by another way that takes this many times as long as the present way is its last.
 pub(super) const HOPELESS: f32 = 2.0;
 
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
-    present_way: ScheduleWay,
+    present: ScheduleWay,
     pub(super) other: ScheduleWay,
-    /// What a run by it takes at most, as far as is known: a first one that takes longer was
-    /// interrupted.
-    most: f32,
-    /// Runs so far, of both ways.
-    step: usize,
-    present: Times,
-    tried: Times,
+    order: Order,
 }
 
-/// What a trial found, in nanoseconds.
+/// Which run goes by which way.
+#[derive(Clone, Debug)]
+enum Order {
+    InTurns(InTurns),
+    /// Where few runs are heavy.
+    ByCycles(Cycles),
+}
+
+/// What a trial found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    pub(super) present: f32,
-    pub(super) other: f32,
+    pub(super) present: RunTimes,
+    pub(super) other: RunTimes,
 }
 
 impl Trial {
-    pub(super) fn of(present: ScheduleWay, other: ScheduleWay, most: f32) -> Self {
-        Self { present_way: present, other, most, step: 0, present: Times::default(), tried: Times::default() }
+    /// A run by `other` takes `most` nanoseconds at most, as far as is known.
+    pub(super) fn in_turns(present: ScheduleWay, other: ScheduleWay, most: f32) -> Self {
+        Self { present, other, order: Order::InTurns(InTurns { most, ..InTurns::default() }) }
+    }
+
+    pub(super) fn by_cycles(present: ScheduleWay, other: ScheduleWay, cycles: Cycles) -> Self {
+        Self { present, other, order: Order::ByCycles(cycles) }
     }
 
     /// The way of the next run.
     pub(super) fn next(&self) -> ScheduleWay {
-        if OTHERS[self.step] { self.other } else { self.present_way }
+        let by_other = match &self.order {
+            Order::InTurns(turns) => OTHERS[turns.step],
+            Order::ByCycles(cycles) => cycles.by_other(),
+        };
+        if by_other { self.other } else { self.present }
     }
 
-    /// Notes the run that was next. Returns what was found if it was the last.
+    /// Notes what the run took that was next, in nanoseconds. Returns what was found if it was the
+    /// last.
     pub(super) fn observe(&mut self, nanoseconds: f32) -> Option<Found> {
+        match &mut self.order {
+            Order::InTurns(turns) => turns.observe(nanoseconds),
+            Order::ByCycles(cycles) => cycles.observe(nanoseconds),
+        }
+    }
+}
+
+/// A few runs by each way.
+#[derive(Clone, Debug, Default)]
+struct InTurns {
+    /// What a run by the other way takes at most, as far as is known: a first one that takes longer
+    /// was interrupted.
+    most: f32,
+    /// Runs so far, of both ways.
+    step: usize,
+    present: Times,
+    other: Times,
+}
+
+impl InTurns {
+    fn observe(&mut self, nanoseconds: f32) -> Option<Found> {
         let by_other = OTHERS[self.step];
-        if by_other { &mut self.tried } else { &mut self.present }.push(nanoseconds);
+        if by_other { &mut self.other } else { &mut self.present }.push(nanoseconds);
         self.step += 1;
         let present = self.present.typical();
-        if by_other && self.tried.count == 1 && nanoseconds > HOPELESS * present {
-            return Some(Found { present, other: nanoseconds.min(self.most) });
+        let hopeless = present.usual.is_some_and(|present| nanoseconds > HOPELESS * present);
+        if by_other && self.other.count == 1 && hopeless {
+            return Some(Found { present, other: RunTimes::even(nanoseconds.min(self.most)) });
         }
-        (self.step == OTHERS.len()).then(|| Found { present, other: self.tried.typical() })
+        (self.step == OTHERS.len()).then(|| Found { present, other: self.other.typical() })
     }
 }
 
@@ -68,17 +106,21 @@ impl Times {
         self.count += 1;
     }
 
-    /// The mean without the longest and, of more than two, the shortest: a run that was interrupted
-    /// says little. Infinite if there are none.
-    fn typical(&self) -> f32 {
+    /// Heavy runs apart, the mean without the longest and, of more than two, the shortest: a run that
+    /// was interrupted says little. Infinite if there are none.
+    fn typical(&self) -> RunTimes {
         let mut sorted = self.times;
         let sorted = &mut sorted[..self.count];
         sorted.sort_unstable_by(f32::total_cmp);
-        let middle = match self.count {
-            0 => return f32::INFINITY,
-            1 | 2 => &sorted[..1],
-            all => &sorted[1..all - 1],
+        let Some(&shortest) = sorted.first() else { return RunTimes::even(f32::INFINITY) };
+        let (usual, heavy) = sorted.split_at(sorted.partition_point(|&time| !is_heavy(time, shortest)));
+        let middle = match usual {
+            [_] | [_, _] => &usual[..1],
+            all => &all[1..all.len() - 1],
         };
-        middle.iter().sum::<f32>() / middle.len() as f32
+        let mean = middle.iter().sum::<f32>() / middle.len() as f32;
+        // A single one was interrupted rather.
+        let heavy = (heavy.len() > 1).then(|| heavy[heavy.len() / 2]);
+        RunTimes { usual: Some(mean), heavy }
     }
 }

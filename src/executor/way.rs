@@ -43,3 +43,6 @@ impl ScheduleWay {
         }
     }
 }
+
+/// How many ways there are.
+pub(super) const WAYS: usize = ScheduleWay::ALL.len();

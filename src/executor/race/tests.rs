@@ -44,14 +44,14 @@ impl Machine {
 
     /// The same for a run that takes so many times as long as usual.
     fn run_taking(&mut self, times: f32) -> ScheduleWay {
-        let Decision { way, timed, lesson, weighed } = self.race.choose();
+        let Decision { way, timed, lesson, closely } = self.race.choose();
         let usual = self.takes(way);
         if lesson && self.race.end_lesson() {
             self.race.plan(self.gang.filter(|&gang| gang + 30_000 < self.one_thread).map(|gang| gang as f32));
         }
         let took = (usual as f32 * times) as u64;
         if timed {
-            self.race.observe(Took { nanoseconds: took, work: self.work.filter(|_| weighed) }, || self.count);
+            self.race.observe(Took { nanoseconds: took, work: self.work.filter(|_| closely) }, || self.count);
         }
         self.spent += took;
         self.lost += usual - self.fastest();
@@ -258,4 +258,91 @@ fn a_schedule_on_the_gang_that_grows_is_learned_anew() {
     (machine.one_thread, machine.threads, machine.gang) = (960_000, 500_000, Some(900_000));
     machine.run_often(3_000);
     assert_eq!(machine.race.explain().way, ScheduleWay::BevysThreads);
+}
+
+/// What usual and heavy runs take, on one thread and on Bevy's, in nanoseconds.
+type Bursting = [(u64, u64); 2];
+
+/// Runs a machine so often; whether each run is heavy is asked for. Returns which part of the last
+/// half went by the slower way, what all runs took and what they would have taken by the faster.
+fn run_bursts(race: &mut Race, takes: Bursting, runs: u64, is_heavy: impl Fn(u64) -> bool) -> (f64, u64, u64) {
+    let (mut spent, mut by_way) = (0, [0_u64; WAYS]);
+    let mut all = [0; 2];
+    for run in 0..runs {
+        let Decision { way, timed, lesson, .. } = race.choose();
+        if lesson && race.end_lesson() {
+            race.plan(None);
+        }
+        let of = |(usual, heavy)| if is_heavy(run) { heavy } else { usual };
+        let took = of(takes[way as usize]);
+        if timed {
+            race.observe(Took { nanoseconds: took, work: None }, || 4);
+        }
+        spent += took;
+        all.iter_mut().zip(takes).for_each(|(all, takes)| *all += of(takes));
+        by_way[way as usize] += u64::from(run >= runs / 2);
+    }
+    let slower = if all[0] > all[1] { by_way[0] } else { by_way[1] };
+    (slower as f64 / (runs / 2) as f64, spent, all[0].min(all[1]))
+}
+
+/// A number that is as good as random.
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (number ^ (number >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33
+}
+
+#[test]
+fn heavy_runs_now_and_then_decide_if_they_are_most_of_the_time() {
+    let takes = [(1_000, 12_000_000), (40_000, 3_000_000)];
+    for period in 2..40 {
+        for offset in [0, 1, period / 2] {
+            let mut race = Race::new();
+            let (slower, ..) = run_bursts(&mut race, takes, 4_000, |run| run % period == offset);
+            assert!(slower < 0.03, "every {period}, {offset}: {slower}, {:?}", race.explain());
+        }
+        let mut race = Race::new();
+        let (slower, ..) = run_bursts(&mut race, takes, 8_000, |run| mixed(run).is_multiple_of(period));
+        assert!(slower < 0.06, "one in {period}: {slower}, {:?}", race.explain());
+    }
+}
+
+#[test]
+fn heavy_runs_do_not_decide_if_they_are_not() {
+    let takes = [(2_000, 400_000), (40_000, 300_000)];
+    for period in 12..60 {
+        let mut race = Race::new();
+        let (slower, ..) = run_bursts(&mut race, takes, 8_000, |run| run % period == 0);
+        assert!(slower < 0.06, "every {period}: {slower}, {:?}", race.explain());
+    }
+}
+
+#[test]
+fn trials_of_schedules_with_heavy_runs_cost_little() {
+    for takes in [
+        [(1_000, 12_000_000), (40_000, 3_000_000)],
+        [(500_000, 12_000_000), (300_000, 3_000_000)],
+        [(2_000, 400_000), (40_000, 300_000)],
+        [(100_000, 5_000_000), (150_000, 5_000_000)],
+    ] {
+        for period in [3, 4, 7, 8, 16, 60, 300] {
+            let runs = 40_000;
+            let (_, spent, best) = run_bursts(&mut Race::new(), takes, runs, |run| run % period == 0);
+            // What is learned first: some heavy runs by the slower way.
+            let first = 12 * takes[0].1.max(takes[1].1);
+            assert!(spent < best + best / 40 + first, "{takes:?}, every {period}: {spent}, {best}");
+        }
+    }
+}
+
+#[test]
+fn a_burst_that_goes_on_is_what_runs_take_now() {
+    let takes = [(2_000, 12_000_000), (40_000, 3_000_000)];
+    let mut race = Race::new();
+    run_bursts(&mut race, takes, 1_000, |_| false);
+    assert_eq!(race.explain().way, ScheduleWay::OneThread);
+    run_bursts(&mut race, takes, 100, |_| true);
+    assert_eq!(race.explain().way, ScheduleWay::BevysThreads);
+    run_bursts(&mut race, takes, 200, |_| false);
+    assert_eq!(race.explain().way, ScheduleWay::OneThread);
 }

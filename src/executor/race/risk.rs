@@ -1,0 +1,89 @@
+//! What a trial may cost.
+
+use super::{Gang, LESSONS, Race};
+use crate::executor::{
+    cycles::CYCLES,
+    trial::{HOPELESS, RUNS},
+    way::ScheduleWay,
+};
+
+/// What a run on Bevy's threads may take longer before any was timed: 50 us for 100 empty systems
+/// on two cores, twice that while they wake up.
+const UNKNOWN_OF_THREADS: f32 = 100_000.0;
+
+/// What a first run on the gang may take longer than it is expected to: its workers wake up, and
+/// what each has in its caches is another's.
+const UNKNOWN_OF_GANG: f32 = 100_000.0;
+
+/// Systems of a schedule seldom keep more threads than this busy at a time, so one thread takes no
+/// longer than that many times what they take.
+const BUSIEST: usize = 4;
+
+/// The system adds up the work of a thread that goes on running only so often, in nanoseconds. So
+/// much may be missing when a run ends.
+const TICK: f32 = 4_000_000.0;
+
+/// What a trial may cost, in nanoseconds.
+pub(super) struct Risk {
+    /// How much longer a single run may take.
+    pub(super) largest: f32,
+    /// And all of them.
+    pub(super) cost: f32,
+}
+
+impl Race {
+    /// What a trial of the rival may cost, where the present way takes `time` on average.
+    pub(super) fn risk(&self, rival: ScheduleWay, time: f32, on_one_thread: impl FnOnce() -> f32) -> Risk {
+        let (risk, runs) = self.risk_of_run(rival, time, on_one_thread);
+        match self.times.share() {
+            Some(share) if !self.is_to_be_learned(rival) => {
+                let of_heavy = self.risk_of_heavy(rival).max(0.0);
+                let cycles = CYCLES as f32;
+                Risk { largest: risk.max(of_heavy), cost: cycles * (risk / share + of_heavy) }
+            }
+            _ => Risk { largest: risk, cost: risk * runs as f32 },
+        }
+    }
+
+    /// How much longer a run by the rival may take, and how many do in a trial in turns.
+    fn risk_of_run(&self, rival: ScheduleWay, time: f32, on_one_thread: impl FnOnce() -> f32) -> (f32, usize) {
+        let known = |other: f32| match other {
+            other if other >= time * HOPELESS => (other - time, 1),
+            other => ((other - time).max(0.0), RUNS),
+        };
+        match (self.mean(rival), rival, self.gang) {
+            _ if self.is_to_be_learned(rival) => {
+                let one_thread = self.mean(ScheduleWay::OneThread).unwrap_or(time);
+                ((one_thread - time).max(0.0), LESSONS as usize)
+            }
+            (Some(other), ..) => known(other),
+            (None, ScheduleWay::OnTheGang, Gang::Planned(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
+            (None, ScheduleWay::OneThread, _) => (on_one_thread() - time, 1),
+            (None, ..) => (UNKNOWN_OF_THREADS, 1),
+        }
+    }
+
+    /// How much longer a heavy run by the rival may take.
+    fn risk_of_heavy(&self, rival: ScheduleWay) -> f32 {
+        let Some(present) = self.times.times(self.present).heavy else { return 0.0 };
+        match (self.times.times(rival).heavy, rival) {
+            (Some(other), _) => other - present,
+            (None, ScheduleWay::OneThread) => present * BUSIEST as f32,
+            (None, _) => 0.0,
+        }
+    }
+
+    /// Whether nothing is known of the rival but that it takes lessons first.
+    pub(super) fn is_to_be_learned(&self, rival: ScheduleWay) -> bool {
+        rival == ScheduleWay::OnTheGang && !matches!(self.gang, Gang::Planned(_))
+    }
+}
+
+/// What a run takes on one thread at most, that takes so long on this many threads: no longer than
+/// all of them worked. A chain of systems that goes back and forth between two threads takes mostly
+/// their wake-ups, and no work.
+pub(super) fn most_on_one_thread(time: f32, work: Option<u64>, threads: usize) -> f32 {
+    let all_work = time * (1 + threads.clamp(1, BUSIEST)) as f32;
+    let unseen = TICK.min(time / 2.0);
+    work.map_or(all_work, |work| all_work.min(work as f32)).max(time + unseen)
+}

@@ -1,0 +1,73 @@
+//! Which runs of a schedule are timed.
+
+/// Runs from one that is timed to the next: one in eight, for two readings of the clock take half
+/// as long as a schedule with one empty system. The distances differ and their sum is a prime, so
+/// that no period of the game hides its heavy runs from them.
+const DISTANCES: [u32; 8] = [5, 12, 8, 3, 11, 7, 14, 7];
+
+/// Schedules that take this long, in nanoseconds, are timed in every run: that is less than one part
+/// in a hundred.
+const LONG: f32 = 8_000.0;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sampling {
+    /// Runs since one was timed, and since a sample was due.
+    untimed: u32,
+    since: u32,
+    samples: usize,
+}
+
+impl Sampling {
+    /// Counts a run of a schedule that takes `mean` nanoseconds. Returns whether a sample is due,
+    /// and whether the run is to be timed, which it is anyway if it is `wanted`.
+    pub(super) fn next(&mut self, mean: Option<f32>, wanted: bool) -> (bool, bool) {
+        self.untimed += 1;
+        self.since += 1;
+        let due = wanted || self.since >= DISTANCES[self.samples % DISTANCES.len()];
+        if due {
+            self.since = 0;
+            self.samples += 1;
+        }
+        (due, due || mean.is_some_and(|mean| mean >= LONG))
+    }
+
+    /// How many runs a timed one stands for.
+    pub(super) fn take_runs(&mut self) -> u32 {
+        std::mem::take(&mut self.untimed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_period_hides_its_heavy_runs() {
+        let mut sampling = Sampling::default();
+        let sampled: Vec<_> =
+            (0..60 * DISTANCES.iter().sum::<u32>()).filter(|_| sampling.next(None, false).0).collect();
+        for period in 2..=60 {
+            for offset in 0..period {
+                assert!(sampled.iter().any(|run| run % period == offset), "every {period}, {offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_run_in_eight_is_timed_and_all_long_ones() {
+        let timed = |mean| {
+            let mut sampling = Sampling::default();
+            (0..8_000).filter(|_| sampling.next(Some(mean), false).1).count()
+        };
+        assert!((900..1_100).contains(&timed(1_000.0)));
+        assert_eq!(timed(LONG), 8_000);
+    }
+
+    #[test]
+    fn a_sample_stands_for_the_runs_since_the_last_one() {
+        let mut sampling = Sampling::default();
+        let stood_for: u32 =
+            (0..1_000).map(|_| if sampling.next(None, false).1 { sampling.take_runs() } else { 0 }).sum();
+        assert_eq!(stood_for + sampling.take_runs(), 1_000);
+    }
+}
