@@ -4,17 +4,24 @@
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
 //! row costs says how calls are cut in each. `site.rs` is the record of
 //! one place, shared by those who ask, `cost.rs` its two measures (a row, a call), `model.rs` the
-//! choice of mode `Auto`. `strategy.rs` has the words: how a call runs, and what it took.
+//! choice of mode `Auto`. `sampling.rs` says which calls are timed, `bursts.rs` how few heavy ones count;
+//! schedules go by these two as well. `strategy.rs` has the words: how a call runs, and what it took.
 
+mod bursts;
 mod cost;
 mod explanation;
+mod heavy;
 mod model;
+mod sampling;
 mod site;
 mod strategy;
+mod trial;
 
+pub(crate) use bursts::{HeavyShare, is_heavy};
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
+pub(crate) use sampling::Sampling;
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::{Outcome, Strategy};
 

@@ -15,6 +15,9 @@ use super::{
     CALLS_PER_SAMPLE, Strategy, UNKNOWN_ROWS,
     cost::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
+    heavy::HeavyCalls,
+    sampling::Sampling,
+    trial::{TRIAL_CALLS, Trial},
 };
 use crate::ablation::Mechanism;
 
@@ -41,19 +44,6 @@ const BUDGET: f32 = 100.0;
 
 /// What trials may cost before anything was earned, in nanoseconds.
 const FIRST_BUDGET: f32 = 50_000.0;
-
-/// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
-const TRIAL_CALLS: u32 = 3;
-
-/// The first trial of a strategy is this many calls longer if the strategy does no better: what is
-/// new is at its slowest, and a bad impression keeps it from being tried again for hundreds of
-/// calls.
-const FIRST_RETRIES: u32 = 3;
-
-/// For this many nanoseconds calls of a trial are not counted, because workers are waking up:
-/// that takes 30 to 50 us, a few short calls. Where calls are so seldom that workers never come in
-/// time, that is how it is.
-const WAKING: u64 = 200_000;
 
 /// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
 /// that wake them or do without.
@@ -102,18 +92,6 @@ pub(crate) struct Decision {
     pub(crate) timed: bool,
 }
 
-/// A trial that is under way.
-#[derive(Clone, Copy, Debug)]
-struct Trial {
-    strategy: Strategy,
-    /// Calls that are still to come.
-    left: u32,
-    /// When its first timed call ended.
-    since: Option<u64>,
-    /// For how many more calls it goes on as long as the strategy is found to be no better.
-    retries: u32,
-}
-
 /// What is known of the calls that one place in a program starts.
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -123,8 +101,11 @@ pub(crate) struct Model {
     /// Calls until each strategy may be tried again, and between two trials.
     wait: [u32; Strategy::MEASURED_COUNT],
     interval: [u32; Strategy::MEASURED_COUNT],
-    /// Calls since one was timed.
-    untimed: u32,
+    sampling: Sampling,
+    /// Calls that take far longer than the others.
+    heavy: HeavyCalls,
+    /// What a call of the present strategy takes on average, in nanoseconds.
+    mean: Option<f32>,
     /// Nanoseconds that trials may cost.
     exploration_budget: f32,
     /// What the rows of a round took, all workers together: smoothed, for the rows of the last
@@ -147,7 +128,9 @@ impl Default for Model {
             trial: None,
             wait: Default::default(),
             interval: [FIRST_INTERVAL; Strategy::MEASURED_COUNT],
-            untimed: CALLS_PER_SAMPLE,
+            sampling: Sampling::default(),
+            heavy: HeavyCalls::default(),
+            mean: None,
             exploration_budget: FIRST_BUDGET,
             busy: 0.0,
             surprises: 0,
@@ -176,10 +159,9 @@ impl Model {
         }
         let first = self.calls == 0;
         self.calls += 1;
-        // Calls that panic are never observed.
-        self.untimed = self.untimed.saturating_add(1);
+        let (due, timed) = self.sampling.next(self.mean, !self.estimate(self.current).is_known());
         let settled = self.trial.is_none() && self.current == Strategy::Serial && !first;
-        if settled && self.untimed <= CALLS_PER_SAMPLE {
+        if settled && !timed {
             return Decision { strategy: Strategy::Serial, timed: false };
         }
         self.rows = count_rows();
@@ -190,8 +172,7 @@ impl Model {
         if let Some(decision) = self.go_on_with_trial() {
             return decision;
         }
-        let timed = self.untimed > CALLS_PER_SAMPLE || !self.estimate(self.current).is_known();
-        if timed {
+        if due {
             self.reconsider(rows, workers, are_asleep);
         }
         Decision { strategy: self.current, timed }
@@ -201,23 +182,21 @@ impl Model {
     /// to come as the trial has.
     fn go_on_with_trial(&mut self) -> Option<Decision> {
         let trial = self.trial.as_mut()?;
-        if trial.left == 0 {
+        if trial.is_over() {
             // Its last call was never observed: it panicked.
             self.trial = None;
             return None;
         }
-        let decision = Decision { strategy: trial.strategy, timed: trial.left < TRIAL_CALLS };
-        trial.left -= 1;
-        Some(decision)
+        Some(Decision { strategy: trial.strategy, timed: trial.next() })
     }
 
     /// Where the leader is alone, as while other processes have their cores. What is known of
     /// the other strategies holds until they are back.
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
-        (self.calls, self.untimed) = (self.calls + 1, self.untimed.saturating_add(1));
-        let timed = self.untimed > CALLS_PER_SAMPLE;
+        self.calls += 1;
+        let (timed, _) = self.sampling.next(None, false);
         if timed {
-            (self.rows, self.untimed) = (count_rows(), 0);
+            self.rows = count_rows();
         }
         Decision { strategy: Strategy::Serial, timed }
     }
@@ -225,41 +204,46 @@ impl Model {
     /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how
     /// long all workers together were in it, if all were.
     pub(crate) fn observe(&mut self, strategy: Strategy, rows: u64, call: Range<u64>, busy: Option<u64>) {
-        if self.extend_while_waking(strategy, busy, call.end) {
+        // Not all workers took part.
+        let idle = strategy != Strategy::Serial && busy.is_none();
+        let trial = self.trial.as_mut().filter(|trial| trial.strategy == strategy);
+        if trial.is_some_and(|trial| trial.goes_on_while_waking(idle, call.end)) {
             return;
         }
         let nanoseconds = call.end.saturating_sub(call.start);
-        let off = self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy));
+        let known = self.estimate(strategy).is_known().then(|| self.usual(strategy, rows));
+        let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
+        let off = match known {
+            Some(usual) if heavy => nanoseconds as f32 / usual.max(1.0),
+            _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy)),
+        };
         self.estimates[strategy as usize].stamp(call.end);
-        if self.trial.is_some_and(|trial| trial.left == 0) {
+        if self.trial.is_some_and(|trial| trial.is_over()) {
             self.end_trial(strategy, rows);
         }
-        if let (Strategy::LockStep, Some(busy)) = (strategy, busy) {
+        if let (Strategy::LockStep, Some(busy), false) = (strategy, busy, heavy) {
             let busy = busy as f32;
             self.busy = if self.busy > 0.0 { self.busy + (busy.min(self.busy * 2.0) - self.busy) / 4.0 } else { busy };
         }
         if strategy == self.current {
-            self.exploration_budget += nanoseconds as f32 * self.untimed as f32 / BUDGET;
-            self.untimed = 0;
+            self.exploration_budget += nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET;
             self.notice(off, rows, nanoseconds);
+            if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
+                self.try_soon();
+            }
+            self.mean = Some(self.expected(strategy, rows));
         }
     }
 
-    /// Whether a trial goes on because not all workers took part in a call of it.
-    fn extend_while_waking(&mut self, strategy: Strategy, busy: Option<u64>, now: u64) -> bool {
-        let Some(trial) = self.trial.as_mut().filter(|trial| trial.strategy == strategy) else { return false };
-        let since = *trial.since.get_or_insert(now);
-        let waking = strategy != Strategy::Serial && busy.is_none() && now.saturating_sub(since) < WAKING;
-        if waking {
-            trial.left += 1;
-        }
-        waking
+    /// Other strategies are to be tried as soon as that pays.
+    fn try_soon(&mut self) {
+        self.wait = Default::default();
+        self.interval = [FIRST_INTERVAL; Strategy::MEASURED_COUNT];
     }
 
     fn end_trial(&mut self, strategy: Strategy, rows: u64) {
         let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
-        if let Some(trial) = self.trial.as_mut().filter(|trial| trial.retries > 0 && slower >= BETTER) {
-            (trial.retries, trial.left) = (trial.retries - 1, 1);
+        if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {
             self.estimates[strategy as usize].reopen();
             return;
         }
@@ -278,8 +262,8 @@ impl Model {
         self.surprises = if surprising { self.surprises + 1 } else { 0 };
         if self.surprises >= SURPRISES {
             self.surprises = 0;
-            self.wait = Default::default();
-            self.interval = [FIRST_INTERVAL; Strategy::MEASURED_COUNT];
+            self.try_soon();
+            self.heavy.forget();
             self.estimates[self.current as usize].restart(rows, nanoseconds);
             Strategy::MEASURED
                 .into_iter()
@@ -292,7 +276,7 @@ impl Model {
     fn reconsider(&mut self, rows: u64, workers: usize, are_asleep: impl FnOnce() -> bool) {
         let best = self.best(rows);
         if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
-            self.current = best;
+            (self.current, self.mean) = (best, Some(self.expected(best, rows)));
         }
         self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_PER_SAMPLE));
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
@@ -308,11 +292,11 @@ impl Model {
     fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
         let place = strategy as usize;
         self.exploration_budget -= cost;
-        let retries = if self.estimates[place].was_tried() { 0 } else { FIRST_RETRIES };
+        let first = !self.estimates[place].was_tried();
         self.estimates[place].doubt();
         self.wait[place] = self.interval[place];
         self.trials += 1;
-        self.trial = Some(Trial { strategy, left: TRIAL_CALLS, since: None, retries });
+        self.trial = Some(Trial::new(strategy, first));
     }
 
     fn is_worth_a_trial(&self, other: Strategy, rows: u64, workers: usize) -> bool {
@@ -350,14 +334,15 @@ impl Model {
             (_, true) => self.busy,
             _ => 0.0,
         };
-        match other {
+        let usual = match other {
             Strategy::Serial if alone.was_tried() => work.min(self.busy * UNSHARED),
             Strategy::Serial => self.busy * UNSHARED,
             Strategy::LockStep => CHEAPEST_ROUND + work / workers as f32,
             // Only worth it where lock step leaves workers idle.
             Strategy::Heartbeat if shared.is_known() => CHEAPEST_SESSION + self.busy / workers as f32 * (2.0 - BETTER),
             Strategy::Heartbeat | Strategy::Bevy => f32::INFINITY,
-        }
+        };
+        self.heavy.mean(other, usual, rows, workers)
     }
 
     fn best(&self, rows: u64) -> Strategy {
@@ -371,8 +356,14 @@ impl Model {
         &self.estimates[strategy as usize]
     }
 
-    fn expected(&self, strategy: Strategy, rows: u64) -> f32 {
+    /// What most calls take.
+    fn usual(&self, strategy: Strategy, rows: u64) -> f32 {
         self.estimate(strategy).expected(rows, fixed(strategy))
+    }
+
+    /// What calls take on average.
+    fn expected(&self, strategy: Strategy, rows: u64) -> f32 {
+        self.heavy.mean(strategy, self.usual(strategy, rows), rows, self.workers)
     }
 
     /// What it chose last and why.

@@ -1,9 +1,7 @@
 //! A trial of a schedule that has heavy runs now and then.
 
-use super::{
-    bursts::{RunTimes, is_heavy, smoothed},
-    trial::{Found, HOPELESS},
-};
+use super::times::{Found, HOPELESS, RunTimes, smoothed};
+use crate::auto::is_heavy;
 
 /// Heavy runs by each way.
 pub(super) const CYCLES: usize = 3;

@@ -1,11 +1,10 @@
 //! [`AffinityExecutor`]: a schedule runs in whichever way was measured to take least.
 
-mod bursts;
 mod cycles;
 mod gang;
 mod race;
 mod record;
-mod sampling;
+mod times;
 mod trial;
 mod way;
 mod which;

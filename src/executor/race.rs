@@ -4,15 +4,15 @@ mod risk;
 #[cfg(test)]
 mod tests;
 
-use risk::{Risk, most_on_one_thread};
+use risk::{LESSONS, Risk, Stakes, most_on_one_thread};
 
 use super::{
-    bursts::{Bursts, RunTimes},
     cycles::Cycles,
-    sampling::Sampling,
-    trial::{Found, HOPELESS, Trial},
+    times::{Found, HOPELESS, RunTimes, WayTimes},
+    trial::Trial,
     way::{ScheduleWay, WAYS},
 };
+use crate::auto::Sampling;
 
 /// Trials may cost one part in this many of the time that runs take: 1.6%.
 const BUDGET: f32 = 64.0;
@@ -46,10 +46,6 @@ const DRIFT: f32 = 1.5;
 /// On one thread a schedule has to take this long before it is looked at whether the gang would
 /// take less, in nanoseconds: it has to gain what its workers take to wake up.
 const LEAST_OF_GANG: f32 = 40_000.0;
-
-/// Runs on one thread that tell what each system takes. The first one fetches
-/// everything into the caches and counts for nothing once there is another.
-const LESSONS: u32 = 3;
 
 /// What is to be done with one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +104,7 @@ enum Gang {
 pub(super) struct Race {
     present: ScheduleWay,
     /// What a run takes by each way.
-    times: Bursts,
+    times: WayTimes,
     rivals: [Rival; WAYS],
     gang: Gang,
     trial: Option<Trial>,
@@ -128,7 +124,7 @@ impl Race {
     pub(super) fn new() -> Self {
         Self {
             present: ScheduleWay::BevysThreads,
-            times: Bursts::default(),
+            times: WayTimes::default(),
             rivals: [Rival::NEW; WAYS],
             gang: Gang::Unknown,
             trial: None,
@@ -234,12 +230,14 @@ impl Race {
     /// what that takes at most, as far as is known without a trial.
     fn reconsider(&mut self, time: f32, on_one_thread: impl FnOnce() -> f32) {
         let Some(rival) = self.next_rival(time) else { return };
-        let Risk { largest, cost } = self.risk(rival, time, on_one_thread);
+        let planned = if let Gang::Planned(span) = self.gang { Some(span) } else { None };
+        let stakes = Stakes { present: self.present, rival, times: &self.times, planned };
+        let (Risk { largest, cost }, lessons) = (stakes.risk(time, on_one_thread), stakes.is_to_be_learned());
         if cost > self.budget || largest > LARGEST_RISK {
             return;
         }
         self.budget -= cost;
-        if self.is_to_be_learned(rival) {
+        if lessons {
             self.gang = Gang::Learning(LESSONS);
         } else {
             self.trials += 1;

@@ -1,10 +1,11 @@
 //! A trial: runs by another way in turns with runs by the present one.
 
 use super::{
-    bursts::{RunTimes, is_heavy},
     cycles::Cycles,
+    times::{Found, HOPELESS, RunTimes},
     way::ScheduleWay,
 };
+use crate::auto::is_heavy;
 
 /// Which runs of a trial go by the other way. Both ways have as many early runs as late ones, and
 /// where a schedule runs twice a frame, as many first ones as second ones.
@@ -12,9 +13,6 @@ const OTHERS: [bool; 2 * RUNS] = [false, true, true, false, true, false, false, 
 
 /// Runs by each way.
 pub(super) const RUNS: usize = 4;
-
-/// In turns, the first run by another way that takes this many times as long as the present way is its last.
-pub(super) const HOPELESS: f32 = 2.0;
 
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
@@ -29,13 +27,6 @@ enum Order {
     InTurns(InTurns),
     /// Where few runs are heavy.
     ByCycles(Cycles),
-}
-
-/// What a trial found.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub(super) present: RunTimes,
-    pub(super) other: RunTimes,
 }
 
 impl Trial {
@@ -86,6 +77,7 @@ impl InTurns {
         self.step += 1;
         let present = self.present.typical();
         let hopeless = present.usual.is_some_and(|present| nanoseconds > HOPELESS * present);
+        // The first run by another way that is hopeless is its last.
         if by_other && self.other.count == 1 && hopeless {
             return Some(Found { present, other: RunTimes::even(nanoseconds.min(self.most)) });
         }

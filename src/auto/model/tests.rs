@@ -185,3 +185,58 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     }
     assert!(model.explain().trials < 40, "{}", model.explain().trials);
 }
+
+/// Calls of which one in `period` takes `times` as long; where a round costs `round`.
+fn run_bursts(model: &mut Model, machine: &Machine, (rows, calls): (u64, u64), (period, times): (u64, f64)) -> f64 {
+    let call = |number: u64| {
+        let machine =
+            Machine { row: if number.is_multiple_of(period) { machine.row * times } else { machine.row }, ..*machine };
+        machine.run(model, rows, 1)
+    };
+    (0..calls).map(call).sum()
+}
+
+#[test]
+fn heavy_calls_now_and_then_decide_if_they_are_most_of_the_time() {
+    // A round wakes workers: more than a usual call takes.
+    let machine = Machine { round: 40_000.0, session: 60_000.0, ..PLAIN };
+    for period in 2..=30 {
+        let mut model = Model::default();
+        run_bursts(&mut model, &machine, (20_000, 3_000), (period, 100.0));
+        assert_eq!(model.explain().strategy, Strategy::LockStep, "every {period}");
+        let took = run_bursts(&mut model, &machine, (20_000, 3_000), (period, 100.0));
+        let heavies = 3_000_u64.div_ceil(period) as f64;
+        let best = heavies * machine.round
+            + (3_000.0 - heavies) * machine.takes(Strategy::LockStep, 20_000)
+            + heavies * 1_000_000.0;
+        assert!(took < best * 1.05, "every {period}: {}", took / best);
+    }
+}
+
+#[test]
+fn heavy_calls_do_not_decide_if_they_are_not() {
+    let machine = Machine { round: 40_000.0, session: 60_000.0, ..PLAIN };
+    for period in 8..=40 {
+        let mut model = Model::default();
+        run_bursts(&mut model, &machine, (20_000, 3_000), (period, 8.0));
+        assert_eq!(model.explain().strategy, Strategy::Serial, "every {period}");
+    }
+}
+
+#[test]
+fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
+    // A round that is interrupted takes as long as a call on one thread that is.
+    for (rows, best) in [(4_000, Strategy::Serial), (400_000, Strategy::LockStep)] {
+        let machine = Machine { round: 6_000.0, ..PLAIN };
+        let mut model = Model::default();
+        for call in 0..20_000 {
+            let decision = model.choose(|| rows, 2, || false);
+            let interrupted = if call % 60 == 0 { 4_000_000 } else { 0 };
+            let takes = machine.takes(decision.strategy, rows) as u64 + interrupted;
+            if decision.timed {
+                model.observe(decision.strategy, rows, 0..takes, Some(rows));
+            }
+        }
+        assert_eq!(model.explain().strategy, best, "{rows} rows");
+    }
+}

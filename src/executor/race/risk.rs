@@ -1,9 +1,9 @@
 //! What a trial may cost.
 
-use super::{Gang, LESSONS, Race};
 use crate::executor::{
     cycles::CYCLES,
-    trial::{HOPELESS, RUNS},
+    times::{HOPELESS, WayTimes},
+    trial::RUNS,
     way::ScheduleWay,
 };
 
@@ -23,6 +23,10 @@ const BUSIEST: usize = 4;
 /// much may be missing when a run ends.
 const TICK: f32 = 4_000_000.0;
 
+/// Runs on one thread that tell what each system takes. The first one fetches
+/// everything into the caches and counts for nothing once there is another.
+pub(super) const LESSONS: u32 = 3;
+
 /// What a trial may cost, in nanoseconds.
 pub(super) struct Risk {
     /// How much longer a single run may take.
@@ -31,13 +35,24 @@ pub(super) struct Risk {
     pub(super) cost: f32,
 }
 
-impl Race {
-    /// What a trial of the rival may cost, where the present way takes `time` on average.
-    pub(super) fn risk(&self, rival: ScheduleWay, time: f32, on_one_thread: impl FnOnce() -> f32) -> Risk {
-        let (risk, runs) = self.risk_of_run(rival, time, on_one_thread);
+/// A trial that may be made.
+pub(super) struct Stakes<'a> {
+    pub(super) present: ScheduleWay,
+    pub(super) rival: ScheduleWay,
+    /// What is known of all ways.
+    pub(super) times: &'a WayTimes,
+    /// What a run on the gang is expected to take, in nanoseconds, if there is a plan. Else it takes
+    /// lessons first.
+    pub(super) planned: Option<f32>,
+}
+
+impl Stakes<'_> {
+    /// What it may cost, where the present way takes `time` on average.
+    pub(super) fn risk(&self, time: f32, on_one_thread: impl FnOnce() -> f32) -> Risk {
+        let (risk, runs) = self.risk_of_run(time, on_one_thread);
         match self.times.share() {
-            Some(share) if !self.is_to_be_learned(rival) => {
-                let of_heavy = self.risk_of_heavy(rival).max(0.0);
+            Some(share) if !self.is_to_be_learned() => {
+                let of_heavy = self.risk_of_heavy().max(0.0);
                 let cycles = CYCLES as f32;
                 Risk { largest: risk.max(of_heavy), cost: cycles * (risk / share + of_heavy) }
             }
@@ -46,27 +61,27 @@ impl Race {
     }
 
     /// How much longer a run by the rival may take, and how many do in a trial in turns.
-    fn risk_of_run(&self, rival: ScheduleWay, time: f32, on_one_thread: impl FnOnce() -> f32) -> (f32, usize) {
+    fn risk_of_run(&self, time: f32, on_one_thread: impl FnOnce() -> f32) -> (f32, usize) {
         let known = |other: f32| match other {
             other if other >= time * HOPELESS => (other - time, 1),
             other => ((other - time).max(0.0), RUNS),
         };
-        match (self.mean(rival), rival, self.gang) {
-            _ if self.is_to_be_learned(rival) => {
-                let one_thread = self.mean(ScheduleWay::OneThread).unwrap_or(time);
+        match (self.times.mean(self.rival), self.rival, self.planned) {
+            _ if self.is_to_be_learned() => {
+                let one_thread = self.times.mean(ScheduleWay::OneThread).unwrap_or(time);
                 ((one_thread - time).max(0.0), LESSONS as usize)
             }
             (Some(other), ..) => known(other),
-            (None, ScheduleWay::OnTheGang, Gang::Planned(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
+            (None, ScheduleWay::OnTheGang, Some(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
             (None, ScheduleWay::OneThread, _) => (on_one_thread() - time, 1),
             (None, ..) => (UNKNOWN_OF_THREADS, 1),
         }
     }
 
     /// How much longer a heavy run by the rival may take.
-    fn risk_of_heavy(&self, rival: ScheduleWay) -> f32 {
+    fn risk_of_heavy(&self) -> f32 {
         let Some(present) = self.times.times(self.present).heavy else { return 0.0 };
-        match (self.times.times(rival).heavy, rival) {
+        match (self.times.times(self.rival).heavy, self.rival) {
             (Some(other), _) => other - present,
             (None, ScheduleWay::OneThread) => present * BUSIEST as f32,
             (None, _) => 0.0,
@@ -74,8 +89,8 @@ impl Race {
     }
 
     /// Whether nothing is known of the rival but that it takes lessons first.
-    pub(super) fn is_to_be_learned(&self, rival: ScheduleWay) -> bool {
-        rival == ScheduleWay::OnTheGang && !matches!(self.gang, Gang::Planned(_))
+    pub(super) fn is_to_be_learned(&self) -> bool {
+        self.rival == ScheduleWay::OnTheGang && self.planned.is_none()
     }
 }
 

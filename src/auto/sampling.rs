@@ -1,16 +1,16 @@
-//! Which runs of a schedule are timed.
+//! Which runs of a schedule, or calls of one place, are timed.
 
-/// Runs from one that is timed to the next: one in eight, for two readings of the clock take half
-/// as long as a schedule with one empty system. The distances differ and their sum is a prime, so
+/// Runs from one that is timed to the next: one in eight, for two readings of the clock take as long
+/// as 200 cheap rows, or half a schedule with one empty system. The distances differ and their sum is a prime, so
 /// that no period of the game hides its heavy runs from them.
 const DISTANCES: [u32; 8] = [5, 12, 8, 3, 11, 7, 14, 7];
 
-/// Schedules that take this long, in nanoseconds, are timed in every run: that is less than one part
-/// in a hundred.
+/// What takes this long, in nanoseconds, is timed in every run: that is less than one part in a
+/// hundred.
 const LONG: f32 = 8_000.0;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sampling {
+pub(crate) struct Sampling {
     /// Runs since one was timed, and since a sample was due.
     untimed: u32,
     since: u32,
@@ -18,9 +18,9 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    /// Counts a run of a schedule that takes `mean` nanoseconds. Returns whether a sample is due,
+    /// Counts a run of what takes `mean` nanoseconds. Returns whether a sample is due,
     /// and whether the run is to be timed, which it is anyway if it is `wanted`.
-    pub(super) fn next(&mut self, mean: Option<f32>, wanted: bool) -> (bool, bool) {
+    pub(crate) fn next(&mut self, mean: Option<f32>, wanted: bool) -> (bool, bool) {
         self.untimed += 1;
         self.since += 1;
         let due = wanted || self.since >= DISTANCES[self.samples % DISTANCES.len()];
@@ -32,7 +32,7 @@ impl Sampling {
     }
 
     /// How many runs a timed one stands for.
-    pub(super) fn take_runs(&mut self) -> u32 {
+    pub(crate) fn take_runs(&mut self) -> u32 {
         std::mem::take(&mut self.untimed)
     }
 }

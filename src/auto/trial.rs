@@ -1,0 +1,65 @@
+//! A few calls of one place by another strategy than the present one.
+
+use super::Strategy;
+
+/// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
+pub(super) const TRIAL_CALLS: u32 = 3;
+
+/// The first trial of a strategy is this many calls longer if the strategy does no better: what is
+/// new is at its slowest, and a bad impression keeps it from being tried again for hundreds of
+/// calls.
+const FIRST_RETRIES: u32 = 3;
+
+/// For this many nanoseconds calls of a trial are not counted, because workers are waking up:
+/// that takes 30 to 50 us, a few short calls. Where calls are so seldom that workers never come in
+/// time, that is how it is.
+const WAKING: u64 = 200_000;
+
+/// A trial that is under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trial {
+    pub(super) strategy: Strategy,
+    /// Calls that are still to come.
+    left: u32,
+    /// When its first timed call ended.
+    since: Option<u64>,
+    /// For how many more calls it goes on as long as the strategy is found to be no better.
+    retries: u32,
+}
+
+impl Trial {
+    /// A trial of `strategy`, perhaps its first.
+    pub(super) fn new(strategy: Strategy, first: bool) -> Self {
+        Self { strategy, left: TRIAL_CALLS, since: None, retries: if first { FIRST_RETRIES } else { 0 } }
+    }
+
+    /// Whether there is no call to come.
+    pub(super) fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Begins its next call. Returns whether that is to be timed.
+    pub(super) fn next(&mut self) -> bool {
+        let timed = self.left < TRIAL_CALLS;
+        self.left -= 1;
+        timed
+    }
+
+    /// Goes on for one more call because in the one that ended at `now` workers were `idle`: they
+    /// are waking up. Returns whether it does.
+    pub(super) fn goes_on_while_waking(&mut self, idle: bool, now: u64) -> bool {
+        let since = *self.since.get_or_insert(now);
+        let waking = idle && now.saturating_sub(since) < WAKING;
+        self.left += u32::from(waking);
+        waking
+    }
+
+    /// Goes on for one more call. Returns false if it did so often enough.
+    pub(super) fn retry(&mut self) -> bool {
+        let again = self.retries > 0;
+        if again {
+            (self.retries, self.left) = (self.retries - 1, 1);
+        }
+        again
+    }
+}
