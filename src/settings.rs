@@ -128,12 +128,14 @@ pub struct AffinitySettings {
     /// work away at most. Shorter spreads work sooner, longer costs less. Default: 100 us; giving a
     /// job away costs about 1 us.
     pub heartbeat: Duration,
-    /// Whether a worker whose core is busy with another process is left out of rounds for some
-    /// time, and its rows swept by the others: a round would wait for it. Tried again after 20 ms
-    /// (5 ms if the worker only stayed away), then after ever longer times, up to 1.3 s. Threads of
-    /// this process, such as Bevy's, rayon's or a software rasteriser's, are no reason to leave a
-    /// worker out. No worker is left out where workers share cores. A pool for which this is off
-    /// calls all its workers, whichever the other pools of the process leave out. Default: on.
+    /// Whether workers mind other processes on their cores. One that shares its core sleeps as soon
+    /// as it has nothing to do, whatever [`spin`](Self::spin) says: then the system gives it the
+    /// core when it is called. One that is left less than a third of it is left out of rounds, and
+    /// its rows swept by the others: a round would wait for it. Both for 20 ms at first (5 ms if the
+    /// worker only stayed away), then for ever longer times, up to 1.3 s. Threads of this process,
+    /// such as Bevy's, rayon's or a software rasteriser's, do not count. Nor does anything where
+    /// workers share cores. A pool for which this is off calls all its workers, whichever the other
+    /// pools of the process leave out. Default: on.
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system from running beside them, so that the gang
     /// has the cores to itself. Read when a system is initialised (before its first run), so set it

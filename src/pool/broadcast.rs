@@ -16,7 +16,7 @@ use super::{
     gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
     round::Lead,
     unwind::{Payload, drop_or_abort},
-    words::{Participants, RoundStats},
+    words::{Participants, RoundStats, Taken},
 };
 use crate::record::SpanKind;
 
@@ -224,7 +224,10 @@ impl AffinityPool {
                 let looked = watched.recorded.map_or_else(RoundStats::default, |_| self.look(me));
                 let RoundStats { began, ended, idle, .. } = call;
                 // To find out takes two files for each thread of the process.
-                let core_taken = self.watchful && finds_core_taken(ended) == Some(CoreTaken::ByStrangers);
+                let core_taken = match self.watchful.then(|| finds_core_taken(ended)).flatten() {
+                    Some(CoreTaken::ByStrangers(taken)) => Some(taken),
+                    _ => None,
+                };
                 let stats = RoundStats { began, ended, idle, core_taken, ..looked };
                 self.seats[worker - 1].round.stats.set(stats);
             }
@@ -234,16 +237,21 @@ impl AffinityPool {
     /// Notes that this thread, which leads, made the `call` for an index.
     fn note_led(&self, index: WorkerIndex, call: RoundStats, recorded: Option<SpanKind>) {
         let own = index == WorkerIndex::LEADER;
-        if own && self.watchful {
-            match finds_core_taken(call.ended) {
-                Some(CoreTaken::ByStrangers) => self.leave_taken_core(call.ended),
-                Some(CoreTaken::ByOwnThreads) => self.gang.eviction.note_leader_waits(call.ended),
-                None => {}
-            }
+        if own {
+            self.watch_leader(call.ended);
         }
         self.leader_counters().record_led(call.began..call.ended, call.idle, own);
         if let (Some(kind), false) = (recorded, own) {
             self.record_taken_over(kind, index, call.began..call.ended, self.leader_counters().led().start);
+        }
+    }
+
+    /// Looks at who has the core of this thread, which leads or would.
+    pub(super) fn watch_leader(&self, now: u64) {
+        match self.watchful.then(|| finds_core_taken(now)).flatten() {
+            Some(CoreTaken::ByStrangers(_)) => self.leave_taken_core(now),
+            Some(CoreTaken::ByOwnThreads) => self.gang.eviction.note_leader_waits(now),
+            None => {}
         }
     }
 
@@ -286,7 +294,8 @@ impl AffinityPool {
             let evidence =
                 if self.watchful && !was_left_out { self.evidence_against(seat, stats, &round) } else { None };
             if let Some(evidence) = evidence {
-                self.gang.eviction.leave_out_late(&seat.record, round.end, evidence);
+                self.gang.eviction.act_on(&seat.record, round.end, evidence);
+                seat.round.let_rest(seat.record.rests());
             }
         }
         if let Some(kind) = recorded {
@@ -294,12 +303,15 @@ impl AffinityPool {
         }
     }
 
-    /// What speaks for leaving a worker that was called out of the next rounds, by what it did in
-    /// this one.
+    /// What speaks for having a worker that was called rest, or for leaving it out of the next rounds,
+    /// by what it did in this one.
     fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
         if let Some(stats) = stats {
-            seat.record.note_present(stats.core_taken, round.end);
-            return stats.core_taken.then_some(Evidence::Account);
+            seat.record.note_present(stats.core_taken.is_some(), round.end);
+            return stats.core_taken.map(|taken| match taken {
+                Taken::Partly => Evidence::Sharing,
+                Taken::Mostly => Evidence::Account,
+            });
         }
         self.is_away(seat, round).then_some(Evidence::Absence)
     }

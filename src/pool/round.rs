@@ -118,6 +118,9 @@ struct LeadersNotes {
     reserved: AtomicEpoch,
     /// The last round in which the leader ran the worker's index.
     taken: AtomicEpoch,
+    /// Whether the worker is to sleep as soon as it has nothing to do. Relaxed: a hint, as the time
+    /// to stay hot is.
+    rests: AtomicBool,
 }
 
 /// The right to lead the gang: who holds it is the only leader, so rounds cannot overlap.
@@ -202,7 +205,11 @@ impl Seat {
     pub(crate) fn new() -> Self {
         Self {
             claimed: CachePadded::new(AtomicEpoch::new()),
-            leaders: CachePadded::new(LeadersNotes { reserved: AtomicEpoch::new(), taken: AtomicEpoch::new() }),
+            leaders: CachePadded::new(LeadersNotes {
+                reserved: AtomicEpoch::new(),
+                taken: AtomicEpoch::new(),
+                rests: AtomicBool::new(false),
+            }),
             arrived: AtomicEpoch::new(),
             stats: LastRoundStats::new(),
             parker: Parker::new(),
@@ -223,6 +230,18 @@ impl Seat {
     #[inline]
     fn is_reserved(&self, epoch: Epoch) -> bool {
         self.leaders.reserved.load(Ordering::Relaxed) == epoch
+    }
+
+    /// Has the worker sleep from now on as soon as it has nothing to do, or not any more. To be
+    /// called by the leader.
+    pub(crate) fn let_rest(&self, rests: bool) {
+        self.leaders.rests.store(rests, Ordering::Relaxed);
+    }
+
+    /// Whether the worker is to sleep as soon as it has nothing to do.
+    #[inline]
+    pub(crate) fn rests(&self) -> bool {
+        self.leaders.rests.load(Ordering::Relaxed)
     }
 
     /// Whether the worker is about to sleep, or sleeps.
@@ -265,10 +284,10 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
             run_claimed(board, index);
             arrive(board, seat, epoch);
         }
-        // Who was called stays hot, also when it came too late: the next round may be near. Not for
-        // who is left out.
-        let is_left_out = seat.is_reserved(epoch);
-        spin = Duration::from_nanos(if is_left_out { 0 } else { board.order.spin.load(Ordering::Relaxed) });
+        // Who was called stays hot, also when it came too late: the next round may be near. Not who
+        // is left out, or rests.
+        let is_to_sleep = seat.is_reserved(epoch) || seat.rests();
+        spin = Duration::from_nanos(if is_to_sleep { 0 } else { board.order.spin.load(Ordering::Relaxed) });
     }
 }
 

@@ -1,7 +1,7 @@
 //! The words that a round is spoken in: which round it is and for how many workers ([`Call`]), whom
 //! it calls ([`Participants`]), and what each of them did in it ([`RoundStats`]).
 
-use crate::sync::{AtomicBool, AtomicU64, Ordering, planted};
+use crate::sync::{AtomicU64, Ordering, planted};
 
 /// The number of a round. 48 bits: a round every 500 ns wraps after four years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,6 +140,13 @@ impl AtomicParticipants {
     }
 }
 
+/// How much of a core other processes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Partly,
+    Mostly,
+}
+
 /// What a worker did in one round. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RoundStats {
@@ -152,8 +159,8 @@ pub(crate) struct RoundStats {
     /// The rows that it has swept so far, and how many of them were others'; 0 if it did not look.
     pub(crate) rows: u64,
     pub(crate) stolen: u64,
-    /// Whether it found its core to be taken by others.
-    pub(crate) core_taken: bool,
+    /// Whether it found other processes to have its core.
+    pub(crate) core_taken: Option<Taken>,
 }
 
 impl RoundStats {
@@ -172,13 +179,13 @@ pub(crate) struct LastRoundStats {
     core: AtomicU64,
     rows: AtomicU64,
     stolen: AtomicU64,
-    core_taken: AtomicBool,
+    core_taken: AtomicU64,
 }
 
 impl LastRoundStats {
     pub(super) fn new() -> Self {
-        let [began, ended, idle, core, rows, stolen] = [0; 6].map(AtomicU64::new);
-        Self { began, ended, idle, core, rows, stolen, core_taken: AtomicBool::new(false) }
+        let [began, ended, idle, core, rows, stolen, core_taken] = [0; 7].map(AtomicU64::new);
+        Self { began, ended, idle, core, rows, stolen, core_taken }
     }
 
     pub(super) fn set(&self, stats: RoundStats) {
@@ -188,7 +195,8 @@ impl LastRoundStats {
         self.core.store(stats.core, Ordering::Relaxed);
         self.rows.store(stats.rows, Ordering::Relaxed);
         self.stolen.store(stats.stolen, Ordering::Relaxed);
-        self.core_taken.store(stats.core_taken, Ordering::Relaxed);
+        let taken = stats.core_taken.map_or(0, |taken| 1 + taken as u64);
+        self.core_taken.store(taken, Ordering::Relaxed);
     }
 
     /// There is none of the round that begins.
@@ -200,7 +208,11 @@ impl LastRoundStats {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let [began, ended, idle] = [&self.began, &self.ended, &self.idle].map(read);
         let [core, rows, stolen] = [&self.core, &self.rows, &self.stolen].map(read);
-        let core_taken = self.core_taken.load(Ordering::Relaxed);
+        let core_taken = match read(&self.core_taken) {
+            0 => None,
+            taken if taken == 1 + Taken::Partly as u64 => Some(Taken::Partly),
+            _ => Some(Taken::Mostly),
+        };
         (ended > 0).then_some(RoundStats { began, ended, idle, core, rows, stolen, core_taken })
     }
 }

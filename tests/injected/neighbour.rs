@@ -97,24 +97,48 @@ fn left_out(pool: &AffinityPool) -> u64 {
     pool.worker_stats().map(|worker| worker.rounds_left_out).nth(1).expect("there are two workers")
 }
 
+/// A quarter of a core is not enough to take part.
+#[test]
+fn busy_processes_on_a_workers_core() {
+    alone(|| {
+        let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
+        let me = thread::current().id();
+        let before = left_out(&pool);
+        let neighbours = [(); 3].map(|()| Neighbour::on(core.index()));
+        rounds_until(&pool, "the worker was never left out", |_| left_out(&pool) > before);
+        drop(neighbours);
+        rounds_until(&pool, "the worker never came back", |runner| runner != me);
+    });
+}
+
+/// How long the worker is looked at, to find it in all rounds: others may come by, but not in each
+/// of the tries.
+const TRY: Duration = Duration::from_millis(200);
+
+/// Whether there is a time in which the worker is left out of no round.
+fn stays(pool: &AffinityPool) -> bool {
+    (0..20).any(|_| {
+        let (before, began) = (left_out(pool), Instant::now());
+        rounds_until(pool, "no time passes", |_| began.elapsed() > TRY);
+        left_out(pool) == before
+    })
+}
+
+/// The worker has its half of the core: it rests between rounds, and is called.
 #[test]
 fn a_busy_process_on_a_workers_core() {
     alone(|| {
         let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
         let me = thread::current().id();
-        let before = left_out(&pool);
-        let neighbour = Neighbour::on(core.index());
-        rounds_until(&pool, "the worker was never left out", |_| left_out(&pool) > before);
-        drop(neighbour);
-        rounds_until(&pool, "the worker never came back", |runner| runner != me);
+        let _neighbour = Neighbour::on(core.index());
+        assert!(stays(&pool), "the worker was left out again and again");
+        rounds_until(&pool, "the worker never took part", |runner| runner != me);
     });
 }
 
 /// The worker has half of its core, and keeps it: what it costs is for those to judge who measure.
-/// (Other processes may come by, but not in each of the tries.)
 #[test]
 fn a_busy_thread_of_this_process_on_a_workers_core() {
-    const TRY: Duration = Duration::from_millis(200);
     alone(|| {
         let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
         let over = AtomicBool::new(false);
@@ -125,12 +149,7 @@ fn a_busy_thread_of_this_process_on_a_workers_core() {
                     hint::spin_loop();
                 }
             });
-            let mut tries = (0..20).map(|_| {
-                let (before, began) = (left_out(&pool), Instant::now());
-                rounds_until(&pool, "no time passes", |_| began.elapsed() > TRY);
-                left_out(&pool) - before
-            });
-            let stayed = tries.any(|left_out| left_out == 0);
+            let stayed = stays(&pool);
             over.store(true, Ordering::Relaxed);
             assert!(stayed, "the worker was left out again and again");
         });

@@ -8,7 +8,10 @@
 
 use std::cell::RefCell;
 
-use crate::topology::{OwnThreads, SchedulerAccount, ThreadNumber, Waited};
+use crate::{
+    pool::words::Taken,
+    topology::{OwnThreads, SchedulerAccount, ThreadNumber, Waited},
+};
 
 /// How often at most a thread asks, in nanoseconds: a system call of some 600 ns.
 const INTERVAL: u64 = 1_000_000;
@@ -22,7 +25,9 @@ const WINDOW: u64 = 16_000_000;
 /// confirms that it still is.
 const NEXT_WINDOW: u64 = 4_000_000;
 
-/// A core is taken if one part in this many of the time went to waiting for it.
+/// A core is shared if one part in this many of the time went to waiting for it, and taken for the
+/// most part if no more than one went to running: with one busy process a thread that pauses has
+/// its half, with three a quarter.
 const LARGEST_PART: u64 = 3;
 
 /// A thread that has waited for this many nanoseconds looks at the other threads of the process,
@@ -102,8 +107,8 @@ struct Judge {
 }
 
 impl Judge {
-    /// Whether the core is taken by strangers, as far as the time since the last verdict tells.
-    fn judge(&mut self, total: Waited, now: u64, witness: &mut impl Witness) -> bool {
+    /// How much of the core strangers have, as far as the time since the last verdict tells.
+    fn judge(&mut self, total: Waited, now: u64, witness: &mut impl Witness) -> Option<Taken> {
         self.add(total);
         let Waited { ran, waited } = self.window;
         let is_resting = now < self.resting_until;
@@ -112,20 +117,24 @@ impl Judge {
             self.rest_if_dear(now, witness);
         }
         if ran + waited < if self.taken { NEXT_WINDOW } else { WINDOW } {
-            return false;
+            return None;
         }
-        if waited < (ran + waited) / LARGEST_PART || self.suspicion == Suspicion::Nobody {
+        let part = (ran + waited) / LARGEST_PART;
+        if waited < part || self.suspicion == Suspicion::Nobody {
             self.close(false, Suspicion::Nobody);
-            return false;
+            return None;
         }
         if is_resting {
-            return false;
+            return None;
         }
-        let Some(by_strangers) = self.by_strangers(witness) else { return false };
+        let by_strangers = self.by_strangers(witness)?;
         self.rest_if_dear(now, witness);
-        let is_taken = by_strangers >= (ran + waited) / LARGEST_PART;
-        self.conclude(is_taken, now, witness);
-        is_taken
+        self.conclude(by_strangers >= part, now, witness);
+        match by_strangers {
+            few if few < part => None,
+            some if some <= ran + waited - part => Some(Taken::Partly),
+            _ => Some(Taken::Mostly),
+        }
     }
 
     /// Ends the window with a verdict, or goes on where one cannot be had yet.
@@ -191,7 +200,7 @@ impl Judge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) enum CoreTaken {
     /// By other processes, or the hypervisor.
-    ByStrangers,
+    ByStrangers(Taken),
     /// For the most part by other threads of this process.
     ByOwnThreads,
 }
@@ -210,8 +219,8 @@ impl Watch {
         self.asked = now;
         let waited = self.account.get_or_insert_with(SchedulerAccount::open).read()?;
         let acquitted = self.judge.acquitted_until;
-        if self.judge.judge(waited, now, &mut self.own_threads) {
-            return Some(CoreTaken::ByStrangers);
+        if let Some(taken) = self.judge.judge(waited, now, &mut self.own_threads) {
+            return Some(CoreTaken::ByStrangers(taken));
         }
         (self.judge.acquitted_until > acquitted).then_some(CoreTaken::ByOwnThreads)
     }

@@ -12,10 +12,23 @@ use crate::{
 
 impl AffinityPool {
     /// How many workers would take part in a round that began now: the others' cores are taken by
-    /// other processes.
+    /// other processes. While that leaves the leader alone nothing but this looks at how it fares
+    /// itself.
     #[inline]
     pub(crate) fn present(&self) -> usize {
-        self.workers() - if self.watchful { self.gang.eviction.absent(self.records()) } else { 0 }
+        let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.records()) } else { 0 };
+        if present == 1 && self.workers() > 1 {
+            self.watch_lone_leader();
+        }
+        present
+    }
+
+    #[cold]
+    fn watch_lone_leader(&self) {
+        // What is known of cores is written by who holds the lead.
+        if let Some(_lead) = self.gang.board.try_lead() {
+            self.watch_leader(now());
+        }
     }
 
     /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls
@@ -41,23 +54,33 @@ impl AffinityPool {
     }
 
     /// To be called before a round: whose time is over takes part again, and the leader is on none
-    /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker has
-    /// to be woken, which is when the leader may have come to be on its core: to ask for the core
+    /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker that
+    /// does not rest has to be woken, which is when the leader may have come to be on its core: to ask for the core
     /// is a system call.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, due: bool) {
-        if !due && !self.seats.iter().any(|seat| seat.round.is_asleep() && !self.has_left_out(seat)) {
+        let is_to_be_woken =
+            |seat: &SharedSeat| seat.round.is_asleep() && !seat.round.rests() && !self.has_left_out(seat);
+        if !due && !self.seats.iter().any(is_to_be_woken) {
             return;
         }
         if self.watchful {
             self.gang.eviction.prepare(self.records());
         }
+        self.wake_who_rested();
         if !Mechanism::LeaderMoves.is_out()
             && self.pin_state.pinning == Pinning::Core
             && current_core() != self.topology.cores.first().map(|core| core.id)
         {
             self.leave_workers_core();
         }
+    }
+
+    /// Tells workers to stay awake whose rest is over. In rounds of a pool that does not avoid busy
+    /// cores nobody rests.
+    fn wake_who_rested(&self) {
+        let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.record.rests()));
+        rested.for_each(|seat| seat.round.let_rest(false));
     }
 
     /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the

@@ -1,6 +1,7 @@
-//! Eviction: workers whose core is taken by other processes are left out of rounds for a while.
+//! Eviction: workers that share their core with other processes rest between rounds, and those whose
+//! core is taken for the most part are left out of rounds for a while.
 //!
-//! `contention.rs` finds out whose core is taken, `policy.rs` who is left out and for how long, and
+//! `contention.rs` finds out whose core is taken, `policy.rs` who rests or is left out and for how long, and
 //! `leader.rs` moves the leader, for which every round waits, to a core that is free.
 
 mod contention;

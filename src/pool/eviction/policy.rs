@@ -1,5 +1,7 @@
-//! Who is left out of rounds, and for how long. Lock step would wait for a worker whose core is
-//! taken by others: it is left out for a while, and then tried again. Where the system does not
+//! Who rests between rounds or is left out of them, and for how long. A worker that shares its core
+//! with another process rests: it sleeps as soon as it has nothing to do, so that the system owes
+//! it the core when it is called. Lock step would wait for a worker whose core is taken by others
+//! for the most part: it is left out for a while, and then tried again. Where the system does not
 //! tell whose core is taken, only workers that stay away altogether are noticed.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -10,33 +12,41 @@ use crate::pool::now;
 /// wake up takes a twentieth of that.
 const AWAY: u64 = 1_000_000;
 
-/// For how long a worker is left out at first and at most, in nanoseconds: trying again costs a few
-/// milliseconds where the core is still taken. Each time is as long as all before it, so a core
-/// that is free again stands idle for no longer than it was taken.
+/// One that rests is away if it missed rounds of this many nanoseconds: the other process on its
+/// core has that for 3 or 4 ms at a time, and the leader runs its rows meanwhile.
+const AWAY_AT_REST: u64 = 12_000_000;
+
+/// For how long a worker rests or is left out at first and at most, in nanoseconds: trying again
+/// costs a few milliseconds where the core is still taken. Each time is as long as all before it, so
+/// a core that is free again stands idle for no longer than it was taken.
 const FIRST_BACKOFF: u64 = 20_000_000;
+const LONGEST_BACKOFF: u64 = 1_280_000_000;
+
 /// As above where a worker only stayed away: something passed by, as likely as not.
 const FIRST_BACKOFF_WEAK: u64 = 5_000_000;
-const LONGEST_BACKOFF: u64 = 1_280_000_000;
 
 /// A worker that stays away because threads of its own process have its core is not suspected again
 /// for this many nanoseconds: to find out takes the leader some 100 us.
 const EXCUSE: u64 = 20_000_000;
 
-/// How long a verdict about a core holds, in nanoseconds: it takes some turns of the other
-/// process, and frames with few rounds give few.
-const RECENT: u64 = 500_000_000;
+/// How long a verdict about a core holds, in nanoseconds: it takes some turns of the other process,
+/// and frames with few rounds give few. A leader that took its workers' cores to be free again as
+/// soon as that would move there and leave them out.
+const RECENT: u64 = 2_000_000_000;
 
 /// A leader that was moved is left where it is for this many nanoseconds: to move takes some 5 us,
 /// and who brings it back again and again has reasons.
 const MOVE_INTERVAL: u64 = 1_000_000;
 
-/// The backoff starts over after this many backoffs without an eviction.
+/// The backoff starts over after this many backoffs without another.
 const PROBATION: u64 = 2;
 
 /// What speaks for leaving a worker out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) enum Evidence {
-    /// Its core is taken, by the system's account of it.
+    /// It shares its core, by the system's account of it.
+    Sharing,
+    /// Its core is taken for the most part, by the same account.
     Account,
     /// It stays away from rounds.
     Absence,
@@ -45,7 +55,7 @@ pub(in crate::pool) enum Evidence {
 impl Evidence {
     fn first_backoff(self) -> u64 {
         match self {
-            Self::Account => FIRST_BACKOFF,
+            Self::Sharing | Self::Account => FIRST_BACKOFF,
             Self::Absence => FIRST_BACKOFF_WEAK,
         }
     }
@@ -56,6 +66,8 @@ impl Evidence {
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {
     out_count: AtomicU32,
+    /// How many workers rest.
+    resting_count: AtomicU32,
     /// When the core that the leader is on was found to be taken last; 0 after it moved.
     leader_core_taken_at: AtomicU64,
     /// When the core that no worker is pinned to was found to be taken last.
@@ -64,15 +76,56 @@ pub(in crate::pool) struct Eviction {
     leader_moved_at: AtomicU64,
 }
 
-/// What is known of one worker: whether, and for how long, it is left out. Written by the thread
-/// that leads.
+/// A time in which a worker rests or is left out, each as long as all before it.
+#[derive(Default)]
+struct Backoff {
+    /// When it is over; 0 while there is none.
+    until: AtomicU64,
+    length: AtomicU64,
+    /// When the last one was over.
+    back: AtomicU64,
+}
+
+impl Backoff {
+    #[inline]
+    fn is_on(&self) -> bool {
+        self.until.load(Ordering::Relaxed) > 0
+    }
+
+    /// Begins: shorter the first time, longer if the last one was over a short time ago.
+    fn begin(&self, now: u64, first: u64) {
+        let (last, back) = (self.length.load(Ordering::Relaxed), self.back.load(Ordering::Relaxed));
+        let again = last > 0 && now.saturating_sub(back) < last * PROBATION;
+        let length = if again { (last * 2).clamp(first, LONGEST_BACKOFF) } else { first };
+        self.length.store(length, Ordering::Relaxed);
+        self.until.store(now.saturating_add(length), Ordering::Relaxed);
+    }
+
+    /// Ends it if its time is over. Returns whether it ended.
+    fn end_if_over(&self, now: u64) -> bool {
+        let until = self.until.load(Ordering::Relaxed);
+        let ends = until > 0 && until <= now;
+        if ends {
+            self.until.store(0, Ordering::Relaxed);
+            self.back.store(now, Ordering::Relaxed);
+        }
+        ends
+    }
+
+    /// Its time is over.
+    fn cut_short(&self, now: u64) {
+        if self.is_on() {
+            self.until.store(now, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What is known of one worker: whether it rests or is left out, and for how long. Written by the
+/// thread that leads.
 #[derive(Default)]
 pub(in crate::pool) struct Record {
-    /// When it may come back; 0 while it takes part.
-    until: AtomicU64,
-    backoff: AtomicU64,
-    /// When it came back last.
-    back: AtomicU64,
+    out: Backoff,
+    rest: Backoff,
     /// When its core was found to be taken last.
     core_taken_at: AtomicU64,
     /// Nanoseconds of rounds that it missed, one after another.
@@ -86,7 +139,13 @@ pub(in crate::pool) struct Record {
 impl Record {
     #[inline]
     pub(in crate::pool) fn is_out(&self) -> bool {
-        self.until.load(Ordering::Relaxed) > 0
+        self.out.is_on()
+    }
+
+    /// Whether the worker is to sleep as soon as it has nothing to do.
+    #[inline]
+    pub(in crate::pool) fn rests(&self) -> bool {
+        self.rest.is_on()
     }
 
     /// Notes that the worker took part in a round, and whether it found its core to be taken.
@@ -101,11 +160,10 @@ impl Record {
         }
     }
 
-    /// Lets the worker come back, if it is out.
+    /// Lets the worker come back, if it is out, and stay awake between rounds.
     pub(super) fn end_backoff(&self, now: u64) {
-        if self.is_out() {
-            self.until.store(now, Ordering::Relaxed);
-        }
+        self.out.cut_short(now);
+        self.rest.cut_short(now);
     }
 
     /// Whether its core was found to be taken a short time ago.
@@ -117,7 +175,8 @@ impl Record {
     /// has been away for too long. One round alone is never too long: something passed by.
     #[cold]
     pub(in crate::pool) fn note_missed(&self, nanoseconds: u64, now: u64) -> bool {
-        now >= self.excused_until.load(Ordering::Relaxed) && add(&self.missed, nanoseconds.min(AWAY / 2)) >= AWAY
+        let away = if self.rests() { AWAY_AT_REST } else { AWAY };
+        now >= self.excused_until.load(Ordering::Relaxed) && add(&self.missed, nanoseconds.min(away / 2)) >= away
     }
 
     /// Notes that the worker is away, and nothing of its own process in its way; true the second
@@ -145,10 +204,16 @@ impl Eviction {
         self.out_count.load(Ordering::Relaxed) > 0
     }
 
-    /// To be called before a round: those whose time is over take part again.
+    /// Whether any worker may rest.
+    #[inline]
+    pub(super) fn does_anybody_rest(&self) -> bool {
+        self.resting_count.load(Ordering::Relaxed) > 0
+    }
+
+    /// To be called before a round: those whose time is over take part again, and stay awake.
     #[inline]
     pub(super) fn prepare<'a>(&self, records: impl Iterator<Item = &'a Record>) {
-        if self.is_anybody_out() {
+        if self.is_anybody_out() || self.does_anybody_rest() {
             self.call_back(records, now());
         }
     }
@@ -162,15 +227,16 @@ impl Eviction {
 
     #[cold]
     fn absent_at<'a>(records: impl Iterator<Item = &'a Record>, now: u64) -> usize {
-        records.filter(|record| record.until.load(Ordering::Relaxed) > now).count()
+        records.filter(|record| record.out.until.load(Ordering::Relaxed) > now).count()
     }
 
     #[cold]
     fn call_back<'a>(&self, records: impl Iterator<Item = &'a Record>, now: u64) {
-        for record in records.filter(|record| record.is_out()) {
-            if record.until.load(Ordering::Relaxed) <= now && record.until.swap(0, Ordering::Relaxed) > 0 {
-                record.back.store(now, Ordering::Relaxed);
-                self.out_count.fetch_sub(1, Ordering::Relaxed);
+        for record in records {
+            for (backoff, count) in [(&record.out, &self.out_count), (&record.rest, &self.resting_count)] {
+                if backoff.end_if_over(now) {
+                    count.fetch_sub(1, Ordering::Relaxed);
+                }
             }
         }
     }
@@ -208,12 +274,23 @@ impl Eviction {
         due
     }
 
-    /// Leaves the worker out of rounds from the next one on, unless the leader is no better off:
-    /// where all cores are taken, more threads have a larger part of them.
+    /// Has the worker rest, or leaves it out of rounds, from the next one on, unless the leader is
+    /// no better off: where all cores are taken, more threads that stay have a larger part of them.
     #[cold]
-    pub(in crate::pool) fn leave_out_late(&self, record: &Record, now: u64, evidence: Evidence) {
-        if !is_recent(&self.leader_core_taken_at, now) {
-            self.leave_out(record, now, evidence);
+    pub(in crate::pool) fn act_on(&self, record: &Record, now: u64, evidence: Evidence) {
+        if is_recent(&self.leader_core_taken_at, now) {
+            return;
+        }
+        match evidence {
+            Evidence::Sharing => self.let_rest(record, now),
+            Evidence::Account | Evidence::Absence => self.leave_out(record, now, evidence),
+        }
+    }
+
+    fn let_rest(&self, record: &Record, now: u64) {
+        if !record.rests() {
+            record.rest.begin(now, Evidence::Sharing.first_backoff());
+            self.resting_count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -224,14 +301,9 @@ impl Eviction {
         if record.is_out() {
             return;
         }
-        let (last, back) = (record.backoff.load(Ordering::Relaxed), record.back.load(Ordering::Relaxed));
-        let again = last > 0 && now.saturating_sub(back) < last * PROBATION;
-        let first = evidence.first_backoff();
-        let backoff = if again { (last * 2).clamp(first, LONGEST_BACKOFF) } else { first };
-        record.backoff.store(backoff, Ordering::Relaxed);
+        record.out.begin(now, evidence.first_backoff());
         record.missed.store(0, Ordering::Relaxed);
         record.is_suspected.store(false, Ordering::Relaxed);
-        record.until.store(now.saturating_add(backoff), Ordering::Relaxed);
         self.out_count.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -262,8 +334,8 @@ mod tests {
         for _ in 0..10 {
             eviction.leave_out(record, now, Evidence::Account);
             assert!(record.is_out());
-            backoffs.push(record.backoff.load(Ordering::Relaxed));
-            now = record.until.load(Ordering::Relaxed);
+            backoffs.push(record.out.length.load(Ordering::Relaxed));
+            now = record.out.until.load(Ordering::Relaxed);
             eviction.call_back(records.iter(), now - 1);
             assert!(record.is_out());
             assert_eq!(
@@ -278,23 +350,37 @@ mod tests {
         assert_eq!(backoffs[..3], [20 * MS, 40 * MS, 80 * MS]);
         assert_eq!(backoffs[9], LONGEST_BACKOFF);
         eviction.leave_out(record, now + PROBATION * LONGEST_BACKOFF, Evidence::Account);
-        assert_eq!(record.backoff.load(Ordering::Relaxed), FIRST_BACKOFF);
+        assert_eq!(record.out.length.load(Ordering::Relaxed), FIRST_BACKOFF);
     }
 
     #[test]
     fn nobody_is_left_out_where_all_cores_are_taken() {
         let (eviction, record) = (Eviction::default(), Record::default());
         eviction.note_leader(None, MS);
-        eviction.leave_out_late(&record, 2 * MS, Evidence::Account);
+        eviction.act_on(&record, 2 * MS, Evidence::Account);
         assert!(!record.is_out());
         eviction.note_leader_waits(2 * MS + RECENT);
-        eviction.leave_out_late(&record, 3 * MS + RECENT, Evidence::Account);
+        eviction.act_on(&record, 3 * MS + RECENT, Evidence::Account);
         assert!(
             !record.is_out() && !eviction.is_home_taken(3 * MS + RECENT),
             "it waits for threads of its own process"
         );
-        eviction.leave_out_late(&record, 3 * MS + 2 * RECENT, Evidence::Account);
+        eviction.act_on(&record, 3 * MS + 2 * RECENT, Evidence::Account);
         assert!(record.is_out());
+    }
+
+    #[test]
+    fn who_shares_its_core_rests_and_is_called() {
+        let (eviction, records) = (Eviction::default(), [Record::default()]);
+        let record = &records[0];
+        eviction.act_on(record, MS, Evidence::Sharing);
+        assert!(record.rests() && !record.is_out() && Eviction::absent_at(records.iter(), MS) == 0);
+        assert!(!record.note_missed(AWAY_AT_REST / 2 - 1, MS), "a turn of the other process");
+        eviction.call_back(records.iter(), MS + FIRST_BACKOFF);
+        assert!(!record.rests() && !eviction.does_anybody_rest());
+        eviction.note_leader(None, 30 * MS);
+        eviction.act_on(record, 31 * MS, Evidence::Sharing);
+        assert!(!record.rests(), "the leader is no better off");
     }
 
     #[test]
@@ -304,9 +390,9 @@ mod tests {
         let mut now = 1;
         let mut backoff_by = |evidence| {
             eviction.leave_out(record, now, evidence);
-            now = record.until.load(Ordering::Relaxed);
+            now = record.out.until.load(Ordering::Relaxed);
             eviction.call_back(records.iter(), now);
-            record.backoff.load(Ordering::Relaxed)
+            record.out.length.load(Ordering::Relaxed)
         };
         let backoffs =
             [Evidence::Absence, Evidence::Absence, Evidence::Account, Evidence::Absence].map(&mut backoff_by);

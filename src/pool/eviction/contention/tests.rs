@@ -56,6 +56,10 @@ impl Machine {
     }
 
     fn pass(&mut self, ran: u64, waited: u64) -> bool {
+        self.verdict(ran, waited).is_some()
+    }
+
+    fn verdict(&mut self, ran: u64, waited: u64) -> Option<Taken> {
         self.total.ran += ran * MS;
         self.total.waited += waited * MS;
         self.now += (ran + waited) * MS;
@@ -89,6 +93,15 @@ impl Machine {
 fn a_core_that_strangers_use_is_noticed_within_three_of_their_turns() {
     let mut machine = Machine::new();
     assert!(machine.turns_of_strangers().is_some_and(|turns| (2..=3).contains(&turns)));
+}
+
+#[test]
+fn one_process_has_a_part_of_a_core_and_three_have_most_of_it() {
+    for (processes, taken) in [(1, Taken::Partly), (3, Taken::Mostly)] {
+        let mut machine = Machine::new();
+        let verdict = (0..50).find_map(|_| machine.verdict(0, 4 * processes).or_else(|| machine.verdict(4, 0)));
+        assert_eq!(verdict, Some(taken), "{processes} processes");
+    }
 }
 
 #[test]
