@@ -58,5 +58,9 @@ impl Lines {
 
 /// A whole number; `what` is told where it is none.
 pub fn whole<N: std::str::FromStr>(what: &str, text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| format!("{what} should be a whole number, found {}", quote(text)))
+    text.parse().map_err(|_| {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let should = if is_number { "is too large" } else { "should be a whole number" };
+        format!("{what} {should}, found {}", quote(text))
+    })
 }

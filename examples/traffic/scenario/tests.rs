@@ -40,6 +40,7 @@ fn mistakes_are_told_with_their_line() {
         ("depart,from,to\n0,0\n", "t.csv, line 2: 2 fields, but 3 columns"),
         ("depart,from,to\n\n1,0,3\n", "line 3: unknown node 3: the nodes are 0 to 2"),
         ("depart,from,to\n1,-1,2\n", "line 2: from should be a whole number, found `-1`"),
+        ("depart,from,to\n1,99999999999,2\n", "line 2: from is too large, found `99999999999`"),
         ("depart,from,to\n1,0,1\n25h,1,2\n", "line 3: depart should be a time"),
         ("depart,from,to\n1,\u{1b}[2J,2\n", "found `\\u{1b}[2J`"),
         ("traveller,depart,from,to\nJohn,1,0,1\n", "traveller should be a whole number, found `John`"),
