@@ -4,8 +4,9 @@
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
 //! row costs says how calls are cut in each. `site.rs` is the record of
 //! one place, shared by those who ask, `cost.rs` its two measures (a row, a call), `model.rs` the
-//! choice of mode `Auto`. `sampling.rs` says which calls are timed, `bursts.rs` how few heavy ones count;
-//! schedules go by these two as well. `strategy.rs` has the words: how a call runs, and what it took.
+//! choice of mode `Auto`, with `trial.rs` and, where few calls are heavy, `heavy.rs`. `sampling.rs`
+//! says which calls are timed, `bursts.rs` when heavy ones count: schedules go by these two as well.
+//! `strategy.rs` has the words: how a call runs, and what it took.
 
 mod bursts;
 mod cost;

@@ -284,8 +284,8 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
             run_claimed(board, index);
             arrive(board, seat, epoch);
         }
-        // Who was called stays hot, also when it came too late: the next round may be near. Not who
-        // is left out, or rests.
+        // A worker that was called stays hot, also when it came too late: the next round may be near.
+        // Not one that is left out, or rests.
         let is_to_sleep = seat.is_reserved(epoch) || seat.rests();
         spin = Duration::from_nanos(if is_to_sleep { 0 } else { board.order.spin.load(Ordering::Relaxed) });
     }

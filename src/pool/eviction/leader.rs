@@ -55,8 +55,8 @@ impl AffinityPool {
 
     /// To be called before a round: whose time is over takes part again, and the leader is on none
     /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker that
-    /// does not rest has to be woken, which is when the leader may have come to be on its core: to ask for the core
-    /// is a system call.
+    /// does not rest has to be woken, which is when the leader may have come to be on its core: to
+    /// ask for the core is a system call.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, due: bool) {
         let is_to_be_woken =

@@ -1,4 +1,4 @@
-//! Who rests between rounds or is left out of them, and for how long. A worker that shares its core
+//! Which workers rest between rounds or are left out of them, and for how long. A worker that shares its core
 //! with another process rests: it sleeps as soon as it has nothing to do, so that the system owes
 //! it the core when it is called. Lock step would wait for a worker whose core is taken by others
 //! for the most part: it is left out for a while, and then tried again. Where the system does not
@@ -99,6 +99,11 @@ impl Backoff {
         let length = if again { (last * 2).clamp(first, LONGEST_BACKOFF) } else { first };
         self.length.store(length, Ordering::Relaxed);
         self.until.store(now.saturating_add(length), Ordering::Relaxed);
+    }
+
+    /// It is as long again from now on.
+    fn extend(&self, now: u64) {
+        self.until.store(now.saturating_add(self.length.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 
     /// Ends it if its time is over. Returns whether it ended.
@@ -287,8 +292,11 @@ impl Eviction {
         }
     }
 
+    /// Has the worker rest; on and on while it is found to share its core even so.
     fn let_rest(&self, record: &Record, now: u64) {
-        if !record.rests() {
+        if record.rests() {
+            record.rest.extend(now);
+        } else {
             record.rest.begin(now, Evidence::Sharing.first_backoff());
             self.resting_count.fetch_add(1, Ordering::Relaxed);
         }
@@ -376,10 +384,13 @@ mod tests {
         eviction.act_on(record, MS, Evidence::Sharing);
         assert!(record.rests() && !record.is_out() && Eviction::absent_at(records.iter(), MS) == 0);
         assert!(!record.note_missed(AWAY_AT_REST / 2 - 1, MS), "a turn of the other process");
-        eviction.call_back(records.iter(), MS + FIRST_BACKOFF);
+        eviction.act_on(record, 11 * MS, Evidence::Sharing);
+        eviction.call_back(records.iter(), 10 * MS + FIRST_BACKOFF);
+        assert!(record.rests(), "it shared its core even so");
+        eviction.call_back(records.iter(), 11 * MS + FIRST_BACKOFF);
         assert!(!record.rests() && !eviction.does_anybody_rest());
-        eviction.note_leader(None, 30 * MS);
-        eviction.act_on(record, 31 * MS, Evidence::Sharing);
+        eviction.note_leader(None, 40 * MS);
+        eviction.act_on(record, 41 * MS, Evidence::Sharing);
         assert!(!record.rests(), "the leader is no better off");
     }
 
