@@ -2,15 +2,16 @@
 //! They may be most of what a system or a schedule takes, so what counts then is what runs take on
 //! average.
 
-/// A run is heavy if it takes so many times as long as usual ...
+/// A run is heavy if it takes this many times as long as usual ...
 const HEAVY: f32 = 4.0;
 
-/// ... and so much longer, in nanoseconds: less may be chance.
+/// ... and this much longer, in nanoseconds: less may be chance.
 const MUCH_LONGER: f32 = 100_000.0;
 
-/// So many heavy ones among the last [`WINDOW`] are no chance, if what they take longer is at least
-/// this part of what runs usually take.
+/// This many heavy ones among the last [`WINDOW`] are no chance.
 const FEWEST: u32 = 3;
+
+/// They count if what they add to the mean is at least this part of what runs usually take.
 const LEAST_PART: f32 = 0.25;
 
 /// Once heavy runs count, they do as long as they are this part of that.
@@ -19,7 +20,7 @@ const LEAST_PART_LEFT: f32 = LEAST_PART / 4.0;
 /// Runs that the share of heavy ones is taken of: after as many, both counts are halved.
 const WINDOW: u32 = 1_024;
 
-/// Whether a run is heavy that takes so many nanoseconds where one usually takes `usual`.
+/// Whether a run of this many nanoseconds is heavy where one usually takes `usual`.
 pub(crate) fn is_heavy(nanoseconds: f32, usual: f32) -> bool {
     nanoseconds > HEAVY * usual && nanoseconds > usual + MUCH_LONGER
 }
@@ -45,7 +46,7 @@ impl HeavyShare {
         self.on_end = if heavy { self.on_end + 1 } else { 0 };
     }
 
-    /// Begins anew: so many runs were seen, and so many heavy ones among them.
+    /// Begins anew with some runs that were seen, and the heavy ones among them.
     pub(crate) fn restart(&mut self, seen: u32, heavy: u32) {
         *self = Self { seen, heavy, on_end: 0, counts: self.counts };
     }
@@ -76,7 +77,7 @@ impl HeavyShare {
         self.on_end
     }
 
-    /// What a run takes on average, of which usual and heavy ones take so many nanoseconds.
+    /// What a run takes on average, where usual and heavy ones take these times, in nanoseconds.
     pub(crate) fn mean(&self, usual: f32, heavy: f32) -> f32 {
         usual + self.get().unwrap_or(0.0) * (heavy - usual).max(0.0)
     }

@@ -197,6 +197,8 @@ impl Model {
         let (timed, _) = self.sampling.next(None, false);
         if timed {
             self.rows = count_rows();
+            // What is to be had from the others is not earned meanwhile.
+            self.sampling.take_runs();
         }
         Decision { strategy: Strategy::Serial, timed }
     }

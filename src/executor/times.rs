@@ -6,13 +6,13 @@ use crate::auto::{HeavyShare, is_heavy};
 /// A way that takes this many times as long as another needs no second look.
 pub(super) const HOPELESS: f32 = 2.0;
 
-/// When so many runs on end are heavy, that is what they usually take from now on.
+/// When this many runs on end are heavy, that is what they usually take from now on.
 const NEW_LEVEL: u32 = 12;
 
-/// Where one run in so many is as much lighter than usual ...
+/// Where more than one run in this many is as much lighter than usual ...
 const LIGHT: u32 = 8;
 
-/// ... and so many were, these are the usual ones, and the others heavy.
+/// ... and this many were, these are the usual ones, and the others heavy.
 const NEW_USUAL: u32 = 4;
 
 /// A new time counts as one part in this many, and as twice the mean at most.
@@ -81,7 +81,7 @@ impl WayTimes {
     }
 
     /// Counts anew, for runs by this way usually take something else than they did. Seen like that,
-    /// so many of the last ones were heavy.
+    /// `heavy` of the last ones were heavy.
     fn begin_anew(&mut self, way: ScheduleWay, times: RunTimes, heavy: u32) {
         self.set(way, times);
         self.share.restart(self.light + heavy, heavy);
