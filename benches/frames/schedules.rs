@@ -51,7 +51,7 @@ fn working(schedule: &mut Schedule, systems: usize, microseconds: u32) {
     });
 }
 
-/// Systems that work in every so many runs only.
+/// Systems that work in one run of each period only.
 fn now_and_then(schedule: &mut Schedule, systems: usize, microseconds: u32, period: u32) {
     (0..systems).for_each(|_| {
         let due = move |mut runs: Local<u32>| {

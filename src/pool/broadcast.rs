@@ -246,7 +246,7 @@ impl AffinityPool {
         }
     }
 
-    /// Looks at who has the core of this thread, which leads or would.
+    /// Looks at whether the core of this thread, which leads or would, is taken.
     pub(super) fn watch_leader(&self, now: u64) {
         match self.watchful.then(|| finds_core_taken(now)).flatten() {
             Some(CoreTaken::ByStrangers(_)) => self.leave_taken_core(now),

@@ -25,7 +25,7 @@ impl AffinityPool {
 
     #[cold]
     fn watch_lone_leader(&self) {
-        // What is known of cores is written by who holds the lead.
+        // What is known of cores is written by the thread that holds the lead.
         if let Some(_lead) = self.gang.board.try_lead() {
             self.watch_leader(now());
         }
@@ -54,7 +54,7 @@ impl AffinityPool {
     }
 
     /// To be called before a round: whose time is over takes part again, and the leader is on none
-    /// of the cores of those who do. Both are looked at if the round is `due`, or if a worker that
+    /// of the cores of those workers. Both are looked at if the round is `due`, or if a worker that
     /// does not rest has to be woken, which is when the leader may have come to be on its core: to
     /// ask for the core is a system call.
     #[inline]
@@ -77,7 +77,7 @@ impl AffinityPool {
     }
 
     /// Tells workers to stay awake whose rest is over. In rounds of a pool that does not avoid busy
-    /// cores nobody rests.
+    /// cores no worker rests.
     fn wake_who_rested(&self) {
         let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.record.rests()));
         rested.for_each(|seat| seat.round.let_rest(false));
