@@ -195,7 +195,8 @@ impl Model {
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
         self.calls += 1;
         let (timed, _) = self.sampling.next(None, false);
-        if timed {
+        // The first call is told of before one is timed.
+        if timed || self.calls == 1 {
             self.rows = count_rows();
             // What is to be had from the others is not earned meanwhile.
             self.sampling.take_runs();

@@ -98,6 +98,10 @@ impl Screen {
 
     pub(super) fn click_at(&mut self, at: Pos2) {
         self.move_to(at);
+        self.click_here();
+    }
+
+    fn click_here(&mut self) {
         self.button(true);
         self.button(false);
         // What was clicked shows its effect.
@@ -119,7 +123,12 @@ impl Screen {
     pub(super) fn click(&mut self, name: &str) {
         // What was clicked before may have made tables longer.
         (0..3).for_each(|_| self.frame([]));
-        self.click_at(self.place(name).center());
+        // Lanes of other threads come and go: what is below them may move while the pointer does.
+        while {
+            self.move_to(self.place(name).center());
+            !self.place(name).contains(self.pointer)
+        } {}
+        self.click_here();
     }
 
     pub(super) fn drag(&mut self, from: Pos2, to: Pos2) {
