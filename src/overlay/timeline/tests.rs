@@ -1,8 +1,8 @@
 //! Pointer and keys on the timeline.
 
-use bevy_egui::egui::{Key, vec2};
+use bevy_egui::egui::{Key, Pos2, vec2};
 
-use super::lanes::begin_of_mark;
+use super::{Place, lanes::begin_of_mark};
 use crate::overlay::tests::Screen;
 
 #[test]
@@ -65,17 +65,21 @@ fn marks_stay_inside_of_bars_that_are_a_point_long() {
     assert_eq!(begin_of_mark(25.0, 10.0, 20.0), 19.0);
 }
 
+/// Clicks along the lane around `middle` until a bar is selected: what is shown is as long as some
+/// frame, which took longer where the machine was busy.
+fn click_along(screen: &mut Screen, middle: Pos2) -> Option<Place> {
+    (-38..38_i8).find_map(|step| {
+        screen.click_at(middle + vec2(10.0 * f32::from(step), 0.0));
+        screen.timeline().selected
+    })
+}
+
 #[test]
 fn pointing_at_a_bar_finds_it() {
     let mut screen = Screen::new();
     screen.click("tagged systems");
     let bars = screen.on_the_bars();
-    // Anywhere on its lane: what is shown is as long as some frame, which took longer where the
-    // machine was busy.
-    let place = (-38..38_i8).find_map(|step| {
-        screen.click_at(bars + vec2(10.0 * f32::from(step), 0.0));
-        screen.timeline().selected
-    });
+    let place = click_along(&mut screen, bars);
     assert_eq!(place.expect("the leader was at work somewhere").lane, 1);
     assert!(screen.shows("tests::work"), "the bar is described by its system's name");
 }
@@ -96,8 +100,9 @@ fn the_whole_frame_is_on_show_and_its_budget() {
 fn schedules_are_on_a_lane_of_their_own() {
     let mut screen = Screen::new();
     screen.click("tagged systems");
-    screen.click_at(screen.on_the_schedules());
-    assert_eq!(screen.timeline().selected.map(|place| place.lane), Some(0));
+    let schedules = screen.on_the_schedules();
+    let place = click_along(&mut screen, schedules);
+    assert_eq!(place.expect("schedules ran").lane, 0);
     assert!(screen.shows("Update"), "tagged systems run in it");
 }
 
