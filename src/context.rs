@@ -5,7 +5,10 @@ use std::{
     cell::{Cell, RefCell},
     mem::ManuallyDrop,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bevy_ecs::prelude::Resource;
@@ -15,7 +18,7 @@ use crate::{
     auto::SiteRegistry,
     claims::ClaimBoard,
     placement::{Footprints, Placement},
-    pool::{AffinityPool, in_round},
+    pool::{AffinityPool, in_round, worker_of_round},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
@@ -91,24 +94,43 @@ impl Context {
         }
     }
 
-    /// Notes a run of a tagged system.
+    /// Notes a run of a tagged system on this thread.
     pub(crate) fn record_system(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
+        let worker = worker_of_round();
         if self.recorder.recording().is_on() {
+            let number = worker.unwrap_or(0);
             let span = Span::on_leader(SpanKind::System, Some(system.number()), run.clone());
-            self.recorder.write(|spans| spans.push(span));
+            self.recorder.write(|spans| spans.push(Span { worker: number, share_of: number, ..span }));
         }
-        self.systems.note(system, run);
+        self.systems.note(worker, system, run);
+    }
+
+    /// Notes a run that was not timed, and is taken to have been this long.
+    pub(crate) fn count_system(&self, nanoseconds: u64) {
+        self.systems.count(worker_of_round(), nanoseconds);
     }
 }
 
 /// The context of one world, made anew whenever the settings or the cores differ from those it was
 /// made with.
 #[derive(Resource)]
-pub(crate) struct WorldContext(Mutex<Arc<Context>>);
+pub(crate) struct WorldContext {
+    context: Mutex<Arc<Context>>,
+    /// Where the context is: those that hold one find out without the lock whether it is still the
+    /// one, and nobody else writes to this line. Only ever compared, so all accesses are relaxed.
+    address: AtomicUsize,
+}
 
 impl WorldContext {
     pub(crate) fn new(settings: &AffinitySettings, topology: Arc<Topology>) -> Self {
-        Self(Mutex::new(Arc::new(Context::new(settings, topology, Arc::default(), Arc::default(), Arc::default()))))
+        let context = Arc::new(Context::new(settings, topology, Arc::default(), Arc::default(), Arc::default()));
+        Self { address: AtomicUsize::new(Arc::as_ptr(&context).addr()), context: Mutex::new(context) }
+    }
+
+    /// Whether `known` is the context for `settings`; where there are none the last ones hold.
+    fn is(&self, known: &Arc<Context>, settings: Option<&AffinitySettings>) -> bool {
+        Arc::as_ptr(known).addr() == self.address.load(Ordering::Relaxed)
+            && settings.is_none_or(|settings| known.settings == *settings)
     }
 
     /// The context for `settings`; the old one lives on until the calls that use it are over.
@@ -122,19 +144,24 @@ impl WorldContext {
     }
 
     fn follow(&self, settings: &AffinitySettings, topology: Option<&Arc<Topology>>) -> Arc<Context> {
-        let mut context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut context = self.lock();
         if context.settings != *settings
             || topology.is_some_and(|topology| context.pool.is_outdated(settings, topology))
         {
             let topology = topology.unwrap_or(context.pool.topology()).clone();
             let (systems, recorder, sites) = (context.systems.clone(), context.recorder.clone(), context.sites.clone());
             *context = Arc::new(Context::new(settings, topology, systems, recorder, sites));
+            self.address.store(Arc::as_ptr(&context).addr(), Ordering::Relaxed);
         }
         context.clone()
     }
 
     pub(crate) fn current(&self) -> Arc<Context> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Context>> {
+        self.context.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -163,9 +190,19 @@ fn replace_system(entered: Option<SystemContext>) -> Option<SystemContext> {
     ManuallyDrop::into_inner(SYSTEM.replace(ManuallyDrop::new(entered)))
 }
 
-/// Makes `entered` the context of this thread.
-pub(crate) fn enter(entered: SystemContext) {
-    drop(replace_system(Some(entered)));
+/// Makes the context of `world` that of this thread, which has the one of the last run of its
+/// system: where that is the same its counter of references, which all workers share, stays as it
+/// is.
+pub(crate) fn enter(mode: SchedulerMode, world: &WorldContext, settings: Option<&AffinitySettings>) {
+    let known = replace_system(None).map(|entered| entered.context).filter(|known| world.is(known, settings));
+    let new = || settings.map_or_else(|| world.current(), |settings| world.for_settings(settings));
+    let context = known.unwrap_or_else(new);
+    replace_system(Some(SystemContext { mode, context }));
+}
+
+/// Makes nothing the context of this thread: the world has none.
+pub(crate) fn enter_nothing() {
+    drop(replace_system(None));
 }
 
 /// Restores the context that this thread had when the scope was opened, also when the system
@@ -176,9 +213,14 @@ pub(crate) struct SystemScope {
 }
 
 impl SystemScope {
-    /// To be opened around a run of `system`.
-    pub(crate) fn open(system: Arc<SystemTiming>) -> Self {
-        Self { before: replace_system(None), _running: Running::enter(system) }
+    /// To be opened around a run of `system`, with what it was given in its last run.
+    pub(crate) fn open(system: Arc<SystemTiming>, given: Option<SystemContext>) -> Self {
+        Self { before: replace_system(given), _running: Running::enter(system) }
+    }
+
+    /// Ends the scope; returns what the system was given.
+    pub(crate) fn close(self) -> Option<SystemContext> {
+        replace_system(None)
     }
 }
 

@@ -108,7 +108,7 @@ mod tests {
 
     fn run(timings: &SystemTimings, name: &str) -> Arc<SystemTiming> {
         let system = Arc::new(SystemTiming::new(name.into()));
-        timings.note(&system, 0..1);
+        timings.note(None, &system, 0..1);
         system
     }
 

@@ -9,6 +9,7 @@ mod trial;
 mod way;
 mod which;
 
+pub(crate) use gang::OnLeader;
 pub(crate) use race::Explanation;
 pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
@@ -53,9 +54,10 @@ use record::Traced;
 /// **On the gang** systems that do not conflict run at a time, dealt out to the workers by what
 /// they were measured to take. Each stays on its core from frame to frame, and a worker that is
 /// late is helped. A tagged system that its queries spread over all workers runs between these
-/// rounds, and so do exclusive systems and sync points. Systems that are bound to the main thread
-/// run on it, beside the others; small tagged ones too, as the tag says. Systems that conflict run
-/// in the order of Bevy's single-threaded executor.
+/// rounds, and so do exclusive systems and sync points. Small tagged ones are dealt out as all
+/// others are, and then sweep their rows by themselves. Systems that are bound to the main thread
+/// by more than a tag run on it, beside the others. Systems that conflict run in the order of Bevy's
+/// single-threaded executor.
 /// It is tried for schedules that were [installed](Self::install), in a world with an
 /// [`AffinityPool`](crate::AffinityPool) of two workers or more, if it can be expected to gain 30 us
 /// in each run, which is what workers take to wake up; and it stays where it was measured to be

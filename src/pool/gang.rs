@@ -112,6 +112,11 @@ pub(crate) fn in_round() -> bool {
     identity().is_some()
 }
 
+/// Which worker the calling thread is, if it is inside a round.
+pub(crate) fn worker_of_round() -> Option<usize> {
+    identity().map(|me| me.index.0)
+}
+
 /// The core that the calling thread runs on: known without a call if it is pinned.
 pub(crate) fn running_on() -> Option<CoreId> {
     identity().and_then(|me| me.core).or_else(current_core)

@@ -32,7 +32,7 @@ pub use stats::WorkerTimes;
 pub(crate) use broadcast::Finished;
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
-pub(crate) use gang::{in_round, running_on};
+pub(crate) use gang::{in_round, running_on, worker_of_round};
 pub(crate) use job_board::{Job, JobBoard};
 pub(crate) use unwind::{Payload, drop_or_abort};
 pub(crate) use words::Participants;

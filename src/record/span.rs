@@ -24,7 +24,8 @@ use crate::{
 #[non_exhaustive]
 pub enum SpanKind {
     /// A tagged system from its start to its end, on the leader. Sweeps and rounds of the system
-    /// lie inside; what they leave is serial.
+    /// lie inside; what they leave is serial. A small one of a schedule that runs
+    /// [on the gang](crate::ScheduleWay::OnTheGang) may be on any worker, and has none inside.
     System,
     /// A sweep that stayed on the leader, or that Bevy's own threads ran for it; inside the span of
     /// its system.
@@ -36,7 +37,7 @@ pub enum SpanKind {
     /// One worker's part in batched calls.
     Batches,
     /// One worker's part in a round of small systems of a schedule that runs
-    /// [on the gang](crate::ScheduleWay::OnTheGang); outside of tagged systems.
+    /// [on the gang](crate::ScheduleWay::OnTheGang): small tagged systems lie inside.
     Jobs,
 }
 
@@ -165,7 +166,8 @@ pub struct FrameSpan {
     pub tagged_begin: u64,
     /// When the last tagged system ended; [`begin`](Self::begin) if none ran.
     pub tagged_end: u64,
-    /// The durations of the frame's tagged systems together, in nanoseconds.
+    /// The durations of the frame's tagged systems together, in nanoseconds: of those that ran on
+    /// several workers at a time, those of the worker that was longest at it.
     pub tagged: u64,
     /// How often tagged systems ran.
     pub calls: u64,

@@ -5,13 +5,14 @@ use std::{
     mem::ManuallyDrop,
     ops::Range,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use bevy_utils::prelude::DebugName;
+use crossbeam_utils::CachePadded;
 
 use super::WeakList;
 
@@ -146,20 +147,53 @@ impl SystemTiming {
 pub(crate) struct SystemTimings {
     /// Those that ran for the first time and that were not asked for since.
     new: Mutex<WeakList<SystemTiming>>,
-    /// When the first of them that was timed began since [`take_extent`](Self::take_extent), 0 if
-    /// none was, and when the last one ended.
+    /// What ran outside of rounds.
+    alone: CachePadded<Lane>,
+    /// What ran inside of them, by worker: these run at a time.
+    by_worker: OnceLock<Box<[CachePadded<Lane>]>>,
+}
+
+/// Workers beyond that many share lanes: what they took is added up as if one had done it.
+const LANES: usize = 64;
+
+/// What tagged systems did that ran one after another, of systems that are gone too. No other data
+/// is published by these atomics, so they are all relaxed.
+#[derive(Default)]
+struct Lane {
+    /// When the first of them that was timed began since [`SystemTimings::take_extent`], 0 if none
+    /// was, and when the last one ended.
     began: AtomicU64,
     ended: AtomicU64,
-    /// Runs so far, and what they took together, of systems that are gone too.
+    /// Runs so far, and nanoseconds that they took together.
     calls: AtomicU64,
     total: AtomicU64,
+}
+
+impl Lane {
+    fn count(&self, nanoseconds: u64) {
+        add(&self.calls, 1);
+        add(&self.total, nanoseconds);
+    }
+
+    fn note(&self, run: &Range<u64>) {
+        if self.began.load(Ordering::Relaxed) == 0 {
+            self.began.store(run.start, Ordering::Relaxed);
+        }
+        self.ended.store(run.end, Ordering::Relaxed);
+    }
+
+    fn take_extent(&self) -> Option<Range<u64>> {
+        let began = self.began.swap(0, Ordering::Relaxed);
+        (began > 0).then(|| began..self.ended.load(Ordering::Relaxed))
+    }
 }
 
 /// What all tagged systems did so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) calls: u64,
-    /// In nanoseconds.
+    /// In nanoseconds: outside of rounds, and by the worker that was longest at it inside of them.
+    /// What ran at a time does not count twice.
     pub(crate) total: u64,
 }
 
@@ -172,24 +206,35 @@ impl Totals {
 }
 
 impl SystemTimings {
-    /// Notes that a run of a system took as long as this, or is taken to have. Systems of a world run
-    /// one after another, so plain loads and stores do.
-    pub(crate) fn count(&self, nanoseconds: u64) {
-        add(&self.calls, 1);
-        add(&self.total, nanoseconds);
+    fn lane(&self, worker: Option<usize>) -> &Lane {
+        match worker {
+            None => &self.alone,
+            Some(worker) => {
+                let lanes = || (0..LANES).map(|_| CachePadded::default()).collect();
+                &self.by_worker.get_or_init(lanes)[worker % LANES]
+            }
+        }
+    }
+
+    fn workers_lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.by_worker.get().into_iter().flat_map(|lanes| lanes.iter().map(|lane| &**lane))
+    }
+
+    /// Notes that a run of a system took as long as this, or is taken to have, on a worker inside a
+    /// round or outside of rounds.
+    pub(crate) fn count(&self, worker: Option<usize>, nanoseconds: u64) {
+        self.lane(worker).count(nanoseconds);
     }
 
     /// Notes that `system` ran, as timed.
-    pub(crate) fn note(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
+    pub(crate) fn note(&self, worker: Option<usize>, system: &Arc<SystemTiming>, run: Range<u64>) {
         if !system.listed.load(Ordering::Relaxed) {
             system.listed.store(true, Ordering::Relaxed);
             self.new.lock().unwrap_or_else(PoisonError::into_inner).push(system);
         }
-        if self.began.load(Ordering::Relaxed) == 0 {
-            self.began.store(run.start, Ordering::Relaxed);
-        }
-        self.ended.store(run.end, Ordering::Relaxed);
-        self.count(run.end.saturating_sub(run.start));
+        let lane = self.lane(worker);
+        lane.note(&run);
+        lane.count(run.end.saturating_sub(run.start));
     }
 
     /// Calls `take` with each system that has run for the first time since the last call and still
@@ -202,18 +247,24 @@ impl SystemTimings {
         });
     }
 
-    /// From the first begin to the last end of those that were timed since the last call; `None` if none was.
+    /// From the first begin to the last end of those that were timed since the last call; `None` if
+    /// none was.
     pub(crate) fn take_extent(&self) -> Option<Range<u64>> {
-        let began = self.began.swap(0, Ordering::Relaxed);
-        (began > 0).then(|| began..self.ended.load(Ordering::Relaxed))
+        let lanes = std::iter::once(&*self.alone).chain(self.workers_lanes());
+        let extents = lanes.filter_map(Lane::take_extent);
+        extents.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        Totals { calls: self.calls.load(Ordering::Relaxed), total: self.total.load(Ordering::Relaxed) }
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let longest = self.workers_lanes().map(|lane| read(&lane.total)).max().unwrap_or(0);
+        let inside: u64 = self.workers_lanes().map(|lane| read(&lane.calls)).sum();
+        Totals { calls: read(&self.alone.calls) + inside, total: read(&self.alone.total).saturating_add(longest) }
     }
 }
 
-/// Adds to a counter that only this thread writes.
+/// Adds to a counter that only this thread writes now. Where two do it by misuse, as by two threads
+/// that lead rounds in one world, a count is lost.
 fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
 }

@@ -63,6 +63,11 @@ pub trait IntoAffine<Marker>: Sized {
     /// [`SchedulerMode`](crate::SchedulerMode) says. They are in the set [`AffineSystems`] and
     /// timed by name.
     ///
+    /// Where the schedule runs [on the gang](crate::ScheduleWay::OnTheGang), those that are too small
+    /// to be spread over the workers are dealt out to them whole, so that several run at a time. A
+    /// system that has to be on the main thread says so as in Bevy, by a
+    /// [`NonSendMarker`](bevy_ecs::system::NonSendMarker) or data that cannot be sent.
+    ///
     /// Before or behind `.chain()`, `.run_if(..)` and the like: both are the same, except for
     /// systems that are run before the app has started or in the frame in which they are added.
     /// Those can be tagged only before they are configured; a warning says so. And where Bevy is

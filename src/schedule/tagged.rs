@@ -5,24 +5,22 @@ use std::{ops::Range, sync::Arc};
 use bevy_ecs::{
     change_detection::Tick,
     prelude::{Res, System, World},
-    system::{
-        Adapt, NonSendMarker, RunSystemError, SystemAccess, SystemIn, SystemMeta, SystemParam,
-        SystemParamValidationError,
-    },
+    system::{Adapt, RunSystemError, SystemAccess, SystemIn, SystemMeta, SystemParam, SystemParamValidationError},
     world::unsafe_world_cell::UnsafeWorldCell,
 };
 
 use crate::{
-    context::{SystemContext, SystemScope, WorldContext, enter as enter_context, with_system},
+    context::{SystemContext, SystemScope, WorldContext, enter as enter_context, enter_nothing, with_system},
+    executor::OnLeader,
     pool::now,
-    record::{Recorder, SystemTiming},
+    record::SystemTiming,
     settings::{AffinitySettings, SchedulerMode},
 };
 
-/// The first half of every tagged system: runs on the leader's thread and hands it mode, pool and
-/// placement.
+/// The first half of every tagged system: keeps it on the leader's thread and hands it mode, pool
+/// and placement.
 pub(super) fn enter(
-    _leader: NonSendMarker,
+    _leader: OnLeader,
     mode: Option<Res<SchedulerMode>>,
     settings: Option<Res<AffinitySettings>>,
     world_context: Option<Res<WorldContext>>,
@@ -31,10 +29,9 @@ pub(super) fn enter(
 ) {
     // Without the plugin a tagged system is an ordinary one: its queries say so when they are
     // iterated.
-    let Some(world_context) = world_context else { return };
-    // Where a user has removed the settings the last ones hold, and the default mode for the mode.
-    let context = settings.map_or_else(|| world_context.current(), |settings| world_context.for_settings(&settings));
-    enter_context(SystemContext { mode: mode.map(|mode| *mode).unwrap_or_default(), context });
+    let Some(world_context) = world_context else { return enter_nothing() };
+    // Where a user has removed the mode the default one holds.
+    enter_context(mode.map(|mode| *mode).unwrap_or_default(), &world_context, settings.as_deref());
 }
 
 /// Keeps all systems that touch the world from running beside a tagged one, if
@@ -70,34 +67,29 @@ unsafe impl SystemParam for Exclusive {
 /// Runs a tagged system in a scope of its own and records how long it took, if it was called.
 pub(super) struct Tagged {
     timing: Arc<SystemTiming>,
-    /// Of the world it ran in last: while spans are recorded every run is timed.
-    recorder: Option<Arc<Recorder>>,
+    /// What it was given in its last run.
+    given: Option<SystemContext>,
 }
 
 impl Tagged {
     pub(super) fn new(name: String) -> Self {
-        Self { timing: Arc::new(SystemTiming::new(name)), recorder: None }
+        Self { timing: Arc::new(SystemTiming::new(name)), given: None }
     }
 
+    /// Whether this run is to be timed. While spans are recorded every run is.
     fn is_due(&self) -> bool {
-        self.timing.is_due() || self.recorder.as_ref().is_some_and(|recorder| recorder.recording().is_on())
+        let is_recorded = |given: &SystemContext| given.context.recorder.recording().is_on();
+        self.timing.is_due() || self.given.as_ref().is_some_and(is_recorded)
     }
 
-    fn record(&mut self, run: Range<u64>) {
-        let Self { timing, recorder } = self;
-        timing.record(run.end.saturating_sub(run.start));
-        with_system(|entered| {
-            let context = &entered.context;
-            context.record_system(timing, run);
-            if recorder.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &context.recorder)) {
-                *recorder = Some(context.recorder.clone());
-            }
-        });
+    fn record(&self, run: Range<u64>) {
+        self.timing.record(run.end.saturating_sub(run.start));
+        with_system(|entered| entered.context.record_system(&self.timing, run));
     }
 
     fn record_untimed(&self) {
         let nanoseconds = self.timing.record_untimed();
-        with_system(|entered| entered.context.systems.count(nanoseconds));
+        with_system(|entered| entered.context.count_system(nanoseconds));
     }
 }
 
@@ -122,8 +114,8 @@ impl<S: System<In = ()>> Adapt<S> for Tagged {
     ) -> Result<S::Out, RunSystemError> {
         #[cfg(feature = "trace")]
         let _span = tracing::info_span!("affine_system", name = &*self.timing.name).entered();
-        let _scope = SystemScope::open(self.timing.clone());
         let began = self.is_due().then(now);
+        let scope = SystemScope::open(self.timing.clone(), self.given.take());
         let result = run_system(input);
         if was_called(&result) {
             match began {
@@ -131,6 +123,7 @@ impl<S: System<In = ()>> Adapt<S> for Tagged {
                 None => self.record_untimed(),
             }
         }
+        self.given = scope.close();
         result
     }
 }

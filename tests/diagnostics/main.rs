@@ -3,6 +3,7 @@
 mod choices;
 #[path = "../common/mod.rs"]
 mod common;
+mod dealt_out;
 mod forecast;
 mod forgotten;
 #[path = "../common/mix.rs"]

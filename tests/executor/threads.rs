@@ -4,7 +4,7 @@ use std::{
     collections::HashSet,
     hint,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
@@ -12,7 +12,10 @@ use std::{
 };
 
 use bevy::{
-    ecs::{schedule::MainThreadExecutor, system::NonSendMarker},
+    ecs::{
+        schedule::MainThreadExecutor,
+        system::{NonSendMarker, ScheduleSystem},
+    },
     prelude::*,
     tasks::{ComputeTaskPool, Scope},
 };
@@ -52,22 +55,88 @@ fn tagged_systems_run_on_the_main_thread() {
     assert_eq!(Noted::take(app.world_mut()), vec![thread::current().id(); 2 * RUNS]);
 }
 
-#[test]
-fn the_gang_takes_its_part_of_the_systems() {
+fn busy(noted: Res<Noted>) {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_micros(200) {
+        hint::spin_loop();
+    }
+    noted.note();
+}
+
+fn bound_and_busy(_: NonSendMarker, noted: Res<Noted>) {
+    busy(noted);
+}
+
+/// On how many threads these systems run, of which there are so many.
+fn threads_of<M>(systems: impl IntoScheduleConfigs<ScheduleSystem, M>, count: usize) -> HashSet<ThreadId> {
     let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
-    let busy = |noted: Res<Noted>| {
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_micros(200) {
-            hint::spin_loop();
-        }
-        noted.note();
-    };
-    schedule.add_systems((busy, busy, busy, busy, busy, busy));
+    schedule.add_systems(systems);
     world.init_resource::<Noted>();
     (0..4 * RUNS).for_each(|_| schedule.run(&mut world));
     let noted = Noted::take(&mut world);
-    let threads: HashSet<_> = noted.iter().collect();
-    assert_eq!((noted.len(), threads.len()), (6 * 4 * RUNS, 2));
+    assert_eq!(noted.len(), count * 4 * RUNS);
+    noted.into_iter().collect()
+}
+
+#[test]
+fn the_gang_takes_its_part_of_the_systems() {
+    assert_eq!(threads_of((busy, busy, busy, busy, busy, busy), 6).len(), 2);
+}
+
+#[test]
+fn small_tagged_systems_are_dealt_out_as_others_are() {
+    assert_eq!(threads_of((busy, busy, busy, busy).affine(), 4).len(), 2);
+    assert_eq!(threads_of((busy.affine(), busy, busy.pipe(light).affine(), busy), 4).len(), 2);
+}
+
+#[test]
+fn tagged_systems_that_are_bound_to_the_main_thread_stay_there() {
+    let here = HashSet::from([thread::current().id()]);
+    assert_eq!(threads_of((bound_and_busy, bound_and_busy, bound_and_busy).affine(), 3), here);
+    let piped = || busy.pipe(|_: NonSendMarker| ());
+    assert_eq!(threads_of((piped(), piped(), piped()).affine(), 3), here);
+}
+
+#[derive(Component)]
+struct Rows(u64);
+
+/// To find out what binds them they are initialized again, which makes systems forget when they
+/// ran: those that have run are not asked.
+#[test]
+fn tagged_systems_that_are_dealt_out_see_what_changed() {
+    let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
+    world.init_resource::<Noted>();
+    let rows: Vec<_> = (0..10).map(|row| world.spawn(Rows(row)).id()).collect();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let see = || {
+        let seen = seen.clone();
+        let see = move |changed: AffineQuery<&Rows, Changed<Rows>>, noted: Res<Noted>| {
+            busy(noted);
+            seen.lock().unwrap_or_else(PoisonError::into_inner).push(changed.iter().count());
+        };
+        see.affine()
+    };
+    schedule.add_systems((see(), see()));
+    for run in 0..RUNS {
+        let changed = run % 3;
+        for &row in &rows[..changed] {
+            world.entity_mut(row).get_mut::<Rows>().expect("it was spawned").0 += 1;
+        }
+        // It is built anew, with systems that have run and with new ones.
+        if run == RUNS / 2 {
+            schedule.add_systems(see());
+        }
+        schedule.run(&mut world);
+        let mut seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        seen.sort_unstable();
+        let expected = match run {
+            0 => vec![10; 2],
+            _ if run < RUNS / 2 => vec![changed; 2],
+            _ if run == RUNS / 2 => vec![changed, changed, 10],
+            _ => vec![changed; 3],
+        };
+        assert_eq!(seen, expected, "in run {run}");
+    }
 }
 
 #[test]

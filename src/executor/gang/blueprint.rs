@@ -19,7 +19,10 @@ use bevy_platform::{
 };
 use indexmap::IndexSet;
 
-use super::condition::{SharedCondition, SharedConditions};
+use super::{
+    condition::{SharedCondition, SharedConditions},
+    on_leader::Tag,
+};
 
 /// The conditions of one system or set.
 pub(super) type Conditions = Vec<Arc<SharedCondition>>;
@@ -39,6 +42,8 @@ impl Identity {
 /// order that the executor need not have.
 pub(super) struct Blueprint {
     pub(super) systems: Vec<Identity>,
+    /// By system.
+    pub(super) tags: Vec<Tag>,
     /// By system: those that have to be done before it, also by way of others.
     pub(super) before: Vec<FixedBitSet>,
     pub(super) conditions: Vec<Conditions>,
@@ -57,6 +62,8 @@ pub(in crate::executor) struct Drawer(Arc<Mutex<Drawn>>);
 struct Drawn {
     blueprint: Option<Arc<Blueprint>>,
     shared: SharedConditions,
+    /// Asked of systems that are new.
+    tags: HashMap<Identity, Tag>,
     conditions_defer: bool,
 }
 
@@ -101,7 +108,8 @@ impl Drawn {
         let shared = &mut self.shared;
         shared.forget_removed();
         self.conditions_defer = have_deferring_conditions(graph, keys);
-        let systems = keys.iter().map(|&key| graph.systems.get(key).map(Identity::of)).collect::<Option<_>>()?;
+        let systems: Vec<_> =
+            keys.iter().map(|&key| graph.systems.get(key).map(Identity::of)).collect::<Option<_>>()?;
         let conditions = keys.iter().map(|&key| share(shared, world, graph.systems.get_conditions_mut(key)));
         let conditions = conditions.collect::<Option<_>>()?;
         let hierarchy = graph.hierarchy().get_toposort()?.to_vec();
@@ -114,7 +122,19 @@ impl Drawn {
             }
         }
         let sets_of = keys.iter().map(|&key| sets_of(graph, key, &numbers)).collect();
-        Some(Blueprint { systems, before: Vec::new(), conditions, sets, sets_of })
+        self.ask_for_tags(world, graph, keys);
+        let tags = systems.iter().map(|system| self.tags[system]).collect();
+        Some(Blueprint { systems, tags, before: Vec::new(), conditions, sets, sets_of })
+    }
+
+    /// Asks systems that are new for their tags, and forgets those that are gone.
+    fn ask_for_tags(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) {
+        let known = std::mem::take(&mut self.tags);
+        for &key in keys {
+            let Some(system) = graph.systems.get_mut(key) else { continue };
+            let identity = Identity::of(system);
+            self.tags.insert(identity, Tag::of(system, world, known.get(&identity).copied()));
+        }
     }
 }
 

@@ -1,21 +1,29 @@
 //! What tasks take.
 
-use bevy_ecs::schedule::FixedBitSet;
-
 /// A new time counts as one part in this many, and as twice the mean at most.
 const SMOOTHING: f32 = 8.0;
+
+/// What a run says of whether its task leads rounds counts as one part in this many: a call that
+/// tries another way now and then says little.
+const SMOOTHING_OF_LEADS: f32 = 4.0;
+
+/// A task takes much longer than it did if it takes so many times as long, and more than
+/// [`LONG`] nanoseconds.
+const MUCH_LONGER: f32 = 2.0;
+const LONG: f32 = 20_000.0;
 
 /// What each task of a schedule takes, and which lead rounds.
 pub(super) struct Costs {
     /// Nanoseconds by task.
     means: Vec<f32>,
     observed: u32,
-    leads: FixedBitSet,
+    /// By task, in which part of the runs it led rounds, where it could.
+    leads: Vec<f32>,
 }
 
 impl Costs {
     pub(super) fn new(tasks: usize) -> Self {
-        Self { means: vec![0.0; tasks], observed: 0, leads: FixedBitSet::with_capacity(tasks) }
+        Self { means: vec![0.0; tasks], observed: 0, leads: vec![0.0; tasks] }
     }
 
     /// Nanoseconds by task.
@@ -38,12 +46,67 @@ impl Costs {
         }
     }
 
-    /// Notes whether a task led rounds of the gang in a run on one thread.
+    /// Learns whether a task led rounds of the gang in a run in which it could.
     pub(super) fn leads_rounds(&mut self, task: usize, leads: bool) {
-        self.leads.set(task, leads || self.leads.contains(task));
+        let led = f32::from(u8::from(leads));
+        let part = &mut self.leads[task];
+        *part = if self.observed < 2 { led } else { *part + (led - *part) / SMOOTHING_OF_LEADS };
     }
 
-    pub(super) fn led_rounds(&self, task: usize) -> bool {
-        self.leads.contains(task)
+    /// Whether a task leads rounds more often than not.
+    pub(super) fn is_leading(&self, task: usize) -> bool {
+        self.leads[task] > 0.5
+    }
+
+    /// Lowers what tasks took `before` where they take less now, a bit in each run: it may have
+    /// been chance then.
+    pub(super) fn follow_down(&self, before: &mut [f32]) {
+        for (before, now) in before.iter_mut().zip(&self.means) {
+            *before += (now - *before).min(0.0) / SMOOTHING;
+        }
+    }
+
+    /// Whether a task takes much longer than these did.
+    pub(super) fn outgrew(&self, before: &[f32], task: usize) -> bool {
+        let now = self.means[task];
+        now > LONG && now > MUCH_LONGER * before[task]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_tries_another_way_does_not_make_a_task_one_that_leads() {
+        let mut costs = Costs::new(1);
+        for run in 0..100 {
+            costs.leads_rounds(0, run % 8 == 3);
+            costs.observe(std::iter::once(5_000));
+            assert!(!costs.is_leading(0), "run {run}");
+        }
+        (0..4).for_each(|_| costs.leads_rounds(0, true));
+        assert!(costs.is_leading(0));
+    }
+
+    #[test]
+    fn what_takes_twice_as_long_and_is_not_short_has_outgrown_its_plan() {
+        let mut costs = Costs::new(2);
+        let mut observe = |took: [u64; 2]| (0..40).for_each(|_| costs.observe(took.into_iter()));
+        observe([5_000, 15_000]);
+        observe([15_000, 35_000]);
+        assert_eq!([0, 1].map(|task| costs.outgrew(&[5_000.0, 15_000.0], task)), [false, true]);
+    }
+
+    #[test]
+    fn a_plan_made_of_a_run_that_took_long_by_chance_is_outgrown_too() {
+        let mut costs = Costs::new(1);
+        let mut before = [4_000_000.0];
+        (0..40).for_each(|_| {
+            costs.observe(std::iter::once(100_000));
+            costs.follow_down(&mut before);
+        });
+        (0..40).for_each(|_| costs.observe(std::iter::once(3_000_000)));
+        assert!(costs.outgrew(&before, 0), "{before:?}");
     }
 }

@@ -5,6 +5,7 @@
 //! | file | what |
 //! |---|---|
 //! | `blueprint.rs` | what Bevy shows of a schedule while it builds it |
+//! | `on_leader.rs` | what binds a tagged system to the leader, and how to see it without |
 //! | `condition.rs` | run conditions that Bevy's executors and this one share |
 //! | `tasks.rs` | from that to tasks, and which wait for which |
 //! | `costs.rs`, `plan.rs` | what tasks take; who does which |
@@ -15,6 +16,7 @@
 mod blueprint;
 mod condition;
 mod costs;
+mod on_leader;
 mod plan;
 mod run;
 mod tasks;
@@ -22,6 +24,7 @@ mod tasks;
 mod tests;
 
 pub(super) use blueprint::Drawer;
+pub(crate) use on_leader::OnLeader;
 pub(super) use run::Handler;
 
 use bevy_ecs::{
@@ -66,8 +69,16 @@ struct Prepared {
     tasks: Tasks,
     notes: Notes,
     costs: Costs,
-    plan: Option<(SchedulePlan, Vec<Step>)>,
-    /// Timed runs since the plan was made or looked at.
+    plan: Option<Planned>,
+}
+
+/// A plan that runs go by.
+struct Planned {
+    plan: SchedulePlan,
+    steps: Vec<Step>,
+    /// What tasks took when it was made, by task, in nanoseconds; or a while later, if that is less.
+    costs: Vec<f32>,
+    /// Timed runs since then.
     timed: u32,
 }
 
@@ -122,7 +133,7 @@ impl SystemsOnGang {
         let main_thread = world.components().component_id::<MainThreadExecutor>();
         let tasks = Tasks::new(&*self.drawer.blueprint()?, systems, main_thread)?;
         let (notes, costs) = (Notes::new(&tasks), Costs::new(tasks.list.len()));
-        Some(Prepared { pool, mode: mode_of(world), tasks, notes, costs, plan: None, timed: 0 })
+        Some(Prepared { pool, mode: mode_of(world), tasks, notes, costs, plan: None })
     }
 
     /// Runs the schedule on this thread alone and learns what each task takes. Before it, `prepare`
@@ -156,7 +167,6 @@ impl SystemsOnGang {
         let (least, least_of_round) =
             if self.forced { (f32::MIN, f32::MIN) } else { (LEAST_GAIN, LEAST_GAIN_OF_ROUND) };
         let prepared = self.prepared.as_mut()?;
-        prepared.apart();
         let plan = prepared.new_plan(least_of_round);
         if plan.gain() < least {
             return None;
@@ -178,13 +188,22 @@ impl SystemsOnGang {
         timed: bool,
     ) -> Result<(), Payload> {
         let Some(prepared) = &mut self.prepared else { unreachable!("it was planned") };
-        let Prepared { pool, tasks, notes, plan, .. } = prepared;
-        let Some((_, steps)) = plan else { unreachable!("it was planned") };
+        let Prepared { pool, tasks, notes, costs, plan, .. } = prepared;
+        let Some(Planned { steps, .. }) = plan else { unreachable!("it was planned") };
         let run = Run::new(tasks, notes, systems_of(schedule), world, handler, timed);
         for step in steps {
             match step {
-                // SAFETY: 'tasks' on `Run`: phases keep the order, and nothing else runs now.
-                Step::Here(tasks) => tasks.iter().for_each(|&task| unsafe { run.task(task) }),
+                Step::Here(tasks) => {
+                    for &task in &*tasks {
+                        let rounds = timed.then(|| pool.rounds_led());
+                        // SAFETY: 'tasks' on `Run`: phases keep the order, and nothing else runs
+                        // now.
+                        unsafe { run.task(task) };
+                        if let Some(rounds) = rounds {
+                            costs.leads_rounds(task, pool.rounds_led() != rounds);
+                        }
+                    }
+                }
                 Step::Round(board, tasks) => pool.run_jobs(board, |job| {
                     // SAFETY: 'jobs' on `JobBoard`; bound jobs are run by who leads.
                     unsafe { run.task(tasks[job]) };
@@ -207,15 +226,14 @@ impl Prepared {
     /// Sets tasks apart that lead rounds themselves.
     fn apart(&mut self) {
         for (number, task) in self.tasks.list.iter_mut().enumerate() {
-            if self.costs.led_rounds(number) {
-                task.place = Place::Alone;
-            }
+            task.place = if self.costs.is_leading(number) { Place::Alone } else { task.place_if_small };
         }
     }
 
-    fn new_plan(&self, least_gain_of_round: f32) -> SchedulePlan {
+    fn new_plan(&mut self, least_gain_of_round: f32) -> SchedulePlan {
+        self.apart();
         let list = &self.tasks.list;
-        let homes = self.plan.as_ref().map_or_else(|| vec![0; list.len()], |(plan, _)| plan.homes(list.len()));
+        let homes = self.plan.as_ref().map_or_else(|| vec![0; list.len()], |planned| planned.plan.homes(list.len()));
         SchedulePlan::new(list, self.costs.all(), self.pool.workers(), &homes, least_gain_of_round)
     }
 
@@ -225,23 +243,39 @@ impl Prepared {
             Phase::Round(lists) => round(&self.tasks.list, lists),
         });
         let steps = steps.collect();
-        self.plan = Some((plan, steps));
-        self.timed = 0;
+        self.plan = Some(Planned { plan, steps, costs: self.costs.all().to_vec(), timed: 0 });
     }
 
     /// Learns from a run that was timed. From time to time the plan is made anew, and taken if it
     /// is much better than the present one: tasks stay on their cores otherwise.
     fn observe(&mut self) {
         self.costs.observe(self.notes.took());
-        self.timed += 1;
-        if !self.timed.is_multiple_of(RUNS_PER_LOOK) {
-            return;
+        let Some(present) = &mut self.plan else { return };
+        present.timed += 1;
+        self.costs.follow_down(&mut present.costs);
+        let mut tasks = self.tasks.list.iter().enumerate();
+        if tasks.any(|(number, task)| present.is_outgrown_by(number, task, &self.costs)) {
+            // What was learned does not hold any more.
+            (self.plan, self.costs) = (None, Costs::new(self.tasks.list.len()));
+        } else if present.timed.is_multiple_of(RUNS_PER_LOOK) {
+            self.look_at_plan();
         }
-        let Some((present, _)) = &self.plan else { return };
+    }
+
+    fn look_at_plan(&mut self) {
         let plan = self.new_plan(LEAST_GAIN_OF_ROUND);
+        let Some(Planned { plan: present, .. }) = &self.plan else { return };
         if plan.span < BETTER * present.span_with(&self.tasks.list, self.costs.all()) {
             self.take(plan);
         }
+    }
+}
+
+impl Planned {
+    /// Whether a tagged system, small when it was dealt out, takes much longer now. On the gang it
+    /// cannot spread its work over the workers: only in lessons it is seen whether it would.
+    fn is_outgrown_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
+        task.tagged && task.place != Place::Alone && costs.outgrew(&self.costs, number)
     }
 }
 

@@ -14,6 +14,7 @@ use bevy_platform::collections::HashMap;
 use super::{
     blueprint::{Blueprint, Conditions, Identity},
     condition::SharedCondition,
+    on_leader::{Tag, names},
 };
 
 /// What a task does.
@@ -40,7 +41,12 @@ pub(super) enum Place {
 /// One task.
 pub(super) struct Task {
     pub(super) act: Act,
+    /// Where it may run.
     pub(super) place: Place,
+    /// The same while it leads no rounds itself.
+    pub(super) place_if_small: Place,
+    /// Whether its system is tagged, and so may lead rounds.
+    pub(super) tagged: bool,
     /// Those that have to be done before it, but for those that others of these wait for.
     pub(super) before: Vec<usize>,
 }
@@ -78,8 +84,9 @@ impl Tasks {
         let order = Order { blueprint, drawn: &drawn, acts: &acts, tasks: &tasks, accesses: &accesses };
         let before = order.all_before();
         let list = acts.into_iter().zip(reduced(&before)).map(|((act, _), before)| {
-            let place = tasks.place(&act, systems, main_thread);
-            Task { act, place, before }
+            let tag = if let Act::System(system) = act { blueprint.tags[drawn[system]] } else { Tag::None };
+            let place = tasks.place(&act, systems, main_thread, tag);
+            Task { act, place, place_if_small: place, tagged: tag != Tag::None, before }
         });
         tasks.list = list.collect();
         Some(tasks)
@@ -119,7 +126,7 @@ impl Tasks {
         own.into_iter().chain(self.conditions_of(act).map(|condition| condition.access.clone())).collect()
     }
 
-    fn place(&self, act: &Act, systems: &[SystemWithAccess], main_thread: Option<ComponentId>) -> Place {
+    fn place(&self, act: &Act, systems: &[SystemWithAccess], main_thread: Option<ComponentId>, tag: Tag) -> Place {
         let conditions_are_send = || self.conditions_of(act).all(|condition| condition.is_send);
         // While it leads a round, or waits for the end of one, the main thread runs nothing else.
         let waits_for_main_thread = |access| main_thread.is_some_and(|resource| names(access, resource));
@@ -127,18 +134,11 @@ impl Tasks {
             Act::Sync(_) => Place::Alone,
             Act::System(system) if systems[system].access().is_exclusive() => Place::Alone,
             Act::System(system) if waits_for_main_thread(systems[system].access()) => Place::Alone,
-            Act::System(system) if !systems[system].is_send() => Place::Leader,
+            Act::System(system) if !systems[system].is_send() && tag != Tag::BindsAlone => Place::Leader,
             _ if !conditions_are_send() => Place::Leader,
             _ => Place::Anywhere,
         }
     }
-}
-
-/// Whether a system asks for just this resource, and not only for all there is.
-fn names(access: &SystemAccess, resource: ComponentId) -> bool {
-    let SystemAccess::Shared(access) = access else { return false };
-    let access = access.combined_access();
-    access.has_read(resource) && !access.has_read_all()
 }
 
 /// For each of `systems` its place in the blueprint, if it has the same ones; nothing if it cannot

@@ -65,8 +65,13 @@ fn marks_stay_inside_of_bars_that_are_a_point_long() {
     assert_eq!(begin_of_mark(25.0, 10.0, 20.0), 19.0);
 }
 
-/// Clicks along the lane around `middle` until a bar is selected: what is shown is as long as some
-/// frame, which took longer where the machine was busy.
+/// Shows the tagged systems of one frame, which stays.
+fn freeze_on_tagged_systems(screen: &mut Screen) {
+    screen.click("freeze");
+    screen.click("tagged systems");
+}
+
+/// Clicks along the lane around `middle` until a bar is selected.
 fn click_along(screen: &mut Screen, middle: Pos2) -> Option<Place> {
     (-38..38_i8).find_map(|step| {
         screen.click_at(middle + vec2(10.0 * f32::from(step), 0.0));
@@ -77,7 +82,7 @@ fn click_along(screen: &mut Screen, middle: Pos2) -> Option<Place> {
 #[test]
 fn pointing_at_a_bar_finds_it() {
     let mut screen = Screen::new();
-    screen.click("tagged systems");
+    freeze_on_tagged_systems(&mut screen);
     let bars = screen.on_the_bars();
     let place = click_along(&mut screen, bars);
     assert_eq!(place.expect("the leader was at work somewhere").lane, 1);
@@ -99,7 +104,7 @@ fn the_whole_frame_is_on_show_and_its_budget() {
 #[test]
 fn schedules_are_on_a_lane_of_their_own() {
     let mut screen = Screen::new();
-    screen.click("tagged systems");
+    freeze_on_tagged_systems(&mut screen);
     let schedules = screen.on_the_schedules();
     let place = click_along(&mut screen, schedules);
     assert_eq!(place.expect("schedules ran").lane, 0);

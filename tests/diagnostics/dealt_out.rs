@@ -1,0 +1,59 @@
+//! Tagged systems that workers run, several at a time.
+
+use std::{
+    hint,
+    time::{Duration, Instant},
+};
+
+use bevy_affinity::{AffinityExecutor, AffinitySchedules, ScheduleWay};
+
+use super::*;
+
+/// Systems in each frame.
+const SYSTEMS: u64 = 6;
+const FRAMES: usize = 30;
+
+fn busy() {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_micros(200) {
+        hint::spin_loop();
+    }
+}
+
+/// Runs an app in which the gang deals out systems.
+fn app_that_ran() -> App {
+    let mut app = Scheduling::auto(2).bare_app();
+    app.insert_resource(AffinitySchedules::all().except(Update)).add_plugins(AffinityParallelPlugin);
+    app.add_systems(Update, (busy, busy, busy, busy, busy, busy).affine());
+    app.edit_schedule(Update, |schedule| AffinityExecutor::install_forced(schedule, Some(ScheduleWay::OnTheGang)));
+    timeline_mut(&mut app).record(true);
+    (0..FRAMES).for_each(|_| app.update());
+    app
+}
+
+#[test]
+fn each_run_is_a_span_on_the_worker_that_ran_it() {
+    let app = app_that_ran();
+    let spans = spans_of(&app, SpanKind::System);
+    assert_eq!(spans.len(), FRAMES * SYSTEMS as usize);
+    let by = |worker| spans.iter().filter(|span| span.worker == worker && span.share_of == worker).count();
+    assert!(by(1) > FRAMES && by(0) + by(1) == spans.len(), "{} and {}", by(0), by(1));
+    let overlap = |a: &Span, b: &Span| a.worker == b.worker && a.begin < b.end && b.begin < a.end;
+    let pairs = spans.iter().enumerate().flat_map(|(at, a)| spans[..at].iter().map(move |b| (a, b)));
+    assert!(pairs.into_iter().all(|(a, b)| !overlap(a, b)), "a worker runs one after another");
+}
+
+#[test]
+fn what_runs_at_a_time_does_not_count_twice() {
+    let app = app_that_ran();
+    let frames: Vec<_> = timeline(&app).frames().skip(2).collect();
+    assert!(frames.iter().all(|frame| frame.calls == SYSTEMS));
+    for frame in frames {
+        let extent = frame.tagged_end - frame.tagged_begin;
+        assert!(frame.tagged <= extent, "{} of {extent}", frame.tagged);
+        assert!(frame.tagged_begin >= frame.begin && frame.tagged_end <= frame.end);
+    }
+    let systems = &diagnostics(&app).systems;
+    assert_eq!(systems.len() as u64, SYSTEMS);
+    assert!(systems.iter().all(|system| system.calls == FRAMES as u64), "{systems:?}");
+}
