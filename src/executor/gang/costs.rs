@@ -12,30 +12,42 @@ const SMOOTHING_OF_LEADS: f32 = 4.0;
 const MUCH_LONGER: f32 = 2.0;
 const LONG: f32 = 20_000.0;
 
-/// What each task of a schedule takes, and which lead rounds.
+/// What each task of a schedule takes, and which lead rounds. All in nanoseconds, by task.
 pub(super) struct Costs {
-    /// Nanoseconds by task.
-    means: Vec<f32>,
+    /// In runs in which it led no rounds.
+    by_itself: Vec<f32>,
+    /// In runs in which it did.
+    leading: Vec<f32>,
     observed: u32,
-    /// By task, in which part of the runs it led rounds, where it could.
+    /// Whether it led rounds in the run that goes on.
+    led: Vec<bool>,
+    /// In which part of the runs it led rounds, where it could.
     leads: Vec<f32>,
 }
 
 impl Costs {
     pub(super) fn new(tasks: usize) -> Self {
-        Self { means: vec![0.0; tasks], observed: 0, leads: vec![0.0; tasks] }
+        let zeros = || vec![0.0; tasks];
+        Self { by_itself: zeros(), leading: zeros(), observed: 0, led: vec![false; tasks], leads: zeros() }
     }
 
-    /// Nanoseconds by task.
-    pub(super) fn all(&self) -> &[f32] {
-        &self.means
+    /// What a task takes that leads rounds, or that does not, on a gang of `workers`: at most, where
+    /// it was not seen without.
+    pub(super) fn of(&self, task: usize, leads: bool, workers: usize) -> f32 {
+        match (leads, self.by_itself[task]) {
+            (true, _) => self.leading[task],
+            (false, 0.0) => self.leading[task] * workers as f32,
+            (false, by_itself) => by_itself,
+        }
     }
 
     /// Learns what each task took in a run. The first one fetches everything into the caches: it
     /// counts for nothing once there is another.
     pub(super) fn observe(&mut self, took: impl Iterator<Item = u64>) {
         self.observed += 1;
-        for (mean, took) in self.means.iter_mut().zip(took) {
+        for (task, took) in took.enumerate() {
+            let led = std::mem::take(&mut self.led[task]);
+            let mean = if led { &mut self.leading[task] } else { &mut self.by_itself[task] };
             let took = took as f32;
             *mean = match self.observed {
                 1 | 2 => took,
@@ -46,29 +58,29 @@ impl Costs {
         }
     }
 
-    /// Learns whether a task led rounds of the gang in a run in which it could.
+    /// Notes whether a task led rounds of the gang in the run that goes on, in which it could.
     pub(super) fn leads_rounds(&mut self, task: usize, leads: bool) {
+        self.led[task] = leads;
         let led = f32::from(u8::from(leads));
         let part = &mut self.leads[task];
         *part = if self.observed < 2 { led } else { *part + (led - *part) / SMOOTHING_OF_LEADS };
     }
 
-    /// Whether a task leads rounds more often than not.
+    /// Whether a task leads rounds more often than not, where it can.
     pub(super) fn is_leading(&self, task: usize) -> bool {
         self.leads[task] > 0.5
     }
 
-    /// Lowers what tasks took `before` where they take less now, a bit in each run: it may have
-    /// been chance then.
+    /// Lowers what tasks took `before` by themselves where they take less now, a bit in each run:
+    /// it may have been chance then.
     pub(super) fn follow_down(&self, before: &mut [f32]) {
-        for (before, now) in before.iter_mut().zip(&self.means) {
-            *before += (now - *before).min(0.0) / SMOOTHING;
-        }
+        let seen = before.iter_mut().zip(&self.by_itself).filter(|&(_, &now)| now > 0.0);
+        seen.for_each(|(before, now)| *before += (now - *before).min(0.0) / SMOOTHING);
     }
 
     /// Whether a task takes much longer than these did.
     pub(super) fn outgrew(&self, before: &[f32], task: usize) -> bool {
-        let now = self.means[task];
+        let now = self.by_itself[task];
         now > LONG && now > MUCH_LONGER * before[task]
     }
 }
@@ -87,6 +99,19 @@ mod tests {
         }
         (0..4).for_each(|_| costs.leads_rounds(0, true));
         assert!(costs.is_leading(0));
+    }
+
+    #[test]
+    fn a_task_that_was_only_seen_to_lead_takes_no_more_by_itself_than_all_workers_together() {
+        let mut costs = Costs::new(1);
+        for (leads, took) in [(true, 3_000), (true, 3_000)] {
+            costs.leads_rounds(0, leads);
+            costs.observe(std::iter::once(took));
+        }
+        assert_eq!([true, false].map(|leads| costs.of(0, leads, 2)), [3_000.0, 6_000.0]);
+        // It was dealt out.
+        costs.observe(std::iter::once(5_000));
+        assert_eq!([true, false].map(|leads| costs.of(0, leads, 2)), [3_000.0, 5_000.0]);
     }
 
     #[test]

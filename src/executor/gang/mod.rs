@@ -51,6 +51,10 @@ const LEAST_GAIN_OF_ROUND: f32 = 1_000.0;
 /// A new plan takes the place of the present one if it takes less than this part of it.
 const BETTER: f32 = 0.9;
 
+/// A task that leads rounds and takes fewer nanoseconds may be dealt out even so: being alone takes
+/// the other workers' time from other tasks.
+const SMALL: f32 = 20_000.0;
+
 /// Timed runs between two looks at whether the plan is still a good one.
 const RUNS_PER_LOOK: u32 = 64;
 
@@ -76,6 +80,8 @@ struct Prepared {
 struct Planned {
     plan: SchedulePlan,
     steps: Vec<Step>,
+    /// By task, whether it is alone because it leads rounds.
+    apart: Vec<bool>,
     /// What tasks took when it was made, by task, in nanoseconds; or a while later, if that is less.
     costs: Vec<f32>,
     /// Timed runs since then.
@@ -167,12 +173,12 @@ impl SystemsOnGang {
         let (least, least_of_round) =
             if self.forced { (f32::MIN, f32::MIN) } else { (LEAST_GAIN, LEAST_GAIN_OF_ROUND) };
         let prepared = self.prepared.as_mut()?;
-        let plan = prepared.new_plan(least_of_round);
+        let (plan, apart) = prepared.new_plan(least_of_round);
         if plan.gain() < least {
             return None;
         }
         let span = plan.span;
-        prepared.take(plan);
+        prepared.take(plan, apart);
         Some(span)
     }
 
@@ -223,27 +229,46 @@ impl Prepared {
         pool_of(world).is_some_and(|pool| pool.is_same(&self.pool)) && mode_of(world) == self.mode
     }
 
-    /// Sets tasks apart that lead rounds themselves.
-    fn apart(&mut self) {
-        for (number, task) in self.tasks.list.iter_mut().enumerate() {
-            task.place = if self.costs.is_leading(number) { Place::Alone } else { task.place_if_small };
+    /// Sets tasks apart, those that lead rounds themselves, and lets all others go where they may.
+    fn place(&mut self, apart: &[bool]) {
+        for (task, &apart) in self.tasks.list.iter_mut().zip(apart) {
+            task.place = if apart { Place::Alone } else { task.place_if_small };
         }
     }
 
-    fn new_plan(&mut self, least_gain_of_round: f32) -> SchedulePlan {
-        self.apart();
-        let list = &self.tasks.list;
-        let homes = self.plan.as_ref().map_or_else(|| vec![0; list.len()], |planned| planned.plan.homes(list.len()));
-        SchedulePlan::new(list, self.costs.all(), self.pool.workers(), &homes, least_gain_of_round)
+    /// What tasks take, in nanoseconds, where these lead rounds.
+    fn costs(&self, leading: impl Fn(usize) -> bool) -> Vec<f32> {
+        let workers = self.pool.workers();
+        (0..self.tasks.list.len()).map(|task| self.costs.of(task, leading(task), workers)).collect()
     }
 
-    fn take(&mut self, plan: SchedulePlan) {
+    /// The best plan by what is known, and which tasks it sets apart: all that lead rounds, or only
+    /// those that are not small.
+    fn new_plan(&mut self, least_gain_of_round: f32) -> (SchedulePlan, Vec<bool>) {
+        let tasks = self.tasks.list.len();
+        let homes = self.plan.as_ref().map_or_else(|| vec![0; tasks], |planned| planned.plan.homes(tasks));
+        let serial = self.costs(|task| self.costs.is_leading(task)).iter().sum();
+        let plans = [0.0, SMALL].map(|small| {
+            let is_apart = |task| self.costs.is_leading(task) && self.costs.of(task, true, 1) >= small;
+            let apart: Vec<_> = (0..tasks).map(is_apart).collect();
+            self.place(&apart);
+            let (costs, workers) = (self.costs(|task| apart[task]), self.pool.workers());
+            let plan = SchedulePlan::new(&self.tasks.list, &costs, workers, &homes, least_gain_of_round);
+            (SchedulePlan { serial, ..plan }, apart)
+        });
+        let [all_apart, some_apart] = plans;
+        if some_apart.0.span < all_apart.0.span { some_apart } else { all_apart }
+    }
+
+    fn take(&mut self, plan: SchedulePlan, apart: Vec<bool>) {
+        self.place(&apart);
         let steps = plan.phases.iter().map(|phase| match phase {
             Phase::Here(tasks) => Step::Here(tasks.clone()),
             Phase::Round(lists) => round(&self.tasks.list, lists),
         });
         let steps = steps.collect();
-        self.plan = Some(Planned { plan, steps, costs: self.costs.all().to_vec(), timed: 0 });
+        let costs = self.costs(|_| false);
+        self.plan = Some(Planned { plan, steps, apart, costs, timed: 0 });
     }
 
     /// Learns from a run that was timed. From time to time the plan is made anew, and taken if it
@@ -263,10 +288,13 @@ impl Prepared {
     }
 
     fn look_at_plan(&mut self) {
-        let plan = self.new_plan(LEAST_GAIN_OF_ROUND);
-        let Some(Planned { plan: present, .. }) = &self.plan else { return };
-        if plan.span < BETTER * present.span_with(&self.tasks.list, self.costs.all()) {
-            self.take(plan);
+        let (plan, apart) = self.new_plan(LEAST_GAIN_OF_ROUND);
+        let Some(present) = self.plan.take() else { return };
+        self.place(&present.apart);
+        let span = present.plan.span_with(&self.tasks.list, &self.costs(|task| present.apart[task]));
+        self.plan = Some(present);
+        if plan.span < BETTER * span {
+            self.take(plan, apart);
         }
     }
 }
@@ -275,7 +303,7 @@ impl Planned {
     /// Whether a tagged system, small when it was dealt out, takes much longer now. On the gang it
     /// cannot spread its work over the workers: only in lessons it is seen whether it would.
     fn is_outgrown_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.tagged && task.place != Place::Alone && costs.outgrew(&self.costs, number)
+        task.tagged && !self.apart[number] && costs.outgrew(&self.costs, number)
     }
 }
 
