@@ -172,7 +172,8 @@ impl Model {
         if let Some(decision) = self.go_on_with_trial() {
             return decision;
         }
-        if due {
+        // Of long calls each is timed: what was never compared need not wait.
+        if due || timed && self.trials == 0 {
             self.reconsider(rows, workers, are_asleep);
         }
         Decision { strategy: self.current, timed }

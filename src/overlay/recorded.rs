@@ -6,7 +6,7 @@ mod beside;
 
 use std::{ops::Range, time::Duration};
 
-pub(super) use bar::{Bar, BarKind, Lane};
+pub(super) use bar::{Bar, BarKind, Lane, OUTSIDE};
 
 use super::threads::Threads;
 use crate::{
@@ -163,6 +163,7 @@ impl Recorded {
     fn finish_lanes(&mut self, workers: usize, spin: Duration) {
         for (index, lane) in self.workers.iter_mut().enumerate() {
             lane.sort();
+            lane.find_dealt_out();
             if (1..workers).contains(&index) {
                 lane.add_parked(spin.as_nanos() as f64);
             }

@@ -78,6 +78,19 @@ fn learning_costs_little() {
     }
 }
 
+/// A level loads: of fifty calls a dozen would be a quarter.
+#[test]
+fn long_calls_are_compared_as_soon_as_one_is_known() {
+    for asleep in [false, true] {
+        let (machine, mut model) = (Machine { row: 14.0, asleep, ..PLAIN }, Model::default());
+        let calls = (1..50).find(|_| {
+            machine.run(&mut model, 1_000, 1);
+            model.explain().trials > 0
+        });
+        assert!(calls.is_some_and(|calls| calls <= 5), "{calls:?}");
+    }
+}
+
 #[test]
 fn calls_that_are_too_small_for_a_round_never_try_one() {
     let mut model = Model::default();

@@ -123,7 +123,8 @@ impl Drawn {
         }
         let sets_of = keys.iter().map(|&key| sets_of(graph, key, &numbers)).collect();
         self.ask_for_tags(world, graph, keys);
-        let tags = systems.iter().map(|system| self.tags[system]).collect();
+        let tag = |system| self.tags.get(system).copied().unwrap_or(Tag::AmongOthers);
+        let tags = systems.iter().map(tag).collect();
         Some(Blueprint { systems, tags, before: Vec::new(), conditions, sets, sets_of })
     }
 

@@ -52,10 +52,15 @@ pub(in crate::overlay) struct Bar {
     pub(in crate::overlay) helpers: u32,
 }
 
+/// What a bar is about that is of no system.
+pub(in crate::overlay) const OUTSIDE: &str = "outside of systems";
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::overlay) enum BarKind {
     /// A whole run of a system, on the leader.
     System,
+    /// The same of a small one, on the worker that it was dealt out to: inside of a round of such.
+    DealtOut,
     /// A worker's share of a round, or its part in fork/join.
     #[default]
     Work,
@@ -74,8 +79,17 @@ pub(in crate::overlay) enum BarKind {
 }
 
 impl BarKind {
-    pub(in crate::overlay) const FROM_BACK: [Self; 8] =
-        [Self::Between, Self::OnCore, Self::Stage, Self::System, Self::Parked, Self::Wait, Self::Work, Self::Session];
+    pub(in crate::overlay) const FROM_BACK: [Self; 9] = [
+        Self::Between,
+        Self::OnCore,
+        Self::Stage,
+        Self::System,
+        Self::Parked,
+        Self::Wait,
+        Self::Work,
+        Self::DealtOut,
+        Self::Session,
+    ];
 }
 
 impl Bar {
@@ -116,8 +130,8 @@ impl Bar {
             BarKind::Between => "between frames",
             BarKind::OnCore => "on a core",
             BarKind::Stage => self.stage.as_deref().unwrap_or_default(),
-            BarKind::System | BarKind::Work | BarKind::Session => {
-                self.system.and_then(|index| systems.get(index)).map_or("outside of systems", |system| &system.name)
+            BarKind::System | BarKind::DealtOut | BarKind::Work | BarKind::Session => {
+                self.system.and_then(|index| systems.get(index)).map_or(OUTSIDE, |system| &system.name)
             }
         }
     }
@@ -164,6 +178,19 @@ impl Lane {
     /// By begin, what lies inside of another bar behind that.
     pub(super) fn sort(&mut self) {
         self.bars.sort_by(|a, b| a.begin.total_cmp(&b.begin).then(b.end.total_cmp(&a.end)));
+    }
+
+    /// Tells systems of a sorted lane that were dealt out from those that lead rounds: they lie inside
+    /// of a bar of work.
+    pub(super) fn find_dealt_out(&mut self) {
+        let mut work_ends = f64::NEG_INFINITY;
+        for bar in &mut self.bars {
+            match bar.kind {
+                BarKind::Work => work_ends = work_ends.max(bar.end),
+                BarKind::System if bar.end <= work_ends => bar.kind = BarKind::DealtOut,
+                _ => {}
+            }
+        }
     }
 
     /// Tells each bar of a sorted lane how many others it lies inside of.

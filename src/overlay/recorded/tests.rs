@@ -37,6 +37,31 @@ fn workers_are_parked_once_they_have_spun_long_enough() {
 }
 
 #[test]
+fn systems_that_were_dealt_out_lie_in_a_round() {
+    let mut recorded = lanes(2);
+    let of = |kind, system, times: Range<u64>| Span { kind, system, ..span(0, times.clone(), times) };
+    // As they are written: a round when it is over.
+    for span in [
+        of(SpanKind::System, Some(1), 10..40),
+        of(SpanKind::System, Some(2), 50..90),
+        of(SpanKind::Jobs, None, 0..100),
+        of(SpanKind::Share, Some(3), 120..180),
+        of(SpanKind::System, Some(3), 110..200),
+    ] {
+        recorded.add(&span, 0);
+    }
+    recorded.finish_lanes(2, Duration::ZERO);
+    let expected = [
+        (BarKind::Work, 0.0, 100.0),
+        (BarKind::DealtOut, 10.0, 40.0),
+        (BarKind::DealtOut, 50.0, 90.0),
+        (BarKind::System, 110.0, 200.0),
+        (BarKind::Work, 120.0, 180.0),
+    ];
+    assert_eq!(kinds(&recorded.workers[0]), expected);
+}
+
+#[test]
 fn what_the_leader_took_over_is_marked() {
     let mut recorded = lanes(3);
     recorded.add(&Span { share_of: 2, ..span(0, 0..50, 0..50) }, 0);

@@ -110,6 +110,8 @@ fn visible(layout: &Layout, timeline: &Timeline, bar: &Bar) -> Option<(f32, f32)
 fn part_of(row: Rect, bar: &Bar, left: f32, right: f32) -> Rect {
     let height = match bar.kind {
         BarKind::System | BarKind::Work | BarKind::Session => row.height(),
+        // What is beside it in its round stays visible above.
+        BarKind::DealtOut => row.height() * 0.8,
         BarKind::Stage => row.height() - (bar.depth.min(DEEPEST) as f32) * STEP_DOWN,
         BarKind::OnCore => row.height() * 0.6,
         BarKind::Wait | BarKind::Between => row.height() * 0.4,
@@ -122,7 +124,7 @@ fn colour(bar: &Bar) -> Color32 {
     let system = bar.system.map_or(colours::LABEL, colours::system);
     match bar.kind {
         BarKind::System => system.gamma_multiply(0.35),
-        BarKind::Work | BarKind::Session => system,
+        BarKind::DealtOut | BarKind::Work | BarKind::Session => system,
         BarKind::Wait => colours::WAIT,
         BarKind::Stage if bar.depth % 2 == 1 => colours::STAGE_INSIDE,
         BarKind::Stage => colours::STAGE,
@@ -133,7 +135,8 @@ fn colour(bar: &Bar) -> Color32 {
 
 /// Names in the bars that have room for some letters.
 fn paint_texts(canvas: &Painter, layout: &Layout, timeline: &Timeline, row: Rect, lane: &Lane, systems: &[SystemRow]) {
-    let has_text = |bar: &&Bar| matches!(bar.kind, BarKind::Work | BarKind::Session | BarKind::Stage);
+    let has_text =
+        |bar: &&Bar| matches!(bar.kind, BarKind::DealtOut | BarKind::Work | BarKind::Session | BarKind::Stage);
     for bar in lane.bars.iter().filter(has_text).filter(|bar| bar.depth == 0) {
         let Some((left, right)) = visible(layout, timeline, bar) else { continue };
         let left = left.max(row.left());

@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, Ui};
 
 use super::Nanoseconds;
 use crate::overlay::{
-    recorded::{Bar, BarKind, Lane, Recorded},
+    recorded::{Bar, BarKind, Lane, OUTSIDE, Recorded},
     snapshot::SystemRow,
 };
 
@@ -49,7 +49,8 @@ impl Stretch {
     }
 
     /// What is known of no moment is known of no stretch: threads' times are of whole frames. A
-    /// system's own bar is of the leader, which works inside of it.
+    /// system's own bar is of the leader, which works inside of it; one that was dealt out is part of
+    /// a round.
     fn spent(&self, lane: &Lane) -> Spent {
         let mut spent = Spent::default();
         for bar in &lane.bars {
@@ -67,15 +68,24 @@ impl Stretch {
     /// first.
     fn by_name<'a>(&self, recorded: &'a Recorded, systems: &'a [SystemRow]) -> Vec<(&'a str, f64)> {
         let mut sums: Vec<(&str, f64)> = Vec::new();
-        let is_named = |bar: &&Bar| matches!(bar.kind, BarKind::Work | BarKind::Stage);
-        for bar in recorded.lanes().flat_map(|lane| &lane.bars).filter(is_named) {
-            let (name, time) = (bar.name(systems), self.part_of(bar));
-            match sums.iter_mut().find(|sum| sum.0 == name) {
-                _ if time == 0.0 => {}
-                Some(sum) => sum.1 += time,
-                None => sums.push((name, time)),
+        let mut add = |name, time| match sums.iter_mut().find(|sum| sum.0 == name) {
+            _ if time == 0.0 => {}
+            Some(sum) => sum.1 += time,
+            None => sums.push((name, time)),
+        };
+        for bar in recorded.lanes().flat_map(|lane| &lane.bars) {
+            let time = self.part_of(bar);
+            match bar.kind {
+                BarKind::Work | BarKind::Stage => add(bar.name(systems), time),
+                BarKind::DealtOut => {
+                    add(bar.name(systems), time);
+                    // Its round is of no system.
+                    add(OUTSIDE, -time);
+                }
+                _ => {}
             }
         }
+        sums.retain(|sum| sum.1 > 0.0);
         sums.sort_by(|a, b| b.1.total_cmp(&a.1));
         sums
     }
