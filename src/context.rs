@@ -116,8 +116,8 @@ impl Context {
 #[derive(Resource)]
 pub(crate) struct WorldContext {
     context: Mutex<Arc<Context>>,
-    /// Where the context is: those that hold one find out without the lock whether it is still the
-    /// one, and nobody else writes to this line. Only ever compared, so all accesses are relaxed.
+    /// Where the context is: a system that holds one finds out without the lock whether it is still
+    /// the one, on a line that is seldom written. Only ever compared, so all accesses are relaxed.
     address: AtomicUsize,
 }
 

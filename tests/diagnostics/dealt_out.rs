@@ -20,9 +20,8 @@ fn busy() {
     }
 }
 
-/// An app in which the gang deals out systems, after so many frames that are recorded, and one
-/// before. The gang leads one round at a time: where all were those of other tests they are run
-/// again.
+/// An app in which the gang deals out systems, after [`FRAMES`] that are recorded, and some before.
+/// The gang has one round at a time: while all are those of other tests this goes on.
 fn app_that_ran() -> App {
     let mut app = Scheduling::auto(2).bare_app();
     app.insert_resource(AffinitySchedules::all().except(Update)).add_plugins(AffinityParallelPlugin);

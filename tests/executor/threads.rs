@@ -67,7 +67,7 @@ fn bound_and_busy(_: NonSendMarker, noted: Res<Noted>) {
     busy(noted);
 }
 
-/// On how many threads these systems run, of which there are so many.
+/// The threads that these systems, `count` of them, run on.
 fn threads_of<M>(systems: impl IntoScheduleConfigs<ScheduleSystem, M>, count: usize) -> HashSet<ThreadId> {
     let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
     schedule.add_systems(systems);

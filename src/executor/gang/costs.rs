@@ -7,8 +7,8 @@ const SMOOTHING: f32 = 8.0;
 /// tries another way now and then says little.
 const SMOOTHING_OF_LEADS: f32 = 4.0;
 
-/// A task takes much longer than it did if it takes so many times as long, and more than
-/// [`LONG`] nanoseconds.
+/// A task takes much longer than it did if it takes this many times as long, and more than [`LONG`]
+/// nanoseconds.
 const MUCH_LONGER: f32 = 2.0;
 const LONG: f32 = 20_000.0;
 

@@ -1,5 +1,4 @@
-//! What binds a tagged system to the thread that runs its schedule, and who may see it without
-//! that.
+//! What binds a tagged system to the thread that runs its schedule, and how to see it without that.
 //!
 //! A tag makes a system one that cannot be sent, so that Bevy's executors keep it on the thread that
 //! leads the gang. The gang itself could give small ones to any of its workers, if the system could
