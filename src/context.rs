@@ -194,10 +194,17 @@ fn replace_system(entered: Option<SystemContext>) -> Option<SystemContext> {
 /// system: where that is the same its counter of references, which all workers share, stays as it
 /// is.
 pub(crate) fn enter(mode: SchedulerMode, world: &WorldContext, settings: Option<&AffinitySettings>) {
-    let known = replace_system(None).map(|entered| entered.context).filter(|known| world.is(known, settings));
-    let new = || settings.map_or_else(|| world.current(), |settings| world.for_settings(settings));
-    let context = known.unwrap_or_else(new);
-    replace_system(Some(SystemContext { mode, context }));
+    let is_known = SYSTEM.with_borrow_mut(|entered| match &mut **entered {
+        Some(entered) if world.is(&entered.context, settings) => {
+            entered.mode = mode;
+            true
+        }
+        _ => false,
+    });
+    if !is_known {
+        let context = settings.map_or_else(|| world.current(), |settings| world.for_settings(settings));
+        drop(replace_system(Some(SystemContext { mode, context })));
+    }
 }
 
 /// Makes nothing the context of this thread: the world has none.
@@ -208,25 +215,30 @@ pub(crate) fn enter_nothing() {
 /// Restores the context that this thread had when the scope was opened, also when the system
 /// panics.
 pub(crate) struct SystemScope {
-    before: Option<SystemContext>,
+    /// Until it is restored.
+    before: Option<Option<SystemContext>>,
     _running: Running,
 }
 
 impl SystemScope {
     /// To be opened around a run of `system`, with what it was given in its last run.
-    pub(crate) fn open(system: Arc<SystemTiming>, given: Option<SystemContext>) -> Self {
-        Self { before: replace_system(given), _running: Running::enter(system) }
+    #[inline]
+    pub(crate) fn open(system: &SystemTiming, given: Option<SystemContext>) -> Self {
+        Self { before: Some(replace_system(given)), _running: Running::enter(system) }
     }
 
     /// Ends the scope; returns what the system was given.
-    pub(crate) fn close(self) -> Option<SystemContext> {
-        replace_system(None)
+    #[inline]
+    pub(crate) fn close(mut self) -> Option<SystemContext> {
+        self.before.take().and_then(replace_system)
     }
 }
 
 impl Drop for SystemScope {
     fn drop(&mut self) {
-        drop(replace_system(self.before.take()));
+        if let Some(before) = self.before.take() {
+            drop(replace_system(before));
+        }
     }
 }
 

@@ -124,7 +124,7 @@ impl SiteRegistry {
 /// grows at its end will do, without a lock: most have one element.
 #[derive(Debug, Default)]
 pub(crate) struct SiteList {
-    first: OnceLock<Box<Link>>,
+    first: OnceLock<Link>,
     /// Whose they are, once their system is initialised.
     owner: OnceLock<Owner>,
 }
@@ -157,11 +157,11 @@ impl SiteList {
     /// The site at `location`.
     #[inline]
     pub(crate) fn at(&self, location: &'static Location<'static>) -> &Arc<Site> {
-        let new = || Box::new(Link { site: Arc::new(Site::new(location)), next: OnceLock::new() });
+        let new = || Link { site: Arc::new(Site::new(location)), next: OnceLock::new() };
         let mut link = self.first.get_or_init(new);
         // The compiler may keep one place several times: it is then known several times.
         while !std::ptr::eq(link.site.location, location) {
-            link = link.next.get_or_init(new);
+            link = link.next.get_or_init(|| Box::new(new()));
         }
         &link.site
     }

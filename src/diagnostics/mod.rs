@@ -83,6 +83,8 @@ pub struct AffinityDiagnostics {
     pub migrations: u64,
     history: Ring<FrameSpan>,
     window: Window,
+    /// Whether what is not computed in every frame was in this one.
+    refreshed: bool,
     /// When the frame began, and how long before it the one before, in nanoseconds.
     began: u64,
     delta: u64,
@@ -90,6 +92,11 @@ pub struct AffinityDiagnostics {
 
 /// Frames in [`AffinityDiagnostics::history`]: some eight seconds at 60 a second. 36 KiB.
 const HISTORY_FRAMES: usize = 512;
+
+/// What recent runs say is computed every 16th frame of the first 128 too: who looks at an app that
+/// has just started, or at a short test, need not wait for an eighth of a second.
+const YOUNG_FRAMES: u64 = 128;
+const FRAMES_WHEN_YOUNG: u64 = 16;
 
 impl Default for AffinityDiagnostics {
     fn default() -> Self {
@@ -104,6 +111,7 @@ impl Default for AffinityDiagnostics {
             migrations: 0,
             history: Ring::new(HISTORY_FRAMES),
             window: Window::default(),
+            refreshed: false,
             began: 0,
             delta: 0,
         }
@@ -196,6 +204,10 @@ impl AffinityDiagnostics {
         self.mode(SchedulerMode::Serial)?.ratio_to(self.mode(mode)?)
     }
 
+    fn is_young(&self) -> bool {
+        self.frames < YOUNG_FRAMES && self.frames % FRAMES_WHEN_YOUNG == 1
+    }
+
     fn pull(&mut self, context: &Context, places: &Places, looked_into: Option<&LookedInto>) {
         if let Some(ownership) = context.try_ownership() {
             (self.migrated_rows, self.migrations) = (ownership.placement.migrated(), ownership.placement.migrations());
@@ -205,10 +217,12 @@ impl AffinityDiagnostics {
         for ((index, worker), (stats, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
             worker.pull(index, stats, rows, context.pool.topology());
         }
-        self.pull_systems(places);
         let tagged = Duration::from_nanos(context.systems.totals().total);
+        let is_time = self.window.observe(now(), tagged, &mut self.workers);
+        self.refreshed = is_time || self.is_young();
+        self.pull_systems(places, self.refreshed);
         // A place that was vacated is not that of their systems any more.
-        if self.window.observe(now(), tagged, &mut self.workers) || !places.vacated().is_empty() {
+        if is_time || !places.vacated().is_empty() {
             pull_sites(&mut self.call_sites, &context.sites, places);
             pull_schedules(&mut self.schedules, looked_into);
         }

@@ -110,7 +110,7 @@ pub(super) struct Mirror<'w, 's> {
 }
 
 impl Mirror<'_, '_> {
-    /// Copies the numbers to the store.
+    /// Copies the numbers to the store: those of the frame always, the others when they are new.
     pub(super) fn update(&mut self, diagnostics: &AffinityDiagnostics) {
         let Some(store) = &mut self.store else { return };
         let gone = self.paths.follow(diagnostics);
@@ -119,13 +119,15 @@ impl Mirror<'_, '_> {
         }
         let mut measurements = Measurements { store, time: Instant::now() };
         measurements.add_totals(diagnostics);
-        for (worker, paths) in diagnostics.workers.iter().zip(&self.paths.workers) {
+        let workers = diagnostics.workers.iter().zip(&self.paths.workers);
+        for (worker, paths) in workers.filter(|_| diagnostics.refreshed) {
             let recent = worker.recent;
             for (path, share) in paths.iter().zip([recent.busy, recent.wait, recent.idle]) {
                 measurements.add(path, "%", share * 100.0);
             }
         }
-        for (system, known) in diagnostics.systems.iter().zip(&self.paths.systems) {
+        let systems = diagnostics.systems.iter().zip(&self.paths.systems);
+        for (system, known) in systems.filter(|(system, _)| system.is_fresh) {
             if let Some((_, path)) = known {
                 measurements.add(path, "ms", system.recent_mean.as_secs_f64() * 1e3);
             }

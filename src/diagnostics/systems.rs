@@ -36,21 +36,21 @@ pub struct SystemDiagnostics {
     pub total: Duration,
     /// Mean duration of a run.
     pub mean: Duration,
-    /// Mean duration of the last 128 runs; refreshed every 16 frames.
+    /// Mean duration of the last 128 runs; refreshed some times a second.
     pub recent_mean: Duration,
-    /// 95 of 100 recent runs took no longer; refreshed every 16 frames.
+    /// 95 of 100 recent runs took no longer; refreshed some times a second.
     pub p95: Duration,
     /// The longest run that was timed.
     pub max: Duration,
     /// Which system it is; `None` in a vacant place.
     pub(crate) number: Option<usize>,
+    /// Whether what recent runs say was computed in this frame.
+    pub(super) is_fresh: bool,
 }
 
-/// How often what recent runs say is computed: some times a second, as fast as one can read it.
-const FRAMES_PER_RECENT: u64 = 16;
-
 impl AffinityDiagnostics {
-    pub(super) fn pull_systems(&mut self, places: &Places) {
+    /// `with_recent` says whether it is time to compute what recent runs say.
+    pub(super) fn pull_systems(&mut self, places: &Places, with_recent: bool) {
         self.systems.resize_with(places.len(), SystemDiagnostics::default);
         // All of them: the diagnostics may be of another moment than the places.
         for (place, system) in self.systems.iter_mut().enumerate() {
@@ -58,14 +58,14 @@ impl AffinityDiagnostics {
                 *system = SystemDiagnostics::default();
             }
         }
-        let with_recent = self.frames % FRAMES_PER_RECENT == 1;
         for Placed { place, name, system: timing } in places.systems() {
             let system = &mut self.systems[place];
-            if system.number != Some(timing.number()) {
+            let is_new = system.number != Some(timing.number());
+            if is_new {
                 let number = Some(timing.number());
                 *system = SystemDiagnostics { name: name.to_string(), number, ..Default::default() };
             }
-            system.pull(&timing, with_recent);
+            system.pull(&timing, with_recent || is_new);
         }
     }
 }
@@ -76,6 +76,7 @@ impl SystemDiagnostics {
         self.total = timing.total();
         self.mean = self.total / u32::try_from(self.calls).unwrap_or(u32::MAX).max(1);
         self.max = timing.longest();
+        self.is_fresh = with_recent;
         if with_recent {
             Recent { mean: self.recent_mean, p95: self.p95 } = timing.recent();
         }

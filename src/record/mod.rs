@@ -14,8 +14,8 @@ pub(crate) use ring::Ring;
 pub use span::{FrameSpan, Span, SpanKind};
 pub use stage::{StageLane, StageSpan};
 #[cfg(feature = "trace")]
-pub(crate) use system::running_name;
-pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, known_name, running_index};
+pub(crate) use system::named::running_name;
+pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, known_name, running_number};
 pub(crate) use weak_list::WeakList;
 
 use std::sync::{

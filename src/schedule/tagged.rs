@@ -10,7 +10,7 @@ use bevy_ecs::{
 };
 
 use crate::{
-    context::{SystemContext, SystemScope, WorldContext, enter as enter_context, enter_nothing, with_system},
+    context::{SystemContext, SystemScope, WorldContext, enter as enter_context, enter_nothing},
     executor::OnLeader,
     pool::now,
     record::SystemTiming,
@@ -82,14 +82,17 @@ impl Tagged {
         self.timing.is_due() || self.given.as_ref().is_some_and(is_recorded)
     }
 
-    fn record(&self, run: Range<u64>) {
-        self.timing.record(run.end.saturating_sub(run.start));
-        with_system(|entered| entered.context.record_system(&self.timing, run));
-    }
-
-    fn record_untimed(&self) {
-        let nanoseconds = self.timing.record_untimed();
-        with_system(|entered| entered.context.count_system(nanoseconds));
+    /// Notes a run, which took this long if it was timed.
+    fn record(&self, timed: Option<Range<u64>>) {
+        let nanoseconds = match &timed {
+            Some(run) => self.timing.record(run.end.saturating_sub(run.start)),
+            None => self.timing.record_untimed(),
+        };
+        let Some(SystemContext { context, .. }) = &self.given else { return };
+        match timed {
+            Some(run) => context.record_system(&self.timing, run),
+            None => context.count_system(nanoseconds),
+        }
     }
 }
 
@@ -115,15 +118,13 @@ impl<S: System<In = ()>> Adapt<S> for Tagged {
         #[cfg(feature = "trace")]
         let _span = tracing::info_span!("affine_system", name = &*self.timing.name).entered();
         let began = self.is_due().then(now);
-        let scope = SystemScope::open(self.timing.clone(), self.given.take());
+        let scope = SystemScope::open(&self.timing, self.given.take());
         let result = run_system(input);
-        if was_called(&result) {
-            match began {
-                Some(began) => self.record(began..now()),
-                None => self.record_untimed(),
-            }
-        }
+        let timed = began.map(|began| began..now());
         self.given = scope.close();
+        if was_called(&result) {
+            self.record(timed);
+        }
         result
     }
 }

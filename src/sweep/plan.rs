@@ -17,7 +17,7 @@ use crate::{
     auto::{Outcome, Owner, Site, SiteList, Strategy},
     context::{Context, SystemContext, is_inside_call, with_system},
     pool::now,
-    record::{known_name, running_index},
+    record::{known_name, running_number},
     settings::SchedulerMode,
 };
 
@@ -79,7 +79,7 @@ impl<'s> SiteRef<'s> {
         if self.site.first_warning() && is_first_of_process(place, data) {
             let system = owner.and_then(|owner| known_name(&owner.system));
             let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
-            let why = if running_index().is_some() { NO_PLUGIN } else { NOT_TAGGED };
+            let why = if running_number().is_some() { NO_PLUGIN } else { NOT_TAGGED };
             warn!("bevy_affinity: {what} at {place}{system} (its data is `{data}`) because {why}");
         }
     }
@@ -251,7 +251,7 @@ fn choose(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Choice
         SchedulerMode::Serial => Strategy::Serial,
         _ if context.pool.workers() == 1 => Strategy::Serial,
         SchedulerMode::Auto => {
-            context.sites.register(at.site, running_index);
+            context.sites.register(at.site, running_number);
             let present = context.pool.present();
             let decision = at.site.decide(|| rows.total(), present, || context.pool.is_asleep());
             return (decision.strategy, if decision.timed { Timing::Asked } else { Timing::NotAsked });

@@ -6,7 +6,7 @@ use super::rows::Rows;
 use crate::{
     context::{is_inside_call, with_system},
     pool::now,
-    record::{Recorder, Span, SpanKind, running_index},
+    record::{Recorder, Span, SpanKind, running_number},
 };
 
 /// A sweep by the calling thread, or by Bevy's threads for it, from here to where this is dropped;
@@ -45,7 +45,7 @@ impl Drop for SweepSpan {
 impl Recorded {
     #[cold]
     fn end(&self) {
-        let span = Span::on_leader(SpanKind::Sweep, running_index(), self.began..now());
+        let span = Span::on_leader(SpanKind::Sweep, running_number(), self.began..now());
         self.recorder.write(|spans| spans.push(Span { rows: self.rows, ..span }));
     }
 }
