@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-use super::{CALLS_PER_SAMPLE, UNKNOWN_ROWS, WORTH_A_ROUND};
-use crate::{claims::MAX_CHUNKS, placement::WHOLE_LINES};
+use super::{UNKNOWN_ROWS, WORTH_A_ROUND};
+use crate::{claims::MAX_CHUNKS, placement::WHOLE_LINES, record::distance};
 
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from
 /// another core.
@@ -54,7 +54,8 @@ const FIRST_SAMPLES: u32 = 2;
 
 /// The smoothed cost of a row of one call site.
 ///
-/// Relaxed everywhere: it is written by the leader alone, and a stale value costs nothing but time.
+/// Relaxed everywhere: who sweeps writes it, the leader or one worker at a time but for calls inside
+/// of others, and a stale or lost value costs nothing but time.
 /// On a cache line of its own, which the workers, who read what stands around it, need not fetch in
 /// each round.
 #[derive(Debug, Default)]
@@ -64,8 +65,9 @@ pub(crate) struct RowCost(CachePadded<Learned>);
 struct Learned {
     /// In 1/256 ns; 0 before the first measurement.
     row: AtomicU32,
-    /// Sweeps on the leader alone, modulo [`CALLS_PER_SAMPLE`].
-    calls: AtomicU32,
+    /// Sweeps on one thread that go untimed until the next one that is timed, and those that were.
+    untimed_left: AtomicU32,
+    timed: AtomicU32,
 }
 
 impl RowCost {
@@ -123,12 +125,18 @@ impl RowCost {
         Some(if exact > WHOLE_LINES { exact.next_multiple_of(WHOLE_LINES) } else { exact })
     }
 
-    /// Counts a sweep on the leader alone; true if it is one to be timed, as the first is.
+    /// Counts a sweep on one thread; true if it is one to be timed, as the first is.
     #[inline]
     pub(crate) fn count_call(&self) -> bool {
-        let calls = self.0.calls.load(Ordering::Relaxed);
-        self.0.calls.store((calls + 1) % CALLS_PER_SAMPLE, Ordering::Relaxed);
-        calls == 0
+        let left = self.0.untimed_left.load(Ordering::Relaxed);
+        if left > 0 {
+            self.0.untimed_left.store(left - 1, Ordering::Relaxed);
+            return false;
+        }
+        let timed = self.0.timed.load(Ordering::Relaxed);
+        self.0.timed.store(timed.wrapping_add(1), Ordering::Relaxed);
+        self.0.untimed_left.store(distance(timed.into()) - 1, Ordering::Relaxed);
+        true
     }
 
     /// Learns from one thread's sweep.
@@ -233,7 +241,7 @@ impl Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::{CALLS_PER_SAMPLE, Estimate, MAX_CHUNKS, RowCost};
+    use super::{Estimate, MAX_CHUNKS, RowCost};
 
     #[test]
     fn cheap_rows_need_many_and_dear_rows_few() {
@@ -278,8 +286,8 @@ mod tests {
     #[test]
     fn the_first_sweep_is_timed_and_then_one_in_many() {
         let cost = RowCost::default();
-        let timed: Vec<_> = (0..2 * CALLS_PER_SAMPLE).filter(|_| cost.count_call()).collect();
-        assert_eq!(timed, [0, CALLS_PER_SAMPLE]);
+        let timed: Vec<_> = (0..8_000).filter(|_| cost.count_call()).collect();
+        assert_eq!((timed[0], timed.len() / 100), (0, 9), "one in 8.4");
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
 //! row costs says how calls are cut in each. `site.rs` is the record of
 //! one place, shared by those who ask, `cost.rs` its two measures (a row, a call), `model.rs` the
-//! choice of mode `Auto`, with `trial.rs` and, where few calls are heavy, `heavy.rs`. `sampling.rs`
-//! says which calls are timed, `bursts.rs` when heavy ones count: schedules go by these two as well.
+//! choice of mode `Auto`, with `trial.rs` and, where few calls are heavy, `heavy.rs`. `bursts.rs`
+//! says when heavy ones count: for schedules too.
 //! `strategy.rs` has the words: how a call runs, and what it took.
 
 mod bursts;
@@ -13,7 +13,6 @@ mod cost;
 mod explanation;
 mod heavy;
 mod model;
-mod sampling;
 mod site;
 mod strategy;
 mod trial;
@@ -22,7 +21,6 @@ pub(crate) use bursts::{HeavyShare, is_heavy};
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
-pub(crate) use sampling::Sampling;
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::{Outcome, Strategy};
 
@@ -35,6 +33,3 @@ pub(crate) const WORTH_A_ROUND: u64 = 5_000;
 /// Sweeps of this many rows go parallel before anything is known: for the cheapest rows (0.14 ns)
 /// that wastes one round, for all others it gains.
 const UNKNOWN_ROWS: u64 = 4096;
-
-/// One call in this many is timed: two readings of the clock take as long as 200 cheap rows.
-const CALLS_PER_SAMPLE: u32 = 8;

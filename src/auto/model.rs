@@ -12,14 +12,16 @@ mod tests;
 use std::{ops::Range, time::Duration};
 
 use super::{
-    CALLS_PER_SAMPLE, Strategy, UNKNOWN_ROWS,
+    Strategy, UNKNOWN_ROWS,
     cost::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
     heavy::HeavyCalls,
-    sampling::Sampling,
     trial::{TRIAL_CALLS, Trial},
 };
-use crate::ablation::Mechanism;
+use crate::{
+    ablation::Mechanism,
+    record::{Sample, Sampling},
+};
 
 /// What a round costs at least, in nanoseconds: a call that takes less on one thread is never sent
 /// to several.
@@ -159,7 +161,7 @@ impl Model {
         }
         let first = self.calls == 0;
         self.calls += 1;
-        let (due, timed) = self.sampling.next(self.mean, !self.estimate(self.current).is_known());
+        let Sample { due, timed } = self.sampling.next(self.mean, !self.estimate(self.current).is_known());
         let settled = self.trial.is_none() && self.current == Strategy::Serial && !first;
         if settled && !timed {
             return Decision { strategy: Strategy::Serial, timed: false };
@@ -173,7 +175,8 @@ impl Model {
             return decision;
         }
         // Of long calls each is timed: what was never compared need not wait.
-        if due || timed && self.trials == 0 {
+        if due.is_some() || timed && self.trials == 0 {
+            self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(due.unwrap_or(0)));
             self.reconsider(rows, workers, are_asleep);
         }
         Decision { strategy: self.current, timed }
@@ -195,7 +198,7 @@ impl Model {
     /// the other strategies holds until they are back.
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
         self.calls += 1;
-        let (timed, _) = self.sampling.next(None, false);
+        let Sample { timed, .. } = self.sampling.next(None, false);
         // The first call is told of before one is timed.
         if timed || self.calls == 1 {
             self.rows = count_rows();
@@ -282,7 +285,6 @@ impl Model {
         if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
             (self.current, self.mean) = (best, Some(self.expected(best, rows)));
         }
-        self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_PER_SAMPLE));
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
         let Some(strategy) = next else { return };
         let wakes = strategy != Strategy::Serial && are_asleep();

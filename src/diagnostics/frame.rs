@@ -40,6 +40,7 @@ pub(crate) struct Observers<'w, 's> {
 impl Observers<'_, '_> {
     pub(crate) fn end_frame(self, context: &Context) {
         let Self { diagnostics, timeline, mode, looked_into, places, mut totals, mut mirror } = self;
+        context.systems.end_frame();
         // Without diagnostics too: what ran meanwhile is not of the frame in which they are back.
         let before = std::mem::replace(&mut *totals, context.systems.totals());
         let (tagged, extent) = (totals.since(before), context.systems.take_extent());

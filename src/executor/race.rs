@@ -12,7 +12,7 @@ use super::{
     trial::Trial,
     way::{ScheduleWay, WAYS},
 };
-use crate::auto::Sampling;
+use crate::record::{Sample, Sampling};
 
 /// Trials may cost one part in this many of the time that runs take: 1.6%.
 const BUDGET: f32 = 64.0;
@@ -165,8 +165,10 @@ impl Race {
         }
         let known = self.times.mean(self.present);
         // The very first run fetches everything into the caches.
-        let (due, timed) = self.sampling.next(known, self.runs > 1 && known.is_none() || self.times.was_heavy());
-        let closely = due && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
+        let Sample { due, timed } =
+            self.sampling.next(known, self.runs > 1 && known.is_none() || self.times.was_heavy());
+        let closely =
+            due.is_some() && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
         Decision { timed, closely, ..Decision::plainly(self.present) }
     }
 

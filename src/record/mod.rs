@@ -1,16 +1,18 @@
-//! What happened when: spans of systems and of workers, written by the leader of a round, read once
-//! a frame.
+//! What happened when: spans of systems and of workers, written by who leads a round or runs a
+//! system, read once a frame. And which runs are timed (`sampling.rs`).
 //!
 //! Stands below the pool, which fills it in; the diagnostics empty it. While no reader asks for a
 //! recording a round costs one relaxed load more, and nothing is allocated.
 
 mod ring;
+mod sampling;
 mod span;
 mod stage;
 mod system;
 mod weak_list;
 
 pub(crate) use ring::Ring;
+pub(crate) use sampling::{Sample, Sampling, distance};
 pub use span::{FrameSpan, Span, SpanKind};
 pub use stage::{StageLane, StageSpan};
 #[cfg(feature = "trace")]

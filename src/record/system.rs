@@ -13,7 +13,7 @@ use std::{
 use bevy_utils::prelude::DebugName;
 use crossbeam_utils::CachePadded;
 
-use super::WeakList;
+use super::{WeakList, sampling::distance};
 
 /// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
 /// names.
@@ -47,11 +47,10 @@ pub(crate) struct SystemTiming {
     recent: [AtomicU64; RECENT_CALLS],
 }
 
-/// Of systems that take less, in nanoseconds, one call in [`CALLS_PER_SAMPLE`] is timed: two
-/// readings of the clock take 60 ns, a third of what a tag costs a system. The others are taken to
-/// be as long as the last that was.
+/// Of systems that take less, in nanoseconds, samples are timed: two readings of the clock take
+/// 60 ns, a third of what a tag costs a system. The others are taken to be as long as the last that
+/// was.
 const SHORT: u64 = 4_000;
-const CALLS_PER_SAMPLE: u64 = 8;
 
 /// About two seconds of a system that runs once a frame and is timed each time: enough for a 95th
 /// percentile.
@@ -97,7 +96,7 @@ impl SystemTiming {
         if nanoseconds > self.longest.load(Ordering::Relaxed) {
             self.longest.store(nanoseconds, Ordering::Relaxed);
         }
-        let untimed = if nanoseconds < SHORT { CALLS_PER_SAMPLE - 1 } else { 0 };
+        let untimed = if nanoseconds < SHORT { u64::from(distance(timed)) - 1 } else { 0 };
         self.untimed_left.store(untimed, Ordering::Relaxed);
         self.count(nanoseconds);
         nanoseconds
@@ -153,14 +152,15 @@ impl SystemTiming {
 pub(crate) struct SystemTimings {
     /// Those that ran for the first time and that were not asked for since.
     new: Mutex<WeakList<SystemTiming>>,
-    /// What ran outside of rounds.
+    /// What ran outside of rounds, and what counts of the others in frames that have ended.
     alone: CachePadded<Lane>,
-    /// What ran inside of them, by worker: these run at a time.
+    /// What ran inside of them in this frame, by worker: these run at a time.
     by_worker: OnceLock<Box<[CachePadded<Lane>]>>,
 }
 
-/// Workers beyond that many share lanes: what they took is added up as if one had done it.
-const LANES: usize = 64;
+/// Workers beyond that many share lanes: what they took is added up as if one had done it, and a
+/// count may be lost.
+const LANES: usize = 256;
 
 /// What tagged systems did that ran one after another, of systems that are gone too. No other data
 /// is published by these atomics, so they are all relaxed.
@@ -198,8 +198,8 @@ impl Lane {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) calls: u64,
-    /// In nanoseconds: outside of rounds, and by the worker that was longest at it inside of them.
-    /// What ran at a time does not count twice.
+    /// In nanoseconds: outside of rounds, and in each frame by the worker that was longest at it
+    /// inside of them. What ran at a time does not count twice.
     pub(crate) total: u64,
 }
 
@@ -261,11 +261,18 @@ impl SystemTimings {
         extents.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
     }
 
+    /// To be called at a frame's end: counts what ran inside of rounds since the last call.
+    pub(crate) fn end_frame(&self) {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        let longest = self.workers_lanes().map(|lane| take(&lane.total)).max().unwrap_or(0);
+        add(&self.alone.total, longest);
+        add(&self.alone.calls, self.workers_lanes().map(|lane| take(&lane.calls)).sum());
+    }
+
+    /// Until the last frame's end, and since then outside of rounds.
     pub(crate) fn totals(&self) -> Totals {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let longest = self.workers_lanes().map(|lane| read(&lane.total)).max().unwrap_or(0);
-        let inside: u64 = self.workers_lanes().map(|lane| read(&lane.calls)).sum();
-        Totals { calls: read(&self.alone.calls) + inside, total: read(&self.alone.total).saturating_add(longest) }
+        Totals { calls: read(&self.alone.calls), total: read(&self.alone.total) }
     }
 }
 
@@ -370,9 +377,27 @@ mod tests {
     #[test]
     fn of_short_systems_some_runs_are_timed_and_all_are_counted() {
         let timing = SystemTiming::new("short".into());
-        assert_eq!(run(&timing, 80, 500), 10);
-        assert_eq!((timing.calls(), timing.total()), (80, Duration::from_nanos(80 * 500)));
+        // Eight distances are 67 calls.
+        assert_eq!(run(&timing, 670, 500), 80);
+        assert_eq!((timing.calls(), timing.total()), (670, Duration::from_nanos(670 * 500)));
         assert_eq!((timing.longest(), timing.recent().mean), (Duration::from_nanos(500), Duration::from_nanos(500)));
+    }
+
+    #[test]
+    fn of_what_runs_at_a_time_each_frame_counts_its_longest_worker() {
+        let timings = SystemTimings::default();
+        let frame = |took: [u64; 3]| {
+            let before = timings.totals();
+            timings.count(None, took[0]);
+            (0..2).for_each(|worker| timings.count(Some(worker), took[worker + 1]));
+            timings.end_frame();
+            timings.totals().since(before)
+        };
+        // Who was longest so far need not be who is longest now.
+        for (took, total) in [([1, 100, 20], 101), ([1, 20, 50], 51), ([1, 0, 0], 1)] {
+            let Totals { calls, total: counted } = frame(took);
+            assert_eq!((calls, counted), (3, total));
+        }
     }
 
     #[test]

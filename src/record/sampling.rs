@@ -1,4 +1,4 @@
-//! Which runs of a schedule, or calls of one place, are timed.
+//! Which runs of a system or schedule, or calls of one place, are timed.
 
 /// Runs from one that is timed to the next: one in eight, for two readings of the clock take as long
 /// as 200 cheap rows, or half a schedule with one empty system. The distances differ and their sum
@@ -9,26 +9,37 @@ const DISTANCES: [u32; 8] = [5, 12, 8, 3, 11, 7, 14, 7];
 /// hundred.
 const LONG: f32 = 8_000.0;
 
+/// Runs from a sample, of which `before` were taken before it, to the next one.
+#[inline]
+pub(crate) fn distance(before: u64) -> u32 {
+    DISTANCES[before as usize % DISTANCES.len()]
+}
+
+/// What is to be done with one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// Runs since a sample was due, if one is: it is time to reconsider.
+    pub(crate) due: Option<u32>,
+    /// Whether it is to be timed, as each is of which a sample is due.
+    pub(crate) timed: bool,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sampling {
     /// Runs since one was timed, and since a sample was due.
     untimed: u32,
     since: u32,
-    samples: usize,
+    samples: u64,
 }
 
 impl Sampling {
-    /// Counts a run of what takes `mean` nanoseconds. Returns whether a sample is due,
-    /// and whether the run is to be timed, which it is anyway if it is `wanted`.
-    pub(crate) fn next(&mut self, mean: Option<f32>, wanted: bool) -> (bool, bool) {
+    /// Counts a run of what takes `mean` nanoseconds. A sample is due in any case if it is `wanted`.
+    pub(crate) fn next(&mut self, mean: Option<f32>, wanted: bool) -> Sample {
         self.untimed += 1;
         self.since += 1;
-        let due = wanted || self.since >= DISTANCES[self.samples % DISTANCES.len()];
-        if due {
-            self.since = 0;
-            self.samples += 1;
-        }
-        (due, due || mean.is_some_and(|mean| mean >= LONG))
+        let due = (wanted || self.since >= distance(self.samples)).then(|| std::mem::take(&mut self.since));
+        self.samples += u64::from(due.is_some());
+        Sample { due, timed: due.is_some() || mean.is_some_and(|mean| mean >= LONG) }
     }
 
     /// How many runs a timed one stands for.
@@ -45,7 +56,7 @@ mod tests {
     fn no_period_hides_its_heavy_runs() {
         let mut sampling = Sampling::default();
         let sampled: Vec<_> =
-            (0..60 * DISTANCES.iter().sum::<u32>()).filter(|_| sampling.next(None, false).0).collect();
+            (0..60 * DISTANCES.iter().sum::<u32>()).filter(|_| sampling.next(None, false).timed).collect();
         for period in 2..=60 {
             for offset in 0..period {
                 assert!(sampled.iter().any(|run| run % period == offset), "every {period}, {offset}");
@@ -57,7 +68,7 @@ mod tests {
     fn one_run_in_eight_is_timed_and_all_long_ones() {
         let timed = |mean| {
             let mut sampling = Sampling::default();
-            (0..8_000).filter(|_| sampling.next(Some(mean), false).1).count()
+            (0..8_000).filter(|_| sampling.next(Some(mean), false).timed).count()
         };
         assert!((900..1_100).contains(&timed(1_000.0)));
         assert_eq!(timed(LONG), 8_000);
@@ -67,7 +78,7 @@ mod tests {
     fn a_sample_stands_for_the_runs_since_the_last_one() {
         let mut sampling = Sampling::default();
         let stood_for: u32 =
-            (0..1_000).map(|_| if sampling.next(None, false).1 { sampling.take_runs() } else { 0 }).sum();
+            (0..1_000).map(|_| if sampling.next(None, false).timed { sampling.take_runs() } else { 0 }).sum();
         assert_eq!(stood_for + sampling.take_runs(), 1_000);
     }
 }
