@@ -256,24 +256,28 @@ impl AffinityExecutor {
     /// The decision, or another one if it needs the gang and that is not to be had.
     fn possible(&mut self, decision: Decision, schedule: &mut SystemSchedule, world: &World) -> Decision {
         if decision.lesson {
-            let lesson = self.gang.prepare(schedule, world);
-            if !lesson {
-                self.race.plan(None);
+            if self.gang.prepare(schedule, world) {
+                return decision;
             }
-            return Decision { lesson, ..decision };
+            self.race.plan(None);
+            return Decision::plainly(self.race.present());
         }
         if decision.way != ScheduleWay::OnTheGang || self.gang.is_planned(world) {
             return decision;
         }
         self.race.lose_gang();
-        let lesson = self.forced.is_some() && self.gang.prepare(schedule, world);
+        if self.forced.is_none() {
+            return Decision::plainly(self.race.present());
+        }
+        let lesson = self.gang.prepare(schedule, world);
         Decision { lesson, ..Decision::plainly(ScheduleWay::OneThread) }
     }
 
     /// Runs the schedule on one thread and learns what its systems take.
     fn learn(&mut self, schedule: &mut SystemSchedule, world: &mut World, handler: Handler) {
+        let began = now();
         let result = self.gang.learn(schedule, world, handler);
-        if self.race.end_lesson() || self.forced.is_some() {
+        if self.race.end_lesson(now().saturating_sub(began)) || self.forced.is_some() {
             let span = self.gang.plan();
             self.race.plan(span);
         }
@@ -305,6 +309,7 @@ impl AffinityExecutor {
     fn recover(&mut self, schedule: &mut SystemSchedule, world: &mut World) {
         self.renew();
         self.init_both(schedule);
+        self.race.drop_trial();
         if self.apply_final_deferred {
             // SAFETY: no system is replaced, moved or removed: only a method of each is called.
             let systems = unsafe { schedule.systems_mut() };

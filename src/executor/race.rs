@@ -140,11 +140,30 @@ impl Race {
     /// small. So does what is left to spend, or schedules that change often would spend it often.
     /// A plan for the gang is one of the schedule as it was.
     pub(super) fn forget(&mut self) {
-        let present = match self.present {
-            ScheduleWay::OnTheGang => ScheduleWay::OneThread,
+        *self = Self { present: self.without_gang(), budget: self.budget, ..Self::new() };
+    }
+
+    /// The way to go while the gang is not to be had: of Bevy's two the faster one, as far as is
+    /// known.
+    fn without_gang(&self) -> ScheduleWay {
+        let one_thread = || Some(self.mean(ScheduleWay::OneThread)? < self.mean(ScheduleWay::BevysThreads)?);
+        match self.present {
+            ScheduleWay::OnTheGang if one_thread().unwrap_or(self.mean(ScheduleWay::OneThread).is_some()) => {
+                ScheduleWay::OneThread
+            }
+            ScheduleWay::OnTheGang => ScheduleWay::BevysThreads,
             present => present,
-        };
-        *self = Self { present, budget: self.budget, ..Self::new() };
+        }
+    }
+
+    /// The way that runs go now.
+    pub(super) fn present(&self) -> ScheduleWay {
+        self.present
+    }
+
+    /// Ends a trial of which a run did not come to its end.
+    pub(super) fn drop_trial(&mut self) {
+        self.trial = None;
     }
 
     /// A run for which there is only this way.
@@ -174,7 +193,7 @@ impl Race {
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
     /// systems.
-    pub(super) fn observe(&mut self, took: Took, threads: impl FnOnce() -> usize) {
+    pub(super) fn observe(&mut self, took: Took, threads: impl Fn() -> usize) {
         let nanoseconds = took.nanoseconds as f32;
         if let Some(trial) = &mut self.trial {
             if let Some(found) = trial.observe(nanoseconds) {
@@ -208,52 +227,60 @@ impl Race {
     fn notice(&mut self, mean: f32) {
         let drift = self.at_trial.map_or(1.0, |before| mean / before.max(1.0));
         if !(1.0 / DRIFT..DRIFT).contains(&drift) {
+            let on_one_thread = self.mean(ScheduleWay::OneThread).map(|before| before * drift);
             self.times.keep_only(self.present);
             self.compare_anew(mean);
-            self.doubt_plan(mean);
+            self.doubt_plan(Risk::of_lessons(mean, on_one_thread));
         }
     }
 
     /// What was learned of the systems may not hold any more. If the gang is the present way it is
     /// learned at once, if that costs no more than it may.
-    fn doubt_plan(&mut self, time: f32) {
+    fn doubt_plan(&mut self, lessons: Risk) {
         if self.present != ScheduleWay::OnTheGang {
             self.gang = Gang::Unknown;
-            return;
-        }
-        let cost = time * LESSONS as f32;
-        if cost <= self.budget && time <= LARGEST_RISK {
-            self.budget -= cost;
+        } else if self.can_afford(&lessons) {
+            self.budget -= lessons.cost;
             self.gang = Gang::Learning(LESSONS);
         }
+    }
+
+    fn can_afford(&self, risk: &Risk) -> bool {
+        risk.cost <= self.budget && risk.largest <= LARGEST_RISK
     }
 
     /// Begins a trial if it is time for one and it costs no more than it may. `on_one_thread` says
     /// what that takes at most, as far as is known without a trial.
-    fn reconsider(&mut self, time: f32, on_one_thread: impl FnOnce() -> f32) {
-        let Some(rival) = self.next_rival(time) else { return };
+    fn reconsider(&mut self, time: f32, on_one_thread: impl Fn() -> f32) {
         let planned = if let Gang::Planned(span) = self.gang { Some(span) } else { None };
-        let stakes = Stakes { present: self.present, rival, times: &self.times, planned };
-        let (Risk { largest, cost }, lessons) = (stakes.risk(time, on_one_thread), stakes.is_to_be_learned());
-        if cost > self.budget || largest > LARGEST_RISK {
-            return;
-        }
-        self.budget -= cost;
-        if lessons {
-            self.gang = Gang::Learning(LESSONS);
-        } else {
-            self.trials += 1;
-            let (present, other) = (self.times.times(self.present), self.times.times(rival));
-            self.trial = Some(match self.times.share() {
-                None => Trial::in_turns(self.present, rival, time + largest),
-                Some(share) => Trial::by_cycles(self.present, rival, Cycles::new(present, other, share)),
-            });
+        for rival in self.next_rivals(time) {
+            let stakes = Stakes { present: self.present, rival, times: &self.times, planned };
+            let (risk, lessons) = (stakes.risk(time, &on_one_thread), stakes.is_to_be_learned());
+            if self.can_afford(&risk) {
+                self.budget -= risk.cost;
+                if lessons {
+                    self.gang = Gang::Learning(LESSONS);
+                } else {
+                    self.begin_trial(rival, time + risk.largest);
+                }
+                return;
+            }
         }
     }
 
-    /// The way whose turn it is to be tried: of those that waited for long enough, one that was not
-    /// measured, else the fastest.
-    fn next_rival(&self, time: f32) -> Option<ScheduleWay> {
+    /// A run by `rival` takes `most` nanoseconds at most, as far as is known.
+    fn begin_trial(&mut self, rival: ScheduleWay, most: f32) {
+        self.trials += 1;
+        let (present, other) = (self.times.times(self.present), self.times.times(rival));
+        self.trial = Some(match self.times.share() {
+            None => Trial::in_turns(self.present, rival, most),
+            Some(share) => Trial::by_cycles(self.present, rival, Cycles::new(present, other, share)),
+        });
+    }
+
+    /// The ways that waited for long enough to be tried, the one first whose turn it is: one that
+    /// was not measured, else the fastest.
+    fn next_rivals(&self, time: f32) -> Vec<ScheduleWay> {
         let may_be_better = |way| match way {
             ScheduleWay::OneThread => true,
             ScheduleWay::BevysThreads => time >= LEAST_OF_THREADS,
@@ -262,8 +289,9 @@ impl Race {
         let is_next =
             |&way: &ScheduleWay| way != self.present && self.rivals[way as usize].wait == 0 && may_be_better(way);
         let expected = |way| self.mean(way).unwrap_or(0.0);
-        let rivals = ScheduleWay::ALL.iter().copied().filter(is_next);
-        rivals.min_by(|&a, &b| expected(a).total_cmp(&expected(b)))
+        let mut rivals: Vec<_> = ScheduleWay::ALL.iter().copied().filter(is_next).collect();
+        rivals.sort_by(|&a, &b| expected(a).total_cmp(&expected(b)));
+        rivals
     }
 
     fn end_trial(&mut self, rival: ScheduleWay, Found { present, other }: Found) {
@@ -294,15 +322,16 @@ impl Race {
         rival.wait = rival.interval;
     }
 
-    /// A lesson is over. Returns whether it was the last, so that there can be a plan.
-    pub(super) fn end_lesson(&mut self) -> bool {
-        match &mut self.gang {
-            Gang::Learning(left) => {
-                *left -= 1;
-                *left == 0
-            }
-            _ => false,
+    /// A lesson is over, which took so many nanoseconds on one thread. Returns whether it was the
+    /// last, so that there can be a plan.
+    pub(super) fn end_lesson(&mut self, nanoseconds: u64) -> bool {
+        let Gang::Learning(left) = &mut self.gang else { return false };
+        *left -= 1;
+        let is_last = *left == 0;
+        if is_last && self.mean(ScheduleWay::OneThread).is_none() {
+            self.times.set(ScheduleWay::OneThread, RunTimes::even(nanoseconds as f32));
         }
+        is_last
     }
 
     /// There is a plan by which runs on the gang are expected to take so long, in nanoseconds, or
@@ -324,11 +353,9 @@ impl Race {
     }
 
     fn leave_gang(&mut self) {
+        self.present = self.without_gang();
         self.times.set(ScheduleWay::OnTheGang, RunTimes::default());
         self.trial = None;
-        if self.present == ScheduleWay::OnTheGang {
-            self.present = ScheduleWay::OneThread;
-        }
     }
 
     fn mean(&self, way: ScheduleWay) -> Option<f32> {

@@ -16,8 +16,9 @@ const LIGHT: u32 = 8;
 const NEW_USUAL: u32 = 4;
 
 /// A new time counts as one part in this many, and as twice the mean at most.
-const SMOOTHING: f32 = 8.0;
+pub(super) const SMOOTHING: f32 = 8.0;
 
+/// `mean`, if there is one, with another time.
 pub(super) fn smoothed(mean: Option<f32>, nanoseconds: f32) -> f32 {
     mean.map_or(nanoseconds, |mean| mean + (nanoseconds.min(mean * 2.0) - mean) / SMOOTHING)
 }

@@ -1,7 +1,6 @@
 //! What tasks take.
 
-/// A new time counts as one part in this many, and as twice the mean at most.
-const SMOOTHING: f32 = 8.0;
+use crate::executor::times::{SMOOTHING, smoothed};
 
 /// What a run says of whether its task leads rounds counts as one part in this many: a call that
 /// tries another way now and then says little.
@@ -18,6 +17,8 @@ pub(super) struct Costs {
     by_itself: Vec<f32>,
     /// In runs in which it did.
     leading: Vec<f32>,
+    /// In which part of the runs its conditions let it run.
+    ran: Vec<f32>,
     observed: u32,
     /// Whether it led rounds in the run that goes on.
     led: Vec<bool>,
@@ -28,12 +29,13 @@ pub(super) struct Costs {
 impl Costs {
     pub(super) fn new(tasks: usize) -> Self {
         let zeros = || vec![0.0; tasks];
-        Self { by_itself: zeros(), leading: zeros(), observed: 0, led: vec![false; tasks], leads: zeros() }
+        let (by_itself, leading, ran, leads) = (zeros(), zeros(), zeros(), zeros());
+        Self { by_itself, leading, ran, observed: 0, led: vec![false; tasks], leads }
     }
 
-    /// What a task takes that leads rounds, or that does not, on a gang of `workers`: at most, where
-    /// it was not seen without.
-    pub(super) fn of(&self, task: usize, leads: bool, workers: usize) -> f32 {
+    /// What a task takes when it runs, if it leads rounds, or does not, on a gang of `workers`: at
+    /// most, where it was not seen without.
+    pub(super) fn when_it_runs(&self, task: usize, leads: bool, workers: usize) -> f32 {
         match (leads, self.by_itself[task]) {
             (true, _) => self.leading[task],
             (false, 0.0) => self.leading[task] * workers as f32,
@@ -41,27 +43,31 @@ impl Costs {
         }
     }
 
-    /// Learns what each task took in a run. The first one fetches everything into the caches: it
-    /// counts for nothing once there is another.
-    pub(super) fn observe(&mut self, took: impl Iterator<Item = u64>) {
+    /// The same on average: runs in which its conditions keep it from running count as nothing.
+    pub(super) fn on_average(&self, task: usize, leads: bool, workers: usize) -> f32 {
+        self.when_it_runs(task, leads, workers) * self.ran[task]
+    }
+
+    /// Learns what each task took in a run; nothing of those that conditions kept from running. The
+    /// first one fetches everything into the caches: it counts for nothing once there is another.
+    pub(super) fn observe(&mut self, took: impl Iterator<Item = Option<u64>>) {
         self.observed += 1;
+        let is_first = self.observed <= 2;
         for (task, took) in took.enumerate() {
             let led = std::mem::take(&mut self.led[task]);
+            let ran = f32::from(u8::from(took.is_some()));
+            self.ran[task] = if is_first { ran } else { self.ran[task] + (ran - self.ran[task]) / SMOOTHING };
+            let Some(took) = took else { continue };
             let mean = if led { &mut self.leading[task] } else { &mut self.by_itself[task] };
-            let took = took as f32;
-            *mean = match self.observed {
-                1 | 2 => took,
-                // A system that its conditions kept from running until now may take any time.
-                _ if *mean < 1.0 => took,
-                _ => *mean + (took.min(*mean * 2.0) - *mean) / SMOOTHING,
-            };
+            let known = (*mean > 0.0 && !is_first).then_some(*mean);
+            *mean = smoothed(known, took as f32).max(f32::MIN_POSITIVE);
         }
     }
 
     /// Notes whether a task led rounds of the gang in the run that goes on, in which it could.
-    pub(super) fn leads_rounds(&mut self, task: usize, leads: bool) {
-        self.led[task] = leads;
-        let led = f32::from(u8::from(leads));
+    pub(super) fn note_led(&mut self, task: usize, led: bool) {
+        self.led[task] = led;
+        let led = f32::from(u8::from(led));
         let part = &mut self.leads[task];
         *part = if self.observed < 2 { led } else { *part + (led - *part) / SMOOTHING_OF_LEADS };
     }
@@ -93,11 +99,11 @@ mod tests {
     fn a_call_that_tries_another_way_does_not_make_a_task_one_that_leads() {
         let mut costs = Costs::new(1);
         for run in 0..100 {
-            costs.leads_rounds(0, run % 8 == 3);
-            costs.observe(std::iter::once(5_000));
+            costs.note_led(0, run % 8 == 3);
+            costs.observe(std::iter::once(Some(5_000)));
             assert!(!costs.is_leading(0), "run {run}");
         }
-        (0..4).for_each(|_| costs.leads_rounds(0, true));
+        (0..4).for_each(|_| costs.note_led(0, true));
         assert!(costs.is_leading(0));
     }
 
@@ -105,19 +111,34 @@ mod tests {
     fn a_task_that_was_only_seen_to_lead_takes_no_more_by_itself_than_all_workers_together() {
         let mut costs = Costs::new(1);
         for (leads, took) in [(true, 3_000), (true, 3_000)] {
-            costs.leads_rounds(0, leads);
-            costs.observe(std::iter::once(took));
+            costs.note_led(0, leads);
+            costs.observe(std::iter::once(Some(took)));
         }
-        assert_eq!([true, false].map(|leads| costs.of(0, leads, 2)), [3_000.0, 6_000.0]);
+        assert_eq!([true, false].map(|leads| costs.on_average(0, leads, 2)), [3_000.0, 6_000.0]);
         // It was dealt out.
-        costs.observe(std::iter::once(5_000));
-        assert_eq!([true, false].map(|leads| costs.of(0, leads, 2)), [3_000.0, 5_000.0]);
+        costs.observe(std::iter::once(Some(5_000)));
+        assert_eq!([true, false].map(|leads| costs.on_average(0, leads, 2)), [3_000.0, 5_000.0]);
+    }
+
+    #[test]
+    fn a_task_that_its_conditions_kept_from_running_counts_in_full_when_it_does() {
+        let mut costs = Costs::new(1);
+        (0..3).for_each(|_| costs.observe(std::iter::once(None)));
+        assert_eq!(costs.on_average(0, false, 2), 0.0);
+        costs.observe(std::iter::once(Some(1_000_000)));
+        assert_eq!(costs.when_it_runs(0, false, 2), 1_000_000.0);
+        // In every fourth run.
+        for run in 1..100 {
+            costs.observe(std::iter::once((run % 4 == 0).then_some(1_000_000)));
+        }
+        let average = costs.on_average(0, false, 2);
+        assert!((200_000.0..300_000.0).contains(&average), "{average}");
     }
 
     #[test]
     fn what_takes_twice_as_long_and_is_not_short_has_outgrown_its_plan() {
         let mut costs = Costs::new(2);
-        let mut observe = |took: [u64; 2]| (0..40).for_each(|_| costs.observe(took.into_iter()));
+        let mut observe = |took: [u64; 2]| (0..40).for_each(|_| costs.observe(took.into_iter().map(Some)));
         observe([5_000, 15_000]);
         observe([15_000, 35_000]);
         assert_eq!([0, 1].map(|task| costs.outgrew(&[5_000.0, 15_000.0], task)), [false, true]);
@@ -128,10 +149,10 @@ mod tests {
         let mut costs = Costs::new(1);
         let mut before = [4_000_000.0];
         (0..40).for_each(|_| {
-            costs.observe(std::iter::once(100_000));
+            costs.observe(std::iter::once(Some(100_000)));
             costs.follow_down(&mut before);
         });
-        (0..40).for_each(|_| costs.observe(std::iter::once(3_000_000)));
+        (0..40).for_each(|_| costs.observe(std::iter::once(Some(3_000_000))));
         assert!(costs.outgrew(&before, 0), "{before:?}");
     }
 }

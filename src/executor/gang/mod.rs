@@ -37,7 +37,7 @@ use crate::{
     settings::SchedulerMode,
 };
 use costs::Costs;
-use plan::{Phase, SchedulePlan};
+use plan::{Phase, SchedulePlan, Workload};
 use run::{Notes, Run};
 use tasks::{Place, Task, Tasks};
 
@@ -73,6 +73,10 @@ struct Prepared {
     tasks: Tasks,
     notes: Notes,
     costs: Costs,
+    /// Whether lessons are over: what comes next begins new ones.
+    learned: bool,
+    /// What a round has to gain, in nanoseconds.
+    least_gain_of_round: f32,
     plan: Option<Planned>,
 }
 
@@ -82,10 +86,19 @@ struct Planned {
     steps: Vec<Step>,
     /// By task, whether it is alone because it leads rounds.
     apart: Vec<bool>,
-    /// What tasks took when it was made, by task, in nanoseconds; or a while later, if that is less.
-    costs: Vec<f32>,
+    /// What tasks took by themselves when it was made, in nanoseconds; or a while later, if that is
+    /// less.
+    took: Vec<f32>,
     /// Timed runs since then.
     timed: u32,
+}
+
+/// A plan that could be taken.
+struct Proposal {
+    plan: SchedulePlan,
+    apart: Vec<bool>,
+    /// By how much it is shorter than all tasks one after another, in nanoseconds.
+    gain: f32,
 }
 
 /// A phase, ready to be run.
@@ -138,8 +151,16 @@ impl SystemsOnGang {
         let pool = pool_of(world)?.clone();
         let main_thread = world.components().component_id::<MainThreadExecutor>();
         let tasks = Tasks::new(&*self.drawer.blueprint()?, systems, main_thread)?;
-        let (notes, costs) = (Notes::new(&tasks), Costs::new(tasks.list.len()));
-        Some(Prepared { pool, mode: mode_of(world), tasks, notes, costs, plan: None })
+        Some(Prepared {
+            pool,
+            mode: mode_of(world),
+            notes: Notes::new(&tasks),
+            costs: Costs::new(tasks.list.len()),
+            tasks,
+            learned: false,
+            least_gain_of_round: if self.forced { f32::MIN } else { LEAST_GAIN_OF_ROUND },
+            plan: None,
+        })
     }
 
     /// Runs the schedule on this thread alone and learns what each task takes. Before it, `prepare`
@@ -154,13 +175,17 @@ impl SystemsOnGang {
         handler: Handler,
     ) -> Result<(), Payload> {
         let Some(prepared) = &mut self.prepared else { unreachable!("it was prepared") };
-        let Prepared { pool, tasks, notes, costs, .. } = prepared;
+        let Prepared { pool, tasks, notes, costs, learned, .. } = prepared;
+        if std::mem::take(learned) {
+            // They take something else by now.
+            *costs = Costs::new(tasks.list.len());
+        }
         let run = Run::new(tasks, notes, systems_of(schedule), world, handler, true);
         for task in 0..tasks.list.len() {
             let rounds = pool.rounds_led();
             // SAFETY: 'tasks' on `Run`: in the order of the list, on this thread, one at a time.
             unsafe { run.task(task) };
-            costs.leads_rounds(task, pool.rounds_led() != rounds);
+            costs.note_led(task, pool.rounds_led() != rounds);
         }
         let result = run.finish();
         costs.observe(notes.took());
@@ -170,15 +195,15 @@ impl SystemsOnGang {
     /// Makes a plan from what was learned. Returns what a run by it is expected to take, in
     /// nanoseconds, if it gains enough.
     pub(super) fn plan(&mut self) -> Option<f32> {
-        let (least, least_of_round) =
-            if self.forced { (f32::MIN, f32::MIN) } else { (LEAST_GAIN, LEAST_GAIN_OF_ROUND) };
+        let least = if self.forced { f32::MIN } else { LEAST_GAIN };
         let prepared = self.prepared.as_mut()?;
-        let (plan, apart) = prepared.new_plan(least_of_round);
-        if plan.gain() < least {
+        prepared.learned = true;
+        let proposal = prepared.propose();
+        if proposal.gain < least {
             return None;
         }
-        let span = plan.span;
-        prepared.take(plan, apart);
+        let span = proposal.plan.span;
+        prepared.take(proposal);
         Some(span)
     }
 
@@ -206,7 +231,7 @@ impl SystemsOnGang {
                         // now.
                         unsafe { run.task(task) };
                         if let Some(rounds) = rounds {
-                            costs.leads_rounds(task, pool.rounds_led() != rounds);
+                            costs.note_led(task, pool.rounds_led() != rounds);
                         }
                     }
                 }
@@ -229,46 +254,47 @@ impl Prepared {
         pool_of(world).is_some_and(|pool| pool.is_same(&self.pool)) && mode_of(world) == self.mode
     }
 
-    /// Sets tasks apart, those that lead rounds themselves, and lets all others go where they may.
-    fn place(&mut self, apart: &[bool]) {
-        for (task, &apart) in self.tasks.list.iter_mut().zip(apart) {
-            task.place = if apart { Place::Alone } else { task.place_if_small };
-        }
+    /// Where tasks may go, if these are set apart, as they lead rounds themselves.
+    fn places(&self, apart: &[bool]) -> Vec<Place> {
+        let tasks = self.tasks.list.iter().zip(apart);
+        tasks.map(|(task, &apart)| if apart { Place::Alone } else { task.place }).collect()
     }
 
-    /// What tasks take, in nanoseconds, where these lead rounds.
-    fn costs(&self, leading: impl Fn(usize) -> bool) -> Vec<f32> {
+    /// What tasks take on average, in nanoseconds, where these lead rounds.
+    fn costs(&self, leads: impl Fn(usize) -> bool) -> Vec<f32> {
         let workers = self.pool.workers();
-        (0..self.tasks.list.len()).map(|task| self.costs.of(task, leading(task), workers)).collect()
+        (0..self.tasks.list.len()).map(|task| self.costs.on_average(task, leads(task), workers)).collect()
     }
 
-    /// The best plan by what is known, and which tasks it sets apart: all that lead rounds, or only
-    /// those that are not small.
-    fn new_plan(&mut self, least_gain_of_round: f32) -> (SchedulePlan, Vec<bool>) {
-        let tasks = self.tasks.list.len();
-        let homes = self.plan.as_ref().map_or_else(|| vec![0; tasks], |planned| planned.plan.homes(tasks));
-        let serial = self.costs(|task| self.costs.is_leading(task)).iter().sum();
-        let plans = [0.0, SMALL].map(|small| {
-            let is_apart = |task| self.costs.is_leading(task) && self.costs.of(task, true, 1) >= small;
-            let apart: Vec<_> = (0..tasks).map(is_apart).collect();
-            self.place(&apart);
-            let (costs, workers) = (self.costs(|task| apart[task]), self.pool.workers());
-            let plan = SchedulePlan::new(&self.tasks.list, &costs, workers, &homes, least_gain_of_round);
-            (SchedulePlan { serial, ..plan }, apart)
-        });
-        let [all_apart, some_apart] = plans;
-        if some_apart.0.span < all_apart.0.span { some_apart } else { all_apart }
+    /// The best plan by what is known. It sets apart all tasks that lead rounds, or only those that
+    /// are not small.
+    fn propose(&self) -> Proposal {
+        let (tasks, workers) = (&*self.tasks.list, self.pool.workers());
+        let homes =
+            self.plan.as_ref().map_or_else(|| vec![None; tasks.len()], |planned| planned.plan.homes(tasks.len()));
+        let propose = |least: f32| {
+            let is_apart = |task| self.costs.is_leading(task) && self.costs.when_it_runs(task, true, 1) >= least;
+            let apart: Vec<_> = (0..tasks.len()).map(is_apart).collect();
+            let (places, costs) = (self.places(&apart), self.costs(|task| apart[task]));
+            let load = Workload { tasks, places: &places, costs: &costs };
+            (SchedulePlan::new(load, workers, &homes, self.least_gain_of_round), apart)
+        };
+        let (all, few) = (propose(0.0), propose(SMALL));
+        let (plan, apart) = if few.0.span < all.0.span { few } else { all };
+        let serial: f32 = self.costs(|task| self.costs.is_leading(task)).iter().sum();
+        Proposal { gain: serial - plan.span, plan, apart }
     }
 
-    fn take(&mut self, plan: SchedulePlan, apart: Vec<bool>) {
-        self.place(&apart);
+    fn take(&mut self, Proposal { plan, apart, .. }: Proposal) {
+        let places = self.places(&apart);
         let steps = plan.phases.iter().map(|phase| match phase {
             Phase::Here(tasks) => Step::Here(tasks.clone()),
-            Phase::Round(lists) => round(&self.tasks.list, lists),
+            Phase::Round(lists) => round(&self.tasks.list, &places, lists),
         });
         let steps = steps.collect();
-        let costs = self.costs(|_| false);
-        self.plan = Some(Planned { plan, steps, apart, costs, timed: 0 });
+        let workers = self.pool.workers();
+        let took = (0..places.len()).map(|task| self.costs.when_it_runs(task, false, workers)).collect();
+        self.plan = Some(Planned { plan, steps, apart, took, timed: 0 });
     }
 
     /// Learns from a run that was timed. From time to time the plan is made anew, and taken if it
@@ -277,7 +303,7 @@ impl Prepared {
         self.costs.observe(self.notes.took());
         let Some(present) = &mut self.plan else { return };
         present.timed += 1;
-        self.costs.follow_down(&mut present.costs);
+        self.costs.follow_down(&mut present.took);
         let mut tasks = self.tasks.list.iter().enumerate();
         if tasks.any(|(number, task)| present.is_outgrown_by(number, task, &self.costs)) {
             // What was learned does not hold any more.
@@ -288,13 +314,12 @@ impl Prepared {
     }
 
     fn look_at_plan(&mut self) {
-        let (plan, apart) = self.new_plan(LEAST_GAIN_OF_ROUND);
-        let Some(present) = self.plan.take() else { return };
-        self.place(&present.apart);
-        let span = present.plan.span_with(&self.tasks.list, &self.costs(|task| present.apart[task]));
-        self.plan = Some(present);
-        if plan.span < BETTER * span {
-            self.take(plan, apart);
+        let Some(present) = &self.plan else { return };
+        let (places, costs) = (self.places(&present.apart), self.costs(|task| present.apart[task]));
+        let span = present.plan.span_with(Workload { tasks: &self.tasks.list, places: &places, costs: &costs });
+        let proposal = self.propose();
+        if proposal.plan.span < BETTER * span {
+            self.take(proposal);
         }
     }
 }
@@ -303,12 +328,12 @@ impl Planned {
     /// Whether a tagged system, small when it was dealt out, takes much longer now. On the gang it
     /// cannot spread its work over the workers: only in lessons it is seen whether it would.
     fn is_outgrown_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.tagged && !self.apart[number] && costs.outgrew(&self.costs, number)
+        task.tagged && !self.apart[number] && costs.outgrew(&self.took, number)
     }
 }
 
 /// The round of these lists of tasks.
-fn round(tasks: &[Task], lists: &[Vec<usize>]) -> Step {
+fn round(tasks: &[Task], places: &[Place], lists: &[Vec<usize>]) -> Step {
     let in_round: Vec<usize> = lists.concat();
     let mut numbers = vec![None; tasks.len()];
     in_round.iter().enumerate().for_each(|(job, &task)| numbers[task] = Some(job));
@@ -316,7 +341,7 @@ fn round(tasks: &[Task], lists: &[Vec<usize>]) -> Step {
     for (home, list) in lists.iter().enumerate() {
         for &task in list {
             let Some(job) = numbers[task] else { continue };
-            (jobs[job].home, jobs[job].bound) = (home, tasks[task].place == Place::Leader);
+            (jobs[job].home, jobs[job].bound) = (home, places[task] == Place::Leader);
             // Those of earlier phases are done.
             for before in tasks[task].before.iter().filter_map(|&before| numbers[before]) {
                 jobs[before].successors.push(job);

@@ -27,25 +27,41 @@ pub(super) enum Phase {
     Round(Vec<Vec<usize>>),
 }
 
+/// What is to be planned: tasks, where each may go, and what each takes, in nanoseconds.
+#[derive(Clone, Copy)]
+pub(super) struct Workload<'a> {
+    pub(super) tasks: &'a [Task],
+    pub(super) places: &'a [Place],
+    pub(super) costs: &'a [f32],
+}
+
+impl Workload<'_> {
+    fn cost(&self, task: usize) -> f32 {
+        self.costs[task].max(LEAST)
+    }
+
+    /// What these take one after another.
+    fn serial(&self, tasks: &[usize]) -> f32 {
+        tasks.iter().map(|&task| self.cost(task)).sum()
+    }
+}
+
 /// How the tasks of a schedule run on the gang.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SchedulePlan {
     pub(super) phases: Vec<Phase>,
-    /// What all tasks take one after another, in nanoseconds, and what the plan takes.
-    pub(super) serial: f32,
+    /// What a run takes, in nanoseconds.
     pub(super) span: f32,
 }
 
 impl SchedulePlan {
-    /// A plan for so many workers; `costs` are nanoseconds by task, `homes` the workers that had the
-    /// tasks so far. Rounds have to gain `least_gain` nanoseconds.
-    pub(super) fn new(tasks: &[Task], costs: &[f32], workers: usize, homes: &[usize], least_gain: f32) -> Self {
-        let costs: Vec<_> = costs.iter().map(|cost| cost.max(LEAST)).collect();
-        let serial = costs.iter().sum();
+    /// A plan for so many workers; `homes` are those that had the tasks so far. Rounds have to gain
+    /// `least_gain` nanoseconds.
+    pub(super) fn new(load: Workload<'_>, workers: usize, homes: &[Option<usize>], least_gain: f32) -> Self {
         let (mut phases, mut span) = (Vec::new(), 0.0);
-        for (alone, tasks_of_phase) in stretches(tasks) {
-            let serial: f32 = tasks_of_phase.iter().map(|&task| costs[task]).sum();
-            let dealt = (!alone).then(|| Deal::of(tasks, &tasks_of_phase, &costs, workers, homes));
+        for (alone, tasks_of_phase) in stretches(load) {
+            let serial = load.serial(&tasks_of_phase);
+            let dealt = (!alone).then(|| Deal::of(load, &tasks_of_phase, workers, homes));
             match dealt.filter(|dealt| dealt.span + ROUND + least_gain < serial) {
                 Some(dealt) => {
                     span += dealt.span + ROUND;
@@ -57,30 +73,25 @@ impl SchedulePlan {
                 }
             }
         }
-        Self { phases, serial, span }
+        Self { phases, span }
     }
 
-    /// How much less it takes than all tasks one after another, in nanoseconds.
-    pub(super) fn gain(&self) -> f32 {
-        self.serial - self.span
-    }
-
-    /// What it takes if tasks take so many nanoseconds now.
-    pub(super) fn span_with(&self, tasks: &[Task], costs: &[f32]) -> f32 {
+    /// What a run takes if tasks take what they do in this `load`.
+    pub(super) fn span_with(&self, load: Workload<'_>) -> f32 {
         let span_of = |phase: &Phase| match phase {
-            Phase::Here(here) => here.iter().map(|&task| costs[task].max(LEAST)).sum(),
-            Phase::Round(lists) => Deal::as_it_is(tasks, lists, costs).span + ROUND,
+            Phase::Here(here) => load.serial(here),
+            Phase::Round(lists) => Deal::as_it_is(load, lists).span + ROUND,
         };
         self.phases.iter().map(span_of).sum()
     }
 
-    /// By task, in whose list it is.
-    pub(super) fn homes(&self, tasks: usize) -> Vec<usize> {
-        let mut homes = vec![0; tasks];
+    /// By task, in whose list it is, if it is dealt out.
+    pub(super) fn homes(&self, tasks: usize) -> Vec<Option<usize>> {
+        let mut homes = vec![None; tasks];
         for phase in &self.phases {
             let Phase::Round(lists) = phase else { continue };
             for (worker, list) in lists.iter().enumerate() {
-                list.iter().for_each(|&task| homes[task] = worker);
+                list.iter().for_each(|&task| homes[task] = Some(worker));
             }
         }
         homes
@@ -97,14 +108,14 @@ fn add_here(phases: &mut Vec<Phase>, tasks: Vec<usize>) {
 
 /// Tasks that may run at a time, then such that are alone, and so on, with as few changes as there
 /// can be: each stretch takes all that it may. With whether they are alone.
-fn stretches(tasks: &[Task]) -> Vec<(bool, Vec<usize>)> {
+fn stretches(Workload { tasks, places, .. }: Workload<'_>) -> Vec<(bool, Vec<usize>)> {
     let mut is_placed = vec![false; tasks.len()];
     let mut stretches = Vec::new();
     let mut alone = false;
     while is_placed.contains(&false) {
         let mut stretch = Vec::new();
         for (number, task) in tasks.iter().enumerate() {
-            let is_of_kind = (task.place == Place::Alone) == alone;
+            let is_of_kind = (places[number] == Place::Alone) == alone;
             if !is_placed[number] && is_of_kind && task.before.iter().all(|&before| is_placed[before]) {
                 is_placed[number] = true;
                 stretch.push(number);
@@ -121,9 +132,8 @@ fn stretches(tasks: &[Task]) -> Vec<(bool, Vec<usize>)> {
 /// Tasks dealt out to workers: the one that most has to follow first, each to the worker that can
 /// begin it first.
 struct Deal<'a> {
-    tasks: &'a [Task],
-    costs: &'a [f32],
-    homes: &'a [usize],
+    load: Workload<'a>,
+    homes: &'a [Option<usize>],
     lists: Vec<Vec<usize>>,
     /// When each worker has nothing to do any more.
     free: Vec<f32>,
@@ -133,22 +143,22 @@ struct Deal<'a> {
 }
 
 impl<'a> Deal<'a> {
-    fn new(tasks: &'a [Task], costs: &'a [f32], workers: usize, homes: &'a [usize]) -> Self {
+    fn new(load: Workload<'a>, workers: usize, homes: &'a [Option<usize>]) -> Self {
         Self {
-            tasks,
-            costs,
+            load,
             homes,
             lists: vec![Vec::new(); workers],
             // The leader calls one worker after another.
             free: (0..workers).map(|worker| worker as f32 * HANDOVER).collect(),
-            done: vec![None; tasks.len()],
+            done: vec![None; load.tasks.len()],
             span: 0.0,
         }
     }
 
     /// The tasks of these lists, each dealt to who has it.
-    fn as_it_is(tasks: &'a [Task], lists: &[Vec<usize>], costs: &'a [f32]) -> Self {
-        let mut deal = Self::new(tasks, costs, lists.len(), &[]);
+    fn as_it_is(load: Workload<'a>, lists: &[Vec<usize>]) -> Self {
+        let tasks = load.tasks;
+        let mut deal = Self::new(load, lists.len(), &[]);
         let mut is_waiting = vec![false; tasks.len()];
         lists.iter().flatten().for_each(|&task| is_waiting[task] = true);
         let mut next = vec![0; lists.len()];
@@ -166,10 +176,10 @@ impl<'a> Deal<'a> {
         deal
     }
 
-    fn of(tasks: &'a [Task], stretch: &[usize], costs: &'a [f32], workers: usize, homes: &'a [usize]) -> Self {
-        let mut deal = Self::new(tasks, costs, workers, homes);
+    fn of(load: Workload<'a>, stretch: &[usize], workers: usize, homes: &'a [Option<usize>]) -> Self {
+        let mut deal = Self::new(load, workers, homes);
         let mut in_order = stretch.to_vec();
-        let follow = follow(tasks, stretch, costs);
+        let follow = follow(load, stretch);
         // Stable: what is as urgent stays in the order of the schedule.
         in_order.sort_by(|&a, &b| follow[b].total_cmp(&follow[a]));
         in_order.into_iter().for_each(|task| deal.deal(task));
@@ -177,18 +187,17 @@ impl<'a> Deal<'a> {
     }
 
     fn deal(&mut self, task: usize) {
-        let bound = self.tasks[task].place == Place::Leader;
+        let bound = self.load.places[task] == Place::Leader;
         let workers: Range<usize> = 0..if bound { 1 } else { self.lists.len() };
         let first = |worker: &usize| self.begin(task, *worker);
         let first = workers.clone().min_by(|a, b| first(a).total_cmp(&first(b))).unwrap_or(0);
-        let latest = self.begin(task, first) + self.costs[task] * STICKINESS;
-        let home = self.homes[task];
-        let worker = if workers.contains(&home) && self.begin(task, home) <= latest { home } else { first };
-        self.give(task, worker);
+        let latest = self.begin(task, first) + self.load.cost(task) * STICKINESS;
+        let home = self.homes[task].filter(|&home| workers.contains(&home) && self.begin(task, home) <= latest);
+        self.give(task, home.unwrap_or(first));
     }
 
     fn give(&mut self, task: usize, worker: usize) {
-        let end = self.begin(task, worker) + self.costs[task].max(LEAST);
+        let end = self.begin(task, worker) + self.load.cost(task);
         (self.free[worker], self.done[task]) = (end, Some((end, worker)));
         self.span = self.span.max(end);
         self.lists[worker].push(task);
@@ -196,17 +205,17 @@ impl<'a> Deal<'a> {
 
     /// When `worker` could begin the task.
     fn begin(&self, task: usize, worker: usize) -> f32 {
-        let done = self.tasks[task].before.iter().filter_map(|&before| self.done[before]);
+        let done = self.load.tasks[task].before.iter().filter_map(|&before| self.done[before]);
         done.fold(self.free[worker], |begin, (end, by)| begin.max(if by == worker { end } else { end + HANDOVER }))
     }
 }
 
 /// By task, what it and those that wait for it take at least, in nanoseconds.
-fn follow(tasks: &[Task], stretch: &[usize], costs: &[f32]) -> Vec<f32> {
-    let mut follow = vec![0.0_f32; tasks.len()];
+fn follow(load: Workload<'_>, stretch: &[usize]) -> Vec<f32> {
+    let mut follow = vec![0.0_f32; load.tasks.len()];
     for &task in stretch.iter().rev() {
-        follow[task] += costs[task];
-        for &before in &tasks[task].before {
+        follow[task] += load.cost(task);
+        for &before in &load.tasks[task].before {
             follow[before] = follow[before].max(follow[task]);
         }
     }

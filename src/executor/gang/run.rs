@@ -33,9 +33,12 @@ pub(super) struct Notes {
     holds: Vec<AtomicBool>,
     /// By system, whether it has run since its effects were last applied.
     unapplied: Vec<AtomicBool>,
-    /// By task, what it took in nanoseconds if runs are timed.
+    /// By task, what it took in nanoseconds if runs are timed, or [`KEPT`].
     took: Vec<AtomicU64>,
 }
+
+/// Of a task that its conditions kept from running.
+const KEPT: u64 = u64::MAX;
 
 impl Notes {
     pub(super) fn new(tasks: &Tasks) -> Self {
@@ -47,9 +50,10 @@ impl Notes {
         }
     }
 
-    /// By task, what it took in the last run that was timed.
-    pub(super) fn took(&self) -> impl Iterator<Item = u64> + '_ {
-        self.took.iter().map(|took| took.load(Ordering::Relaxed))
+    /// By task, what it took in the last run that was timed, but for those that their conditions
+    /// kept from running.
+    pub(super) fn took(&self) -> impl Iterator<Item = Option<u64>> + '_ {
+        self.took.iter().map(|took| Some(took.load(Ordering::Relaxed)).filter(|&took| took != KEPT))
     }
 }
 
@@ -99,20 +103,26 @@ impl<'r> Run<'r> {
         let began = self.timed.then(now);
         // SAFETY: as the caller promises.
         let run = || unsafe { self.act(task) };
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+        let ran = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
             self.keep(payload);
-        }
+            true
+        });
         if let Some(began) = began {
-            self.notes.took[task].store(now().saturating_sub(began), Ordering::Relaxed);
+            let took = if ran { now().saturating_sub(began) } else { KEPT };
+            self.notes.took[task].store(took, Ordering::Relaxed);
         }
     }
 
+    /// Returns whether its conditions let it run.
+    ///
     /// # Safety
     /// As for [`task`](Self::task).
-    unsafe fn act(&self, task: usize) {
+    unsafe fn act(&self, task: usize) -> bool {
         match &self.tasks.list[task].act {
             Act::Sets(sets) => {
-                let (&Act::System(first) | &Act::Sync(first)) = &self.tasks.list[task + 1].act else { return };
+                let (&Act::System(first) | &Act::Sync(first)) = &self.tasks.list[task + 1].act else {
+                    unreachable!("sets are evaluated before a system")
+                };
                 // Before the first: a panic leaves those behind it as they are.
                 sets.iter().for_each(|&set| self.notes.holds[set].store(false, Ordering::Relaxed));
                 for &set in sets {
@@ -120,20 +130,25 @@ impl<'r> Run<'r> {
                     let holds = unsafe { self.hold(&self.tasks.sets[set], first, true) };
                     self.notes.holds[set].store(holds, Ordering::Relaxed);
                 }
+                true
             }
             &Act::System(system) => {
                 // SAFETY: as the caller promises.
-                if unsafe { self.is_to_run(system) } {
+                let is_to_run = unsafe { self.is_to_run(system) };
+                if is_to_run {
                     // SAFETY: as the caller promises.
                     unsafe { self.system(system) };
                 }
+                is_to_run
             }
             &Act::Sync(system) => {
                 // SAFETY: as the caller promises.
-                if unsafe { self.is_to_run(system) } {
+                let is_to_run = unsafe { self.is_to_run(system) };
+                if is_to_run {
                     // SAFETY: as the caller promises: a sync point is alone.
                     unsafe { self.apply_deferred() };
                 }
+                is_to_run
             }
         }
     }

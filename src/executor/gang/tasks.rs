@@ -41,10 +41,8 @@ pub(super) enum Place {
 /// One task.
 pub(super) struct Task {
     pub(super) act: Act,
-    /// Where it may run.
+    /// Where it may run, as long as it leads no rounds itself.
     pub(super) place: Place,
-    /// The same while it leads no rounds itself.
-    pub(super) place_if_small: Place,
     /// Whether its system is tagged, and so may lead rounds.
     pub(super) tagged: bool,
     /// Those that have to be done before it, but for those that others of these wait for.
@@ -86,7 +84,7 @@ impl Tasks {
         let list = acts.into_iter().zip(reduced(&before)).map(|((act, _), before)| {
             let tag = if let Act::System(system) = act { blueprint.tags[drawn[system]] } else { Tag::None };
             let place = tasks.place(&act, systems, main_thread, tag);
-            Task { act, place, place_if_small: place, tagged: tag != Tag::None, before }
+            Task { act, place, tagged: tag != Tag::None, before }
         });
         tasks.list = list.collect();
         Some(tasks)

@@ -15,8 +15,8 @@ const UNKNOWN_OF_THREADS: f32 = 100_000.0;
 /// what each has in its caches is another's.
 const UNKNOWN_OF_GANG: f32 = 100_000.0;
 
-/// Systems of a schedule seldom keep more threads than this busy at a time, so one thread takes no
-/// longer than that many times what they take.
+/// Systems of a schedule seldom keep more threads than this busy at a time beside the one that runs
+/// it, so one thread takes hardly longer than that many times what they take.
 const BUSIEST: usize = 4;
 
 /// The system adds up the work of a thread that goes on running only so often, in nanoseconds. So
@@ -35,6 +35,14 @@ pub(super) struct Risk {
     pub(super) cost: f32,
 }
 
+impl Risk {
+    /// Of lessons, where the present way takes `time`: they run on one thread.
+    pub(super) fn of_lessons(time: f32, on_one_thread: Option<f32>) -> Self {
+        let largest = (on_one_thread.unwrap_or(time * BUSIEST as f32) - time).max(0.0);
+        Self { largest, cost: largest * LESSONS as f32 }
+    }
+}
+
 /// A trial that may be made.
 pub(super) struct Stakes<'a> {
     pub(super) present: ScheduleWay,
@@ -48,29 +56,28 @@ pub(super) struct Stakes<'a> {
 
 impl Stakes<'_> {
     /// What it may cost, where the present way takes `time` on average.
-    pub(super) fn risk(&self, time: f32, on_one_thread: impl FnOnce() -> f32) -> Risk {
+    pub(super) fn risk(&self, time: f32, on_one_thread: impl Fn() -> f32) -> Risk {
+        if self.is_to_be_learned() {
+            return Risk::of_lessons(time, self.times.mean(ScheduleWay::OneThread));
+        }
         let (risk, runs) = self.risk_of_run(time, on_one_thread);
         match self.times.share() {
-            Some(share) if !self.is_to_be_learned() => {
+            Some(share) => {
                 let of_heavy = self.risk_of_heavy().max(0.0);
                 let cycles = CYCLES as f32;
                 Risk { largest: risk.max(of_heavy), cost: cycles * (risk / share + of_heavy) }
             }
-            _ => Risk { largest: risk, cost: risk * runs as f32 },
+            None => Risk { largest: risk, cost: risk * runs as f32 },
         }
     }
 
     /// How much longer a run by the rival may take, and how many do in a trial in turns.
-    fn risk_of_run(&self, time: f32, on_one_thread: impl FnOnce() -> f32) -> (f32, usize) {
+    fn risk_of_run(&self, time: f32, on_one_thread: impl Fn() -> f32) -> (f32, usize) {
         let known = |other: f32| match other {
             other if other >= time * HOPELESS => (other - time, 1),
             other => ((other - time).max(0.0), RUNS),
         };
         match (self.times.mean(self.rival), self.rival, self.planned) {
-            _ if self.is_to_be_learned() => {
-                let one_thread = self.times.mean(ScheduleWay::OneThread).unwrap_or(time);
-                ((one_thread - time).max(0.0), LESSONS as usize)
-            }
             (Some(other), ..) => known(other),
             (None, ScheduleWay::OnTheGang, Some(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
             (None, ScheduleWay::OneThread, _) => (on_one_thread() - time, 1),

@@ -46,7 +46,7 @@ impl Machine {
     fn run_taking(&mut self, times: f32) -> ScheduleWay {
         let Decision { way, timed, lesson, closely } = self.race.choose();
         let usual = self.takes(way);
-        if lesson && self.race.end_lesson() {
+        if lesson && self.race.end_lesson(usual) {
             self.race.plan(self.gang.filter(|&gang| gang + 30_000 < self.one_thread).map(|gang| gang as f32));
         }
         let took = (usual as f32 * times) as u64;
@@ -229,7 +229,7 @@ fn a_gang_that_is_lost_is_planned_anew() {
     let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
     machine.run_often(2_000);
     machine.race.lose_gang();
-    assert_eq!(machine.race.explain().way, ScheduleWay::OneThread);
+    assert_eq!(machine.race.explain().way, ScheduleWay::BevysThreads);
     machine.run_often(10_000);
     assert_eq!(machine.race.explain().way, ScheduleWay::OnTheGang);
 }
@@ -260,6 +260,36 @@ fn a_schedule_on_the_gang_that_grows_is_learned_anew() {
     assert_eq!(machine.race.explain().way, ScheduleWay::BevysThreads);
 }
 
+#[test]
+fn a_schedule_that_leaves_the_gang_goes_the_faster_of_the_other_ways() {
+    for (one_thread, threads, fastest) in
+        [(480_000, 900_000, ScheduleWay::OneThread), (900_000, 500_000, ScheduleWay::BevysThreads)]
+    {
+        let mut machine = Machine::with_gang(one_thread, threads, 245_000);
+        machine.run_often(2_000);
+        assert_eq!(machine.race.explain().way, ScheduleWay::OnTheGang);
+        machine.race.lose_gang();
+        assert_eq!(machine.race.choose().way, fastest);
+    }
+}
+
+#[test]
+fn a_way_that_is_too_risky_does_not_keep_another_one_from_being_tried() {
+    // One thread takes a frame longer than may be put at risk.
+    let mut machine = Machine::with_gang(18_000_000, 9_000_000, 8_000_000);
+    machine.run_often(3_000);
+    assert_eq!(machine.race.explain().way, ScheduleWay::OnTheGang);
+    (machine.one_thread, machine.threads, machine.gang) = (90_000_000, 20_000_000, Some(40_000_000));
+    let slow = (0..3_000).filter(|_| machine.run() == ScheduleWay::OneThread).count();
+    assert_eq!((machine.race.explain().way, slow), (ScheduleWay::BevysThreads, 0));
+}
+
+#[test]
+fn lessons_are_as_dear_as_runs_on_one_thread() {
+    assert_eq!(Risk::of_lessons(5e6, Some(25e6)).largest, 20e6);
+    assert!(Risk::of_lessons(15e6, None).largest > LARGEST_RISK, "as far as is known");
+}
+
 /// What usual and heavy runs take, on one thread and on Bevy's, in nanoseconds.
 type Bursting = [(u64, u64); 2];
 
@@ -270,7 +300,7 @@ fn run_bursts(race: &mut Race, takes: Bursting, runs: u64, is_heavy: impl Fn(u64
     let mut all = [0; 2];
     for run in 0..runs {
         let Decision { way, timed, lesson, .. } = race.choose();
-        if lesson && race.end_lesson() {
+        if lesson && race.end_lesson(takes[0].0) {
             race.plan(None);
         }
         let of = |(usual, heavy)| if is_heavy(run) { heavy } else { usual };
