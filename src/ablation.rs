@@ -2,7 +2,7 @@
 //! `AFFINITY_WITHOUT=stealing cargo bench --bench never_slower`. Read when the crate is compiled,
 //! so that builds for users have neither the question nor the answer in them.
 
-/// What can be taken out, each by the name of its variant in small letters.
+/// What can be taken out, each by the name of its variant in small letters, words joined by `-`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mechanism {
     /// Workers that are done take chunks of a late worker's share.

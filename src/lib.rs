@@ -47,8 +47,9 @@
 //!
 //! # How a call runs
 //!
-//! 1. A tagged system enters a scope on the schedule's main thread: mode, settings and the gang are
-//!    at hand, and no other thread leads it.
+//! 1. A tagged system enters a scope: mode, settings and the gang are at hand. It does so on the
+//!    schedule's main thread, which then leads the gang unless another app does; or, dealt out as a
+//!    whole to a worker, where its calls stay.
 //! 2. `par_iter_mut()` notes the place in the program; the verb behind it asks how to run. Modes
 //!    say so; [`Auto`](SchedulerMode::Auto) asks what calls from this place took by each way.
 //! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them.

@@ -32,7 +32,7 @@ const BETTER: f32 = 0.97;
 const LEAST_OF_THREADS: f32 = 4_000.0;
 
 /// Runs between trials: doubles each time the answer is the same. What comes close may soon be
-/// better; what is hopeless is not tried again for a quarter of an hour at 60 runs a second.
+/// better; what is hopeless is tried, in the end, once in a quarter of an hour at 60 runs a second.
 const FIRST_INTERVAL: u32 = 8;
 const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
 const LONGEST_INTERVAL: u32 = 1 << 14;

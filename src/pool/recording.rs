@@ -44,8 +44,9 @@ impl AffinityPool {
         let called = stats().fold(round.start, |called, (_, stats)| called.min(stats.began));
         let own = Span { called, released: round.end, ..own };
         self.recorder.write(|spans| {
-            // These were recorded before anyone knew this.
-            let taken_over = spans.newest_mut().take_while(|span| span.is_taken_over() && span.called == round.start);
+            // These were recorded before anyone knew this; others of this round may stand between.
+            let of_round = spans.newest_mut().take_while(|span| span.end >= round.start);
+            let taken_over = of_round.filter(|span| span.is_taken_over() && span.called == round.start);
             taken_over.for_each(|span| (span.called, span.released) = (own.called, own.released));
             spans.push(own);
             for (worker, stats) in stats() {

@@ -147,9 +147,11 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
     ) {
         let AffineParIter { query, sweep, batching, longest_chunk, .. } = self.rows;
         if ONLY_WHOLE_TABLES {
-            let mut local = init();
-            let runs = query.contiguous_iter_inner().expect(IS_CONTIGUOUS);
-            return runs.for_each(|run| f(&mut local, run));
+            return plan.here(|| {
+                let mut local = init();
+                let runs = query.contiguous_iter_inner().expect(IS_CONTIGUOUS);
+                runs.for_each(|run| f(&mut local, run));
+            });
         }
         if plan.strategy == Strategy::Bevy {
             let _span = SweepSpan::begin(&sweep.rows);

@@ -28,7 +28,7 @@ use std::sync::{
 use crossbeam_utils::CachePadded;
 
 /// Spans that wait for the end of the frame; if there are more in one frame, the oldest are lost.
-/// 0.8 MiB.
+/// 1 MiB.
 const STAGED_SPANS: usize = 1 << 13;
 /// Stages that wait for the end of the frame. 14 KiB.
 const STAGED_STAGES: usize = 1 << 8;
@@ -89,8 +89,8 @@ impl Recorder {
         self.recording.store(Recording::OFF.0, Ordering::Relaxed);
     }
 
-    /// Gives `write` the spans of this frame. The lock is free but for the end of a frame: taking
-    /// it costs some 15 ns.
+    /// Gives `write` the spans of this frame. The lock is mostly free, and taking it costs some
+    /// 15 ns: workers that run systems of their own take it too, the frame's end holds it longest.
     pub(crate) fn write(&self, write: impl FnOnce(&mut Ring<Span>)) {
         write(&mut self.staged().spans);
     }

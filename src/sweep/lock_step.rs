@@ -73,6 +73,8 @@ pub(super) fn sweep_round(
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     let before = rows_of_leader(context);
+    // Of a round that panicked too.
+    ownership.board.forget_thefts();
     let shares = CallShares { context, ownership, layouts, chunks };
     let round = context.pool.run_some(participants(layouts, chunks), move |worker| {
         let mut claim = Some(shares.own(worker.index()));
@@ -129,7 +131,6 @@ fn learn_costs(round: &Finished<'_>, ownership: &mut Ownership, layouts: &[Layou
             }
         }
     }
-    ownership.board.forget_thefts();
 }
 
 /// A chunk of the worker that has most left, as long as that is more than it should be.
