@@ -42,6 +42,13 @@ const DEAR_LOOK: u64 = 1_000_000;
 /// thread's time.
 const REST_AFTER_DEAR: u64 = 100;
 
+/// A thread that neither ran nor waited for this many nanoseconds between two questions slept.
+const SLEEP: u64 = 1_000_000;
+
+/// So often a witness that has seen own threads begins anew, because the thread slept meanwhile. In
+/// frames that are mostly Bevy's, each time may be one of these.
+const RESTARTS: u8 = 4;
+
 /// After the process's own threads were found to have the core, they are not looked at again for
 /// this many nanoseconds.
 const ACQUITTAL: u64 = 100_000_000;
@@ -85,9 +92,14 @@ enum Suspicion {
     /// It does not wait, or not for long.
     #[default]
     Nobody,
-    /// The witness looked first when the thread had waited for so long in all: a short time ago, or
-    /// at the last verdict.
-    Since { waited: u64, is_old: bool },
+    /// The witness looked first when the thread had waited for so long in all.
+    Since {
+        waited: u64,
+        /// Whether the thread slept since: what the others did here then kept it from nothing.
+        slept: bool,
+        /// How often the witness may still begin anew for that.
+        restarts_left: u8,
+    },
     /// The system does not tell: any thread that has the core counts as a stranger.
     Untold,
 }
@@ -96,10 +108,12 @@ enum Suspicion {
 #[derive(Default)]
 struct Judge {
     last: Waited,
+    /// When that was.
+    asked: u64,
     window: Waited,
     suspicion: Suspicion,
     /// The last verdict.
-    taken: bool,
+    taken: Option<Taken>,
     /// Until when the process's own threads are known to have the core.
     acquitted_until: u64,
     /// The end of the rest after a dear look.
@@ -109,19 +123,19 @@ struct Judge {
 impl Judge {
     /// How much of the core strangers have, as far as the time since the last verdict tells.
     fn judge(&mut self, total: Waited, now: u64, witness: &mut impl Witness) -> Option<Taken> {
-        self.add(total);
+        self.add(total, now);
         let Waited { ran, waited } = self.window;
         let is_resting = now < self.resting_until;
         if waited >= SUSPICIOUS && self.suspicion == Suspicion::Nobody && now >= self.acquitted_until && !is_resting {
-            self.suspicion = witness.begin().map_or(Suspicion::Untold, |()| self.since_now(false));
+            self.suspicion = witness.begin().map_or(Suspicion::Untold, |()| self.since_now(false, RESTARTS));
             self.rest_if_dear(now, witness);
         }
-        if ran + waited < if self.taken { NEXT_WINDOW } else { WINDOW } {
+        if ran + waited < if self.taken.is_some() { NEXT_WINDOW } else { WINDOW } {
             return None;
         }
         let part = (ran + waited) / LARGEST_PART;
         if waited < part || self.suspicion == Suspicion::Nobody {
-            self.close(false, Suspicion::Nobody);
+            self.close(None, Suspicion::Nobody);
             return None;
         }
         if is_resting {
@@ -129,30 +143,34 @@ impl Judge {
         }
         let by_strangers = self.by_strangers(witness)?;
         self.rest_if_dear(now, witness);
-        self.conclude(by_strangers >= part, now, witness);
-        match by_strangers {
+        let taken = match by_strangers {
             few if few < part => None,
             some if some <= ran + waited - part => Some(Taken::Partly),
+            // A single turn of the other process says that it is still there, and no more.
+            _ if ran + waited < WINDOW => self.taken,
             _ => Some(Taken::Mostly),
-        }
+        };
+        self.conclude(taken, now, witness);
+        taken
     }
 
     /// Ends the window with a verdict, or goes on where one cannot be had yet.
-    fn conclude(&mut self, is_taken: bool, now: u64, witness: &mut impl Witness) {
+    fn conclude(&mut self, taken: Option<Taken>, now: u64, witness: &mut impl Witness) {
         match self.suspicion {
-            Suspicion::Untold => self.close(is_taken, Suspicion::Nobody),
-            _ if is_taken => {
+            Suspicion::Untold => self.close(taken, Suspicion::Nobody),
+            _ if taken.is_some() => {
                 witness.renew();
-                self.close(true, self.since_now(true));
+                // It may rest from now on, or be left out.
+                self.close(taken, self.since_now(true, RESTARTS));
             }
-            // What the others did since the last verdict may have been before this thread came.
-            Suspicion::Since { is_old: true, .. } => {
+            // What the others did may have been while this thread slept.
+            Suspicion::Since { slept: true, restarts_left: left @ 1.., .. } => {
                 witness.renew();
-                self.suspicion = self.since_now(false);
+                self.suspicion = self.since_now(false, left - 1);
             }
             _ => {
                 self.acquitted_until = now + ACQUITTAL;
-                self.close(false, Suspicion::Nobody);
+                self.close(None, Suspicion::Nobody);
             }
         }
     }
@@ -164,23 +182,27 @@ impl Judge {
         }
     }
 
-    fn add(&mut self, total: Waited) {
+    fn add(&mut self, total: Waited, now: u64) {
         let first = self.last == Waited::default();
-        self.window.ran += total.ran.saturating_sub(self.last.ran);
-        self.window.waited += total.waited.saturating_sub(self.last.waited);
-        self.last = total;
+        let ran = total.ran.saturating_sub(self.last.ran);
+        let waited = total.waited.saturating_sub(self.last.waited);
+        (self.window.ran, self.window.waited) = (self.window.ran + ran, self.window.waited + waited);
+        if let Suspicion::Since { slept, .. } = &mut self.suspicion {
+            *slept |= now.saturating_sub(self.asked) >= ran + waited + SLEEP;
+        }
+        (self.last, self.asked) = (total, now);
         if first {
             // What was before the first round belongs to no round.
             self.window = Waited::default();
         }
     }
 
-    fn close(&mut self, taken: bool, suspicion: Suspicion) {
+    fn close(&mut self, taken: Option<Taken>, suspicion: Suspicion) {
         (self.window, self.taken, self.suspicion) = (Waited::default(), taken, suspicion);
     }
 
-    fn since_now(&self, is_old: bool) -> Suspicion {
-        Suspicion::Since { waited: self.last.waited, is_old }
+    fn since_now(&self, slept: bool, restarts_left: u8) -> Suspicion {
+        Suspicion::Since { waited: self.last.waited, slept, restarts_left }
     }
 
     /// How much of what the thread waited in this window it waited for strangers: the same part as

@@ -22,6 +22,10 @@ const AWAY_AT_REST: u64 = 12_000_000;
 const FIRST_BACKOFF: u64 = 20_000_000;
 const LONGEST_BACKOFF: u64 = 1_280_000_000;
 
+/// For how long a worker rests at first: that costs it some wake-ups where the core is free again, and
+/// where it shares the core, without it, a few milliseconds now and then.
+const FIRST_REST: u64 = 160_000_000;
+
 /// As above where a worker only stayed away: something passed by, as likely as not.
 const FIRST_BACKOFF_WEAK: u64 = 5_000_000;
 
@@ -55,7 +59,8 @@ pub(in crate::pool) enum Evidence {
 impl Evidence {
     fn first_backoff(self) -> u64 {
         match self {
-            Self::Sharing | Self::Account => FIRST_BACKOFF,
+            Self::Sharing => FIRST_REST,
+            Self::Account => FIRST_BACKOFF,
             Self::Absence => FIRST_BACKOFF_WEAK,
         }
     }

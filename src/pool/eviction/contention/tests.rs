@@ -51,8 +51,9 @@ impl Witness for Own {
 impl Machine {
     fn new() -> Self {
         let last = Waited { ran: MS, waited: 0 };
-        let judge = Judge { last, ..Judge::default() };
-        Self { judge, total: last, now: 1_000 * MS, own: Own::default() }
+        let now = 1_000 * MS;
+        let judge = Judge { last, asked: now, ..Judge::default() };
+        Self { judge, total: last, now, own: Own::default() }
     }
 
     fn pass(&mut self, ran: u64, waited: u64) -> bool {
@@ -101,6 +102,16 @@ fn one_process_has_a_part_of_a_core_and_three_have_most_of_it() {
         let mut machine = Machine::new();
         let verdict = (0..50).find_map(|_| machine.verdict(0, 4 * processes).or_else(|| machine.verdict(4, 0)));
         assert_eq!(verdict, Some(taken), "{processes} processes");
+    }
+}
+
+#[test]
+fn one_turn_confirms_a_verdict_and_makes_it_no_worse() {
+    for (processes, taken) in [(1, Taken::Partly), (3, Taken::Mostly)] {
+        let mut machine = Machine::new();
+        (0..50).find_map(|_| machine.verdict(0, 4 * processes).or_else(|| machine.verdict(4, 0)));
+        machine.sleeps(20);
+        assert_eq!(machine.verdict(0, 4), Some(taken), "{processes} processes");
     }
 }
 
@@ -170,6 +181,31 @@ fn what_the_process_did_during_the_backoff_does_not_hide_strangers() {
     machine.sleeps(500);
     assert!(!machine.waits_for_strangers(4), "it may have been the process itself");
     assert!(machine.waits_for_strangers(4));
+}
+
+/// As in an app whose frames are now the gang's, now Bevy's, beside another process: each turn of
+/// Bevy's threads here is a time in which the worker slept.
+#[test]
+fn turns_of_the_process_itself_do_not_hide_strangers_for_long() {
+    let mut machine = Machine::new();
+    let turn = |machine: &mut Machine| {
+        machine.own.ran += 20 * MS;
+        machine.sleeps(60);
+        (0..4).any(|_| machine.waits_for_strangers(4) || machine.runs(4))
+    };
+    assert!((0..3).any(|_| turn(&mut machine)));
+}
+
+#[test]
+fn a_process_that_uses_the_core_beside_the_thread_and_while_it_sleeps_is_acquitted() {
+    let mut machine = Machine::new();
+    for _ in 0..500 {
+        machine.own.ran += 2 * MS;
+        machine.sleeps(6);
+        assert!(!machine.waits_for_own(4) && !machine.runs(4));
+    }
+    let seconds = 7;
+    assert!(machine.own.looks < 8 * 10 * seconds, "{} looks", machine.own.looks);
 }
 
 #[test]
