@@ -99,7 +99,7 @@ impl Context {
         let worker = worker_of_round();
         if self.recorder.recording().is_on() {
             let number = worker.unwrap_or(0);
-            let span = Span::on_leader(SpanKind::System, Some(system.number()), run.clone());
+            let span = Span::of_caller(SpanKind::System, Some(system.number()), run.clone());
             self.recorder.write(|spans| spans.push(Span { worker: number, share_of: number, ..span }));
         }
         self.systems.note(worker, system, run);

@@ -236,7 +236,7 @@ mod tests {
             share_of: worker,
             called,
             released,
-            ..Span::on_leader(SpanKind::Share, Some(3), called..called + busy)
+            ..Span::of_caller(SpanKind::Share, Some(3), called..called + busy)
         };
         busy.iter().enumerate().map(share).collect()
     }
@@ -249,7 +249,7 @@ mod tests {
             let round = round(begin + 1_000, busy, besides);
             let end = round[0].released;
             spans.extend(round);
-            spans.push(Span::on_leader(SpanKind::System, Some(3), begin..end));
+            spans.push(Span::of_caller(SpanKind::System, Some(3), begin..end));
         }
         Forecast::new(2, 40_000, spans.iter())
     }
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn rounds_that_called_few_workers_call_no_more() {
         let mut spans = round(0, &[2_000, 2_000], 500);
-        spans.push(Span::on_leader(SpanKind::System, Some(3), 0..2_500));
+        spans.push(Span::of_caller(SpanKind::System, Some(3), 0..2_500));
         spans.extend(round(10_000, &[1_000; 4], 500).into_iter().map(|span| Span { system: None, ..span }));
         let forecast = Forecast::new(1, 20_000, spans.iter());
         assert_eq!([1, 2, 4, 8].map(|workers| with_workers(&forecast, workers)), [4_000, 2_500, 2_500, 2_500]);
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn sweeps_of_a_lone_leader_become_rounds_and_short_ones_do_not() {
-        let sweep = |kind, times| Span::on_leader(kind, Some(3), times);
+        let sweep = |kind, times| Span::of_caller(kind, Some(3), times);
         let spans = [
             sweep(SpanKind::Sweep, 0..20_000),
             sweep(SpanKind::Sweep, 20_000..24_000),

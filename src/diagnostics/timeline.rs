@@ -229,7 +229,7 @@ mod tests {
         let mut timeline = AffinityTimeline::new(Arc::default());
         timeline.record(true);
         for (begin, workers) in [(1_000, 2), (2_000, 4)] {
-            timeline.spans.push(Span::on_leader(SpanKind::Share, None, begin + 100..begin + 200));
+            timeline.spans.push(Span::of_caller(SpanKind::Share, None, begin + 100..begin + 200));
             timeline.frames.push(frame(begin, workers));
         }
         let imbalance = |begin| timeline.imbalance_in(begin..begin + 1_000);

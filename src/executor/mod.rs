@@ -33,7 +33,7 @@ use crate::{
     record::{StageLane, StageSpan},
     topology::process_ran,
 };
-use gang::{Drawer, Handler, SystemsOnGang};
+use gang::{BlueprintSlot, Handler, SystemsOnGang};
 use race::{Decision, Race, Took};
 use record::Traced;
 
@@ -100,7 +100,7 @@ pub struct AffinityExecutor {
     multi: MultiThreadedExecutor,
     gang: SystemsOnGang,
     /// What the schedule's build pass saw.
-    drawer: Drawer,
+    slot: BlueprintSlot,
     /// The one way to go, for tests.
     forced: Option<ScheduleWay>,
     apply_final_deferred: bool,
@@ -120,7 +120,7 @@ pub struct AffinityExecutor {
 pub(crate) struct Installed {
     /// What is told of it as long as the schedule has it.
     pub(crate) record: Arc<ScheduleRecord>,
-    drawer: Drawer,
+    slot: BlueprintSlot,
 }
 
 impl Installed {
@@ -132,12 +132,12 @@ impl Installed {
     /// To be called before `schedule`, which has it, is built: build passes that were added since
     /// come before the one that tells it of orders and conditions.
     pub(crate) fn see_all_passes(&self, schedule: &mut Schedule) {
-        self.drawer.draw_last(schedule);
+        self.slot.watch(schedule);
     }
 
     /// To be called when the schedule is gone: lets go of its conditions.
     pub(crate) fn let_go(&self) {
-        self.drawer.empty();
+        self.slot.empty();
     }
 
     /// Whether an executor was ever installed in this schedule, whichever it has now.
@@ -156,7 +156,7 @@ impl AffinityExecutor {
     /// An executor that has measured nothing yet, for one schedule. It chooses among Bevy's
     /// executors: the gang needs a schedule that it was [installed](Self::install) in.
     pub fn new() -> Self {
-        Self::reading(Drawer::default(), None)
+        Self::reading(BlueprintSlot::default(), None)
     }
 
     /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
@@ -183,28 +183,28 @@ impl AffinityExecutor {
     /// The same, with only one way to go, where it can be gone: for tests and measurements.
     #[doc(hidden)]
     pub fn install_forced(schedule: &mut Schedule, forced: Option<ScheduleWay>) {
-        Self::installed(schedule, forced);
+        Self::install_for(schedule, forced);
     }
 
-    /// Installs it.
-    pub(crate) fn installed(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Installed {
-        let drawer = Drawer::default();
-        let executor = Self::reading(drawer.clone(), forced);
+    /// The same; returns what is kept of it outside of the schedule.
+    pub(crate) fn install_for(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Installed {
+        let slot = BlueprintSlot::default();
+        let executor = Self::reading(slot.clone(), forced);
         let record = executor.record.clone();
-        drawer.draw_last(schedule);
+        slot.watch(schedule);
         schedule.set_executor(executor);
         // A schedule that has been built is built once more for that.
         schedule.configure_sets(HadInstalled);
-        Installed { record, drawer }
+        Installed { record, slot }
     }
 
-    fn reading(drawer: Drawer, forced: Option<ScheduleWay>) -> Self {
+    fn reading(slot: BlueprintSlot, forced: Option<ScheduleWay>) -> Self {
         let race = Race::new();
         Self {
             single: SingleThreadedExecutor::new(),
             multi: MultiThreadedExecutor::new(),
-            gang: SystemsOnGang::new(drawer.clone(), forced.is_some()),
-            drawer,
+            gang: SystemsOnGang::new(slot.clone(), forced.is_some()),
+            slot,
             forced,
             apply_final_deferred: true,
             record: ScheduleRecord::new(&race),
@@ -217,23 +217,28 @@ impl AffinityExecutor {
 
     /// Whether it makes a difference to systems by which of Bevy's executors the schedule runs: the
     /// multi-threaded one applies what an exclusive system defers at once, and what a condition
-    /// defers never.
+    /// defers never. Found out once for each build.
     fn differs(&mut self, schedule: &mut SystemSchedule) -> bool {
         *self.differs.get_or_insert_with(|| {
             // SAFETY: no system is replaced, moved or removed: only methods of each are called.
             let systems = unsafe { schedule.systems_mut() };
             let defers = |system: &SystemWithAccess| system.access().is_exclusive() && system.has_deferred();
-            systems.iter().any(defers) || self.drawer.conditions_defer()
+            systems.iter().any(defers) || self.slot.conditions_defer()
         })
     }
 
     /// The way of a run where there is no choice.
-    fn only_way(&self, world: &World, skip_systems: Option<&FixedBitSet>) -> Option<ScheduleWay> {
+    fn only_way(
+        &mut self,
+        schedule: &mut SystemSchedule,
+        world: &World,
+        skip_systems: Option<&FixedBitSet>,
+    ) -> Option<ScheduleWay> {
         if cfg!(target_arch = "wasm32") {
             return Some(ScheduleWay::OneThread);
         }
         let as_bevy = skip_systems.is_some()
-            || self.differs == Some(true)
+            || self.differs(schedule)
             || !self.apply_final_deferred
             || self.left_over
             || self.record.is_plain()
@@ -244,8 +249,7 @@ impl AffinityExecutor {
 
     /// How the next run is to be; counts it.
     fn decide(&mut self, schedule: &mut SystemSchedule, world: &World, skip_systems: Option<&FixedBitSet>) -> Decision {
-        self.differs(schedule);
-        let decision = match self.only_way(world, skip_systems).or(self.forced) {
+        let decision = match self.only_way(schedule, world, skip_systems).or(self.forced) {
             Some(way) => self.race.count(way),
             None => self.race.choose(),
         };

@@ -66,7 +66,7 @@ impl AffinityPool {
     /// began when that was `called`.
     #[cold]
     pub(super) fn record_taken_over(&self, kind: SpanKind, index: WorkerIndex, time: Range<u64>, called: u64) {
-        let span = Span { share_of: index.0, called, ..Span::on_leader(kind, running_number(), time) };
+        let span = Span { share_of: index.0, called, ..Span::of_caller(kind, running_number(), time) };
         let Done { rows, stolen: stolen_rows, .. } = self.newly_done(index.0, self.swept_by(index.0));
         self.recorder.write(|spans| spans.push(Span { rows, stolen_rows, ..span }));
     }
@@ -75,7 +75,7 @@ impl AffinityPool {
     fn own_span(&self, kind: SpanKind, own: RoundStats) -> Span {
         let RoundStats { rows, stolen, .. } = self.swept_by(0);
         let stats = RoundStats { rows, stolen, ..own };
-        self.with_stats(Span::on_leader(kind, running_number(), stats.began..stats.ended), stats)
+        self.with_stats(Span::of_caller(kind, running_number(), stats.began..stats.ended), stats)
     }
 
     /// `span` with what its worker did in `stats`.

@@ -100,7 +100,7 @@ pub struct Span {
 
 impl Span {
     /// What the calling thread, which leads, did for `system`.
-    pub(crate) fn on_leader(kind: SpanKind, system: Option<usize>, time: Range<u64>) -> Self {
+    pub(crate) fn of_caller(kind: SpanKind, system: Option<usize>, time: Range<u64>) -> Self {
         Self {
             kind,
             worker: 0,

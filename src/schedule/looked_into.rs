@@ -83,7 +83,7 @@ impl Seen {
 
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
     fn install(&mut self, schedule: &mut Schedule, recorder: &Arc<Recorder>) {
-        let executor = AffinityExecutor::installed(schedule, None);
+        let executor = AffinityExecutor::install_for(schedule, None);
         executor.record.trace(schedule.label(), recorder);
         self.executor = Some(executor);
     }

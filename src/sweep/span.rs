@@ -45,7 +45,7 @@ impl Drop for SweepSpan {
 impl Recorded {
     #[cold]
     fn end(&self) {
-        let span = Span::on_leader(SpanKind::Sweep, running_number(), self.began..now());
+        let span = Span::of_caller(SpanKind::Sweep, running_number(), self.began..now());
         self.recorder.write(|spans| spans.push(Span { rows: self.rows, ..span }));
     }
 }

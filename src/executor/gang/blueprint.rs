@@ -55,11 +55,11 @@ pub(super) struct Blueprint {
 
 /// Where a build pass leaves what it saw, for the executor of the same schedule.
 #[derive(Clone, Default)]
-pub(in crate::executor) struct Drawer(Arc<Mutex<Drawn>>);
+pub(in crate::executor) struct BlueprintSlot(Arc<Mutex<Seen>>);
 
 /// What a build pass saw.
 #[derive(Default)]
-struct Drawn {
+struct Seen {
     blueprint: Option<Arc<Blueprint>>,
     shared: SharedConditions,
     /// Asked of systems that are new.
@@ -67,44 +67,44 @@ struct Drawn {
     conditions_defer: bool,
 }
 
-impl Drawer {
-    fn drawn(&self) -> MutexGuard<'_, Drawn> {
+impl BlueprintSlot {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was seen before is of no use any more.
     fn begin(&self) {
-        let mut drawn = self.drawn();
-        (drawn.blueprint, drawn.conditions_defer) = (None, false);
+        let mut seen = self.seen();
+        (seen.blueprint, seen.conditions_defer) = (None, false);
     }
 
     pub(super) fn blueprint(&self) -> Option<Arc<Blueprint>> {
-        self.drawn().blueprint.clone()
+        self.seen().blueprint.clone()
     }
 
     /// Whether a run condition of the schedule defers effects.
     pub(in crate::executor) fn conditions_defer(&self) -> bool {
-        self.drawn().conditions_defer
+        self.seen().conditions_defer
     }
 
     /// Forgets all: the schedule is gone, and its conditions are to go too.
     pub(in crate::executor) fn empty(&self) {
-        let drawn = std::mem::take(&mut *self.drawn());
+        let seen = std::mem::take(&mut *self.seen());
         // Without the lock: what conditions hold is dropped here, by code of users.
-        drop(drawn);
+        drop(seen);
     }
 
-    /// Has `schedule` drawn whenever it is built, after all passes that it has now: what they add
-    /// is seen.
-    pub(in crate::executor) fn draw_last(&self, schedule: &mut Schedule) {
-        schedule.remove_build_pass::<DrawBlueprint>();
-        schedule.add_build_pass(DrawBlueprint(self.clone()));
+    /// Fills the slot whenever `schedule` is built, after all passes that it has now: what they add is
+    /// seen.
+    pub(in crate::executor) fn watch(&self, schedule: &mut Schedule) {
+        schedule.remove_build_pass::<BlueprintPass>();
+        schedule.add_build_pass(BlueprintPass(self.clone()));
     }
 }
 
-impl Drawn {
+impl Seen {
     /// What is seen of a schedule, but for orders.
-    fn draw(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
+    fn blueprint_of(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
         let shared = &mut self.shared;
         shared.forget_removed();
         self.conditions_defer = have_deferring_conditions(graph, keys);
@@ -157,7 +157,7 @@ fn share(
 }
 
 /// Draws a blueprint whenever its schedule is built.
-struct DrawBlueprint(Drawer);
+struct BlueprintPass(BlueprintSlot);
 
 /// The sets with conditions around a system, outer ones first.
 fn sets_of(graph: &ScheduleGraph, key: SystemKey, numbers: &HashMap<SystemSetKey, usize>) -> Vec<usize> {
@@ -191,7 +191,7 @@ fn may_be_patched(world: &World) -> bool {
     world.components().iter_registered().any(|(_, info)| info.name().to_string().ends_with("::HotPatchChanges"))
 }
 
-impl ScheduleBuildPass for DrawBlueprint {
+impl ScheduleBuildPass for BlueprintPass {
     type EdgeOptions = ();
 
     fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
@@ -211,8 +211,8 @@ impl ScheduleBuildPass for DrawBlueprint {
         graph: &mut ScheduleGraph,
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
-        let Self(drawer) = self;
-        drawer.begin();
+        let Self(slot) = self;
+        slot.begin();
         if may_be_patched(world) {
             return Ok(());
         }
@@ -221,16 +221,16 @@ impl ScheduleBuildPass for DrawBlueprint {
         // Where it cannot be sorted Bevy itself says so.
         let Ok((keys, dependencies)) = dependencies.toposort_and_graph() else { return Ok(()) };
         let before = all_before(keys, dependencies);
-        let mut drawn = drawer.drawn();
-        let blueprint = drawn.draw(world, graph, keys).map(|drawn| Blueprint { before, ..drawn });
-        drawn.blueprint = blueprint.map(Arc::new);
+        let mut seen = slot.seen();
+        let blueprint = seen.blueprint_of(world, graph, keys).map(|seen| Blueprint { before, ..seen });
+        seen.blueprint = blueprint.map(Arc::new);
         Ok(())
     }
 }
 
-impl std::fmt::Debug for DrawBlueprint {
+impl std::fmt::Debug for BlueprintPass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("DrawBlueprint")
+        f.write_str("BlueprintPass")
     }
 }
 
@@ -270,12 +270,12 @@ mod tests {
 
     #[test]
     fn what_a_later_pass_adds_is_seen() {
-        let (mut schedule, drawer) = (Schedule::default(), Drawer::default());
-        drawer.draw_last(&mut schedule);
+        let (mut schedule, slot) = (Schedule::default(), BlueprintSlot::default());
+        slot.watch(&mut schedule);
         schedule.add_build_pass(Ordering).add_systems((|| {}, || {}));
-        drawer.draw_last(&mut schedule);
+        slot.watch(&mut schedule);
         schedule.initialize(&mut World::new()).expect("it can be sorted");
-        let blueprint = drawer.blueprint().expect("it was drawn");
+        let blueprint = slot.blueprint().expect("it was seen");
         assert_eq!(blueprint.before.iter().map(|before| before.count_ones(..)).sum::<usize>(), 1);
     }
 }

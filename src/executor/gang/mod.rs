@@ -23,7 +23,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub(super) use blueprint::Drawer;
+pub(super) use blueprint::BlueprintSlot;
 pub(crate) use on_leader::OnLeader;
 pub(super) use run::Handler;
 
@@ -60,7 +60,7 @@ const RUNS_PER_LOOK: u32 = 64;
 
 /// Runs a schedule's systems on the gang.
 pub(super) struct SystemsOnGang {
-    drawer: Drawer,
+    slot: BlueprintSlot,
     prepared: Option<Prepared>,
     /// Whether every round is worth it: for tests.
     forced: bool,
@@ -123,9 +123,9 @@ fn systems_of(schedule: &mut SystemSchedule) -> &mut [SystemWithAccess] {
 }
 
 impl SystemsOnGang {
-    /// For the schedule whose build pass fills `drawer`.
-    pub(super) fn new(drawer: Drawer, forced: bool) -> Self {
-        Self { drawer, prepared: None, forced }
+    /// For the schedule whose build pass fills `slot`.
+    pub(super) fn new(slot: BlueprintSlot, forced: bool) -> Self {
+        Self { slot, prepared: None, forced }
     }
 
     /// Forgets what was known: the schedule has changed.
@@ -150,7 +150,7 @@ impl SystemsOnGang {
     fn prepared(&self, systems: &[SystemWithAccess], world: &World) -> Option<Prepared> {
         let pool = pool_of(world)?.clone();
         let main_thread = world.components().component_id::<MainThreadExecutor>();
-        let tasks = Tasks::new(&*self.drawer.blueprint()?, systems, main_thread)?;
+        let tasks = Tasks::new(&*self.slot.blueprint()?, systems, main_thread)?;
         Some(Prepared {
             pool,
             mode: mode_of(world),

@@ -73,16 +73,16 @@ impl Tasks {
         systems: &[SystemWithAccess],
         main_thread: Option<ComponentId>,
     ) -> Option<Self> {
-        let drawn = places_in(blueprint, systems)?;
-        let conditions = drawn.iter().map(|&place| blueprint.conditions[place].clone()).collect();
-        let sets_of: Vec<_> = drawn.iter().map(|&place| blueprint.sets_of[place].clone()).collect();
+        let numbers = places_in(blueprint, systems)?;
+        let conditions = numbers.iter().map(|&place| blueprint.conditions[place].clone()).collect();
+        let sets_of: Vec<_> = numbers.iter().map(|&place| blueprint.sets_of[place].clone()).collect();
         let mut tasks = Self { list: Vec::new(), conditions, sets: blueprint.sets.clone(), sets_of };
         let acts = tasks.acts(systems);
         let accesses: Vec<_> = acts.iter().map(|(act, _)| tasks.accesses(act, systems)).collect();
-        let order = Order { blueprint, drawn: &drawn, acts: &acts, tasks: &tasks, accesses: &accesses };
+        let order = Order { blueprint, numbers: &numbers, acts: &acts, tasks: &tasks, accesses: &accesses };
         let before = order.all_before();
         let list = acts.into_iter().zip(reduced(&before)).map(|((act, _), before)| {
-            let tag = if let Act::System(system) = act { blueprint.tags[drawn[system]] } else { Tag::None };
+            let tag = if let Act::System(system) = act { blueprint.tags[numbers[system]] } else { Tag::None };
             let place = tasks.place(&act, systems, main_thread, tag);
             Task { act, place, tagged: tag != Tag::None, before }
         });
@@ -172,7 +172,7 @@ fn may_stand_for(blueprint: &Blueprint, system: &SystemWithAccess, one: usize, o
 struct Order<'a> {
     blueprint: &'a Blueprint,
     /// By system, its place in the blueprint.
-    drawn: &'a [usize],
+    numbers: &'a [usize],
     acts: &'a [(Act, usize)],
     tasks: &'a Tasks,
     accesses: &'a [Vec<SystemAccess>],
@@ -200,7 +200,7 @@ impl Order<'_> {
         let ((first, before), (second, after)) = (&self.acts[earlier], &self.acts[later]);
         let is_wanted = || {
             let is_system = !matches!(first, Act::Sets(_));
-            is_system && self.blueprint.before[self.drawn[*after]].contains(self.drawn[*before])
+            is_system && self.blueprint.before[self.numbers[*after]].contains(self.numbers[*before])
         };
         let is_evaluated_for = || match (first, second) {
             (Act::Sets(sets), Act::System(system) | Act::Sync(system)) => {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn span(worker: usize, times: Range<u64>, round: Range<u64>) -> Span {
-    let work = Span::on_leader(SpanKind::Share, Some(0), times);
+    let work = Span::of_caller(SpanKind::Share, Some(0), times);
     Span { worker, share_of: worker, core: None, called: round.start, released: round.end, rows: 10, ..work }
 }
 
