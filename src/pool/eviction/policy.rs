@@ -16,14 +16,15 @@ const AWAY: u64 = 1_000_000;
 /// core has that for 3 or 4 ms at a time, and the leader runs its rows meanwhile.
 const AWAY_AT_REST: u64 = 12_000_000;
 
-/// For how long a worker rests or is left out at first and at most, in nanoseconds: trying again
-/// costs a few milliseconds where the core is still taken. Each time is as long as all before it, so
+/// For how long a worker is left out at first, and rests or is left out at most, in nanoseconds:
+/// trying again costs a few milliseconds where the core is still taken. Each time is as long as all before it, so
 /// a core that is free again stands idle for no longer than it was taken.
 const FIRST_BACKOFF: u64 = 20_000_000;
 const LONGEST_BACKOFF: u64 = 1_280_000_000;
 
-/// For how long a worker rests at first: that costs it some wake-ups where the core is free again, and
-/// where it shares the core, without it, a few milliseconds now and then.
+/// For how long a worker rests at first, in nanoseconds: some frames, for others' work lies between
+/// its rounds. To rest costs wake-ups where the core is free again, not to where it is shared some
+/// milliseconds now and then.
 const FIRST_REST: u64 = 160_000_000;
 
 /// As above where a worker only stayed away: something passed by, as likely as not.
@@ -390,12 +391,12 @@ mod tests {
         assert!(record.rests() && !record.is_out() && Eviction::absent_at(records.iter(), MS) == 0);
         assert!(!record.note_missed(AWAY_AT_REST / 2 - 1, MS), "a turn of the other process");
         eviction.act_on(record, 11 * MS, Evidence::Sharing);
-        eviction.call_back(records.iter(), 10 * MS + FIRST_BACKOFF);
+        eviction.call_back(records.iter(), 10 * MS + FIRST_REST);
         assert!(record.rests(), "it shared its core even so");
-        eviction.call_back(records.iter(), 11 * MS + FIRST_BACKOFF);
+        eviction.call_back(records.iter(), 11 * MS + FIRST_REST);
         assert!(!record.rests() && !eviction.does_anybody_rest());
-        eviction.note_leader(None, 40 * MS);
-        eviction.act_on(record, 41 * MS, Evidence::Sharing);
+        eviction.note_leader(None, 12 * MS + FIRST_REST);
+        eviction.act_on(record, 13 * MS + FIRST_REST, Evidence::Sharing);
         assert!(!record.rests(), "the leader is no better off");
     }
 
