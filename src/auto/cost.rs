@@ -54,8 +54,8 @@ const FIRST_SAMPLES: u32 = 2;
 
 /// The smoothed cost of a row of one call site.
 ///
-/// Relaxed everywhere: who sweeps writes it, the leader or one worker at a time but for calls inside
-/// of others, and a stale or lost value costs nothing but time.
+/// Relaxed everywhere: who sweeps writes it, the leader or one worker at a time but for calls
+/// inside of others, and a stale or lost value costs nothing but time.
 /// On a cache line of its own, which the workers, who read what stands around it, need not fetch in
 /// each round.
 #[derive(Debug, Default)]

@@ -45,7 +45,7 @@ pub struct SystemDiagnostics {
     /// Which system it is; `None` in a vacant place.
     pub(crate) number: Option<usize>,
     /// Whether what recent runs say was computed in this frame.
-    pub(super) is_fresh: bool,
+    pub(crate) is_fresh: bool,
 }
 
 impl AffinityDiagnostics {

@@ -253,18 +253,17 @@ impl Race {
     /// what that takes at most, as far as is known without a trial.
     fn reconsider(&mut self, time: f32, on_one_thread: impl Fn() -> f32) {
         let planned = if let Gang::Planned(span) = self.gang { Some(span) } else { None };
-        for rival in self.next_rivals(time) {
+        let affordable = self.next_rivals(time).find_map(|rival| {
             let stakes = Stakes { present: self.present, rival, times: &self.times, planned };
-            let (risk, lessons) = (stakes.risk(time, &on_one_thread), stakes.is_to_be_learned());
-            if self.can_afford(&risk) {
-                self.budget -= risk.cost;
-                if lessons {
-                    self.gang = Gang::Learning(LESSONS);
-                } else {
-                    self.begin_trial(rival, time + risk.largest);
-                }
-                return;
-            }
+            let risk = stakes.risk(time, &on_one_thread);
+            self.can_afford(&risk).then(|| (rival, risk, stakes.is_to_be_learned()))
+        });
+        let Some((rival, risk, lessons)) = affordable else { return };
+        self.budget -= risk.cost;
+        if lessons {
+            self.gang = Gang::Learning(LESSONS);
+        } else {
+            self.begin_trial(rival, time + risk.largest);
         }
     }
 
@@ -280,18 +279,18 @@ impl Race {
 
     /// The ways that waited for long enough to be tried, the one first whose turn it is: one that
     /// was not measured, else the fastest.
-    fn next_rivals(&self, time: f32) -> Vec<ScheduleWay> {
-        let may_be_better = |way| match way {
+    fn next_rivals(&self, time: f32) -> impl Iterator<Item = ScheduleWay> + '_ {
+        let may_be_better = move |way| match way {
             ScheduleWay::OneThread => true,
             ScheduleWay::BevysThreads => time >= LEAST_OF_THREADS,
             ScheduleWay::OnTheGang => self.mean(ScheduleWay::OneThread).is_some_and(|one| one >= LEAST_OF_GANG),
         };
-        let is_next =
-            |&way: &ScheduleWay| way != self.present && self.rivals[way as usize].wait == 0 && may_be_better(way);
         let expected = |way| self.mean(way).unwrap_or(0.0);
-        let mut rivals: Vec<_> = ScheduleWay::ALL.iter().copied().filter(is_next).collect();
-        rivals.sort_by(|&a, &b| expected(a).total_cmp(&expected(b)));
-        rivals
+        let mut ways: [_; WAYS] = std::array::from_fn(|way| ScheduleWay::ALL[way]);
+        ways.sort_by(|&a, &b| expected(a).total_cmp(&expected(b)));
+        let is_next =
+            move |&way: &ScheduleWay| way != self.present && self.rivals[way as usize].wait == 0 && may_be_better(way);
+        ways.into_iter().filter(is_next)
     }
 
     fn end_trial(&mut self, rival: ScheduleWay, Found { present, other }: Found) {

@@ -33,7 +33,7 @@ pub(crate) struct Sampling {
 }
 
 impl Sampling {
-    /// Counts a run of what takes `mean` nanoseconds. A sample is due in any case if it is `wanted`.
+    /// Counts a run of what takes `mean` nanoseconds. A sample is due anyway if it is `wanted`.
     pub(crate) fn next(&mut self, mean: Option<f32>, wanted: bool) -> Sample {
         self.untimed += 1;
         self.since += 1;

@@ -94,8 +94,8 @@ impl BlueprintSlot {
         drop(seen);
     }
 
-    /// Fills the slot whenever `schedule` is built, after all passes that it has now: what they add is
-    /// seen.
+    /// Fills the slot whenever `schedule` is built, after all passes that it has now: what they add
+    /// is seen.
     pub(in crate::executor) fn watch(&self, schedule: &mut Schedule) {
         schedule.remove_build_pass::<BlueprintPass>();
         schedule.add_build_pass(BlueprintPass(self.clone()));

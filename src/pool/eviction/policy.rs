@@ -17,8 +17,8 @@ const AWAY: u64 = 1_000_000;
 const AWAY_AT_REST: u64 = 12_000_000;
 
 /// For how long a worker is left out at first, and rests or is left out at most, in nanoseconds:
-/// trying again costs a few milliseconds where the core is still taken. Each time is as long as all before it, so
-/// a core that is free again stands idle for no longer than it was taken.
+/// trying again costs a few milliseconds where the core is still taken. Each time is as long as all
+/// before it, so a core that is free again stands idle for no longer than it was taken.
 const FIRST_BACKOFF: u64 = 20_000_000;
 const LONGEST_BACKOFF: u64 = 1_280_000_000;
 
