@@ -12,7 +12,7 @@ use bevy_platform::{collections::HashSet, time::Instant};
 use super::AffinityDiagnostics;
 
 /// Where the numbers are in Bevy's [`DiagnosticsStore`], if the app has one (`DefaultPlugins` bring
-/// it).
+/// it). Those of workers and systems are measured some times a second, the others in every frame.
 ///
 /// ```
 /// use bevy::{diagnostic::DiagnosticsStore, prelude::*};
