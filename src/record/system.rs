@@ -152,15 +152,18 @@ impl SystemTiming {
 pub(crate) struct SystemTimings {
     /// Those that ran for the first time and that were not asked for since.
     new: Mutex<WeakList<SystemTiming>>,
-    /// What ran outside of rounds, and what counts of the others in frames that have ended.
+    /// What ran outside of rounds.
     alone: CachePadded<Lane>,
-    /// What ran inside of them in this frame, by worker: these run at a time.
+    /// Nanoseconds that count of what ran inside of them, in frames that have ended. Written at the
+    /// end of a frame.
+    inside: AtomicU64,
+    /// What ran inside of them, by worker: these run at a time.
     by_worker: OnceLock<Box<[CachePadded<Lane>]>>,
 }
 
 /// Workers beyond that many share lanes: what they took is added up as if one had done it, and a
 /// count may be lost.
-const LANES: usize = 256;
+const LANES: usize = 64;
 
 /// What tagged systems did that ran one after another, of systems that are gone too. No other data
 /// is published by these atomics, so they are all relaxed.
@@ -173,6 +176,8 @@ struct Lane {
     /// Runs so far, and nanoseconds that they took together.
     calls: AtomicU64,
     total: AtomicU64,
+    /// The same when the last frame ended. Written then.
+    total_before: AtomicU64,
 }
 
 impl Lane {
@@ -263,16 +268,19 @@ impl SystemTimings {
 
     /// To be called at a frame's end: counts what ran inside of rounds since the last call.
     pub(crate) fn end_frame(&self) {
-        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        let longest = self.workers_lanes().map(|lane| take(&lane.total)).max().unwrap_or(0);
-        add(&self.alone.total, longest);
-        add(&self.alone.calls, self.workers_lanes().map(|lane| take(&lane.calls)).sum());
+        let in_frame = |lane: &Lane| {
+            let total = lane.total.load(Ordering::Relaxed);
+            total.saturating_sub(lane.total_before.swap(total, Ordering::Relaxed))
+        };
+        add(&self.inside, self.workers_lanes().map(in_frame).max().unwrap_or(0));
     }
 
-    /// Until the last frame's end, and since then outside of rounds.
+    /// What ran inside of rounds since the last frame's end is not in the time yet.
     pub(crate) fn totals(&self) -> Totals {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Totals { calls: read(&self.alone.calls), total: read(&self.alone.total) }
+        let lanes = std::iter::once(&*self.alone).chain(self.workers_lanes());
+        let total = read(&self.alone.total).saturating_add(read(&self.inside));
+        Totals { calls: lanes.map(|lane| read(&lane.calls)).sum(), total }
     }
 }
 
