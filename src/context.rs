@@ -6,7 +6,7 @@ use std::{
     mem::ManuallyDrop,
     ops::Range,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        Arc, Mutex, MutexGuard, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -21,6 +21,7 @@ use crate::{
     pool::{AffinityPool, in_round, worker_of_round},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
+    sync::lock,
     topology::Topology,
 };
 
@@ -81,7 +82,7 @@ impl Context {
 
     /// Whose all rows are. A panic in a round leaves that consistent, so poison is ignored.
     pub(crate) fn ownership(&self) -> MutexGuard<'_, CachePadded<Ownership>> {
-        self.ownership.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ownership)
     }
 
     /// The same for who must not wait. A call has it locked while code of users runs, which may
@@ -161,7 +162,7 @@ impl WorldContext {
     }
 
     fn lock(&self) -> MutexGuard<'_, Arc<Context>> {
-        self.context.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.context)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     ops::Range,
     panic::Location,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -16,7 +16,7 @@ use super::{
     cost::RowCost,
     model::{Decision, Model},
 };
-use crate::record::WeakList;
+use crate::{record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Site {
     /// Hardly ever contended: the system that starts calls here is one, and diagnostics look some
     /// times a second.
     fn model(&self) -> MutexGuard<'_, Model> {
-        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.model)
     }
 }
 
@@ -116,7 +116,7 @@ impl SiteRegistry {
     }
 
     fn lock(&self) -> MutexGuard<'_, WeakList<Site>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

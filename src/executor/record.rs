@@ -1,14 +1,14 @@
 //! What an executor and those who look at it share.
 
 use std::sync::{
-    Arc, Mutex, OnceLock, PoisonError,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use bevy_ecs::schedule::InternedScheduleLabel;
 
 use super::race::{Explanation, Race};
-use crate::record::Recorder;
+use crate::{record::Recorder, sync::lock};
 
 /// What the [`AffinityExecutor`](super::AffinityExecutor) of one schedule says, and is told. No
 /// other data is published by these atomics, so they are all relaxed.
@@ -43,7 +43,7 @@ impl ScheduleRecord {
     }
 
     pub(super) fn explain(&self, race: &Race) {
-        *self.explanation.lock().unwrap_or_else(PoisonError::into_inner) = race.explain();
+        *lock(&self.explanation) = race.explain();
     }
 
     /// How often the schedule has run since it changed.
@@ -52,7 +52,7 @@ impl ScheduleRecord {
     }
 
     pub(crate) fn explanation(&self) -> Explanation {
-        *self.explanation.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.explanation)
     }
 
     /// Has runs recorded as those of `schedule` whenever `recorder` records.

@@ -418,7 +418,7 @@ fn warn_of_count(count: WorkerCount, cores: usize) {
     static WARNED_OF: std::sync::Mutex<BTreeSet<usize>> = std::sync::Mutex::new(BTreeSet::new());
     let WorkerCount::Exactly(workers) = count else { return };
     let is_odd = workers == 0 || workers > cores;
-    if !is_odd || !WARNED_OF.lock().unwrap_or_else(PoisonError::into_inner).insert(workers) {
+    if !is_odd || !lock(&WARNED_OF).insert(workers) {
         return;
     }
     if workers == 0 {

@@ -15,7 +15,7 @@ use bevy_ecs::{
 };
 
 use super::par_iter::AffineParIter;
-use crate::sweep::Plan;
+use crate::{sweep::Plan, sync::lock};
 
 /// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
 /// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a
@@ -123,7 +123,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 // iterator, so each row is visited once while its items can live.
                 unsafe { sweep.visit(storage, rows, |item| f(&mut commands, item)) };
                 if !queue.is_empty() {
-                    recorded.lock().unwrap_or_else(PoisonError::into_inner).push((place, queue));
+                    lock(&recorded).push((place, queue));
                 }
             });
         });

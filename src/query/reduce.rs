@@ -11,6 +11,7 @@ use super::par_iter::AffineParIter;
 use crate::{
     placement::Storage,
     sweep::{Part, Plan, Sweep},
+    sync::lock,
 };
 
 /// Rows that are reduced from left to right before results are combined. Part of the result's
@@ -56,7 +57,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let plan = Plan::new(sweep.rows, site);
         plan.run(|part| {
             let mut blocks = reduce_part(part, &sweep, &identity, &map, &combine);
-            reduced.lock().unwrap_or_else(PoisonError::into_inner).append(&mut blocks);
+            lock(&reduced).append(&mut blocks);
         });
         let mut blocks = reduced.into_inner().unwrap_or_else(PoisonError::into_inner);
         blocks.sort_unstable_by_key(|&(ordinal, number, _)| (ordinal, number));

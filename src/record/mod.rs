@@ -21,10 +21,11 @@ pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, kn
 pub(crate) use weak_list::WeakList;
 
 use std::sync::{
-    Mutex, PoisonError,
+    Mutex,
     atomic::{AtomicU32, Ordering},
 };
 
+use crate::sync::lock;
 use crossbeam_utils::CachePadded;
 
 /// Spans that wait for the end of the frame; if there are more in one frame, the oldest are lost.
@@ -112,6 +113,6 @@ impl Recorder {
 
     fn staged(&self) -> std::sync::MutexGuard<'_, Staged> {
         // A ring is whole after each step, whatever panics.
-        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.staged)
     }
 }

@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     ops::Range,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -14,6 +14,7 @@ use bevy_utils::prelude::DebugName;
 use crossbeam_utils::CachePadded;
 
 use super::{WeakList, sampling::distance};
+use crate::sync::lock;
 
 /// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
 /// names.
@@ -241,7 +242,7 @@ impl SystemTimings {
     pub(crate) fn note(&self, worker: Option<usize>, system: &Arc<SystemTiming>, run: Range<u64>) {
         if !system.listed.load(Ordering::Relaxed) {
             system.listed.store(true, Ordering::Relaxed);
-            self.new.lock().unwrap_or_else(PoisonError::into_inner).push(system);
+            lock(&self.new).push(system);
         }
         let lane = self.lane(worker);
         lane.note(&run);
@@ -251,7 +252,7 @@ impl SystemTimings {
     /// Calls `take` with each system that has run for the first time since the last call and still
     /// exists, in the order of these runs.
     pub(crate) fn take_new(&self, mut take: impl FnMut(&Arc<SystemTiming>)) {
-        let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut new = lock(&self.new);
         new.retain(|system| {
             take(system);
             false

@@ -14,7 +14,10 @@ use super::{
     timed_outbox::{Later, TimedOutbox},
     warn_undelivered,
 };
-use crate::sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep};
+use crate::{
+    sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep},
+    sync::lock,
+};
 
 /// The rows of another world have other owners.
 ///
@@ -141,7 +144,7 @@ impl Exchange<'_> {
         counts: &Counts,
         part: &Part<'_>,
     ) {
-        let lock = || arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || lock(arrivals);
         let mut messages = {
             let (messages, waiting) = &mut *lock();
             if !std::mem::replace(waiting, false) {

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     vec::Drain,
@@ -17,6 +17,7 @@ use super::{Addresses, ScatterReport};
 use crate::{
     placement::Storage,
     sweep::{Missing, Parts, Rows},
+    sync::lock,
 };
 
 /// A row that a message is for.
@@ -154,11 +155,6 @@ pub(super) struct Mail<L> {
 /// Lanes that one thread has for now: on the stack for as many workers as most machines have.
 pub(super) type Locked<'a, L> = SmallVec<[MutexGuard<'a, Lane<L>>; 32]>;
 
-fn lock<L>(lane: &Mutex<Lane<L>>) -> MutexGuard<'_, Lane<L>> {
-    // A panic while a lane was locked ends the call, and its mail is dropped whole.
-    lane.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Lanes to each owner: a sender's own, and one for each chunk that it may lose.
 fn per_sender(parts: Parts) -> usize {
     1 + parts.stolen as usize
@@ -187,6 +183,7 @@ impl<L> Mail<L> {
         // The sender's own lanes, then those of the chunks it lost, in the order of rows.
         let place = stolen.map_or(0, |taken| (self.parts.stolen - taken) as usize);
         let first = (sender * per_sender(self.parts) + place) * owners;
+        // A panic while a lane was locked ended its call, and its mail is dropped whole.
         self.lanes[first..first + owners].iter().map(|lane| lock(lane)).collect()
     }
 

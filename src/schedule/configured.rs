@@ -8,7 +8,7 @@ use std::{
     any::{Any, TypeId},
     collections::BTreeSet,
     panic::Location,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use bevy_ecs::{
@@ -20,7 +20,7 @@ use bevy_utils::prelude::DebugName;
 use log::warn;
 
 use super::{AffineSystems, IntoAffine, tag, tagged::enter};
-use crate::record::known_name;
+use crate::{record::known_name, sync::lock};
 
 /// Systems that are to be wrapped.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,7 +81,7 @@ fn warn_if_late(schedule: &Schedule, key: SystemKey) {
 fn warn_late(schedule: &Schedule, key: SystemKey, name: &DebugName) {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let system = format!("`{}` in {:?}", shown_name(schedule, key, name), schedule.label());
-    if WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(system.clone()) {
+    if lock(&WARNED).insert(system.clone()) {
         warn!(
             "bevy_affinity: {system} is not tagged, since its schedule was built before the plugin saw it: \
              put `.affine()` before `.chain()`, `.run_if(..)` and the like"

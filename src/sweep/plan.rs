@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeSet,
     panic::Location,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use log::warn;
@@ -19,6 +19,7 @@ use crate::{
     pool::now,
     record::{known_name, running_number},
     settings::SchedulerMode,
+    sync::lock,
 };
 
 /// In [`Heartbeat`](SchedulerMode::Heartbeat) mode the senders' rows change hands between this many
@@ -46,7 +47,7 @@ impl QueryCalls {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.memory)
     }
 }
 
@@ -90,7 +91,7 @@ impl<'s> SiteRef<'s> {
 fn is_first_of_process(place: &'static Location<'static>, data: &'static str) -> bool {
     static KNOWN: Mutex<BTreeSet<(&str, u32, u32, &str)>> = Mutex::new(BTreeSet::new());
     let key = (place.file(), place.line(), place.column(), data);
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(key)
+    lock(&KNOWN).insert(key)
 }
 
 /// Why a call in a tagged system is not shared.

@@ -2,10 +2,11 @@
 
 use std::{
     any::{Any, TypeId},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use super::division::Parts;
+use crate::sync::lock;
 
 /// Values by type and by the parts of the call that made them: calls by different strategies take
 /// turns while one is looked for. They are a handful.
@@ -36,7 +37,7 @@ impl Scratch {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(Key, Box<dyn Any + Send>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -2,7 +2,7 @@
 //! program runs.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -10,6 +10,7 @@ use std::{
 use log::info;
 
 use super::{Core, CoreId, Topology, quota};
+use crate::sync::lock;
 
 /// How old a reading may be. One takes the thread that asks about 20 us, 50 us under a quota, which
 /// is nothing once a second.
@@ -76,7 +77,7 @@ impl Latest {
 fn with_latest<R>(work: impl FnOnce(&mut Latest) -> R) -> R {
     static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
     // Whatever panics, the last reading stays whole.
-    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut latest = lock(&LATEST);
     work(latest.get_or_insert_with(|| Latest::new(Reading::take(), Instant::now(), Topology::describe)))
 }
 

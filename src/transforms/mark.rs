@@ -3,7 +3,7 @@
 use std::{
     mem::take,
     ops::{Deref, DerefMut},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use bevy_ecs::{
@@ -16,7 +16,7 @@ use bevy_transform::{
     systems::StaticTransformOptimizations,
 };
 
-use crate::query::AffineQuery;
+use crate::{query::AffineQuery, sync::lock};
 
 type Node = (Entity, Option<&'static ChildOf>, Option<&'static mut TransformTreeChanged>);
 type IsDirty = Or<(Changed<Transform>, Changed<ChildOf>, Added<GlobalTransform>)>;
@@ -111,13 +111,13 @@ pub(super) struct Climbs(Mutex<Vec<Climb>>);
 
 impl Climbs {
     fn lend(&self) -> Lent<'_> {
-        let climb = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let climb = lock(&self.0).pop();
         Lent { climbs: self, climb: climb.unwrap_or_default() }
     }
 
     /// Calls `mark` with all that was noted, and forgets it.
     fn finish(&self, mut mark: impl FnMut(Entity)) {
-        for climb in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+        for climb in lock(&self.0).iter_mut() {
             climb.ancestors.drain(..).for_each(&mut mark);
             climb.seen.fill(0);
         }
@@ -146,6 +146,6 @@ impl DerefMut for Lent<'_> {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        self.climbs.0.lock().unwrap_or_else(PoisonError::into_inner).push(take(&mut self.climb));
+        lock(&self.climbs.0).push(take(&mut self.climb));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     any::TypeId,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use bevy_ecs::{
@@ -23,6 +23,7 @@ use super::{
     condition::{SharedCondition, SharedConditions},
     on_leader::Tag,
 };
+use crate::sync::lock;
 
 /// The conditions of one system or set.
 pub(super) type Conditions = Vec<Arc<SharedCondition>>;
@@ -69,7 +70,7 @@ struct Seen {
 
 impl BlueprintSlot {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// What was seen before is of no use any more.

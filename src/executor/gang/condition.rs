@@ -10,9 +10,10 @@
 
 use std::{
     any::TypeId,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
 };
 
+use crate::sync::lock;
 use bevy_ecs::{
     change_detection::Tick,
     prelude::{System, World},
@@ -53,14 +54,14 @@ impl SharedCondition {
     /// `world` may be read as [`access`](Self::access) says, and nothing that is read is written
     /// meanwhile.
     unsafe fn evaluate(&self, world: UnsafeWorldCell<'_>) -> Result<bool, RunSystemError> {
-        let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut system = lock(&self.system);
         // SAFETY: as the caller promises.
         unsafe { system.run_unsafe((), world) }
     }
 
     /// What an error handler is told of it.
     pub(super) fn name_and_last_run(&self) -> (DebugName, Tick) {
-        let system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        let system = lock(&self.system);
         (system.name(), system.get_last_run())
     }
 }
