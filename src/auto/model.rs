@@ -59,6 +59,10 @@ const WORTH_WAKING: f32 = 6_000.0;
 /// trial takes longer than is seen, since it moves rows to other caches.
 const FIRST_INTERVAL: u32 = 32;
 
+/// So many calls a sample stands for where calls between trials are counted: about as many as there
+/// are.
+const CALLS_OF_SAMPLE: u32 = 8;
+
 /// The most calls between trials of a strategy that was much slower.
 const LONGEST_INTERVAL: u32 = 1 << 14;
 
@@ -175,8 +179,7 @@ impl Model {
             return decision;
         }
         // Of long calls each is timed: what was never compared need not wait.
-        if due.is_some() || timed && self.trials == 0 {
-            self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(due.unwrap_or(0)));
+        if due || timed && self.trials == 0 {
             self.reconsider(rows, workers, are_asleep);
         }
         Decision { strategy: self.current, timed }
@@ -285,6 +288,7 @@ impl Model {
         if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
             (self.current, self.mean) = (best, Some(self.expected(best, rows)));
         }
+        self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_OF_SAMPLE));
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
         let Some(strategy) = next else { return };
         let wakes = strategy != Strategy::Serial && are_asleep();

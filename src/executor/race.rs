@@ -186,8 +186,7 @@ impl Race {
         // The very first run fetches everything into the caches.
         let Sample { due, timed } =
             self.sampling.next(known, self.runs > 1 && known.is_none() || self.times.was_heavy());
-        let closely =
-            due.is_some() && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
+        let closely = due && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
         Decision { timed, closely, ..Decision::plainly(self.present) }
     }
 

@@ -25,8 +25,9 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use crate::sync::lock;
 use crossbeam_utils::CachePadded;
+
+use crate::sync::lock;
 
 /// Spans that wait for the end of the frame; if there are more in one frame, the oldest are lost.
 /// 1 MiB.

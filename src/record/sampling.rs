@@ -18,8 +18,8 @@ pub(crate) fn distance(before: u64) -> u32 {
 /// What is to be done with one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// Runs since a sample was due, if one is: it is time to reconsider.
-    pub(crate) due: Option<u32>,
+    /// Whether a sample is due: it is time to reconsider.
+    pub(crate) due: bool,
     /// Whether it is to be timed, as each is of which a sample is due.
     pub(crate) timed: bool,
 }
@@ -37,9 +37,12 @@ impl Sampling {
     pub(crate) fn next(&mut self, mean: Option<f32>, wanted: bool) -> Sample {
         self.untimed += 1;
         self.since += 1;
-        let due = (wanted || self.since >= distance(self.samples)).then(|| std::mem::take(&mut self.since));
-        self.samples += u64::from(due.is_some());
-        Sample { due, timed: due.is_some() || mean.is_some_and(|mean| mean >= LONG) }
+        let due = wanted || self.since >= distance(self.samples);
+        if due {
+            self.since = 0;
+            self.samples += 1;
+        }
+        Sample { due, timed: due || mean.is_some_and(|mean| mean >= LONG) }
     }
 
     /// How many runs a timed one stands for.

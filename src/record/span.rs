@@ -99,7 +99,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// What the calling thread, which leads, did for `system`.
+    /// What the calling thread did for `system`, as the leader unless its worker is set.
     pub(crate) fn of_caller(kind: SpanKind, system: Option<usize>, time: Range<u64>) -> Self {
         Self {
             kind,

@@ -26,8 +26,8 @@ pub(crate) fn known_name(name: &DebugName) -> Option<String> {
 /// How often a tagged system ran and how long it took. Written by the thread that runs the system,
 /// read by the diagnostics.
 ///
-/// In this order, so that a run that is not timed touches one cache line: a schedule of many small
-/// systems finds none of it in the first level.
+/// In this order: what a run touches that is not timed lies together, for a schedule of many small
+/// systems finds none of it in the first-level cache.
 #[repr(C)]
 pub(crate) struct SystemTiming {
     /// No other system of the process has or had it.
@@ -88,8 +88,8 @@ impl SystemTiming {
         self.untimed_left.load(Ordering::Relaxed) == 0
     }
 
-    /// Notes a call that was timed; returns how long it was.
-    pub(crate) fn record(&self, nanoseconds: u64) -> u64 {
+    /// Notes a call that was timed.
+    pub(crate) fn record(&self, nanoseconds: u64) {
         let timed = self.timed.load(Ordering::Relaxed);
         self.recent[timed as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
         self.timed.store(timed + 1, Ordering::Relaxed);
@@ -100,7 +100,6 @@ impl SystemTiming {
         let untimed = if nanoseconds < SHORT { u64::from(distance(timed)) - 1 } else { 0 };
         self.untimed_left.store(untimed, Ordering::Relaxed);
         self.count(nanoseconds);
-        nanoseconds
     }
 
     /// Notes a call that was not; returns how long it is taken to have been.

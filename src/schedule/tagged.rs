@@ -84,14 +84,20 @@ impl Tagged {
 
     /// Notes a run, which took this long if it was timed.
     fn record(&self, timed: Option<Range<u64>>) {
-        let nanoseconds = match &timed {
-            Some(run) => self.timing.record(run.end.saturating_sub(run.start)),
-            None => self.timing.record_untimed(),
-        };
-        let Some(SystemContext { context, .. }) = &self.given else { return };
+        let context = self.given.as_ref().map(|given| &given.context);
         match timed {
-            Some(run) => context.record_system(&self.timing, run),
-            None => context.count_system(nanoseconds),
+            Some(run) => {
+                self.timing.record(run.end.saturating_sub(run.start));
+                if let Some(context) = context {
+                    context.record_system(&self.timing, run);
+                }
+            }
+            None => {
+                let nanoseconds = self.timing.record_untimed();
+                if let Some(context) = context {
+                    context.count_system(nanoseconds);
+                }
+            }
         }
     }
 }

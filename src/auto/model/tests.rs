@@ -212,9 +212,8 @@ fn run_bursts(model: &mut Model, machine: &Machine, (rows, calls): (u64, u64), (
 #[test]
 fn heavy_calls_now_and_then_decide_if_they_are_most_of_the_time() {
     // A round wakes workers: more than a usual call takes.
-    // It pays as long as the millisecond that a heavy call gains is more than 30 us for each call.
     let machine = Machine { round: 40_000.0, session: 60_000.0, ..PLAIN };
-    for period in 2..=28 {
+    for period in 2..=30 {
         let mut model = Model::default();
         run_bursts(&mut model, &machine, (20_000, 3_000), (period, 100.0));
         assert_eq!(model.explain().strategy, Strategy::LockStep, "every {period}");
