@@ -169,9 +169,10 @@ unsafe fn post<'s, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static, O
     send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>) -> Option<u64>,
 ) {
     part.for_each_range(|ordinal, storage, rows| {
+        let outbox = &mut *outbox;
         outbox.begin_storage(ordinal);
         // SAFETY: the caller's promise; 'parts' on `Part`.
-        unsafe { due.visit(storage, rows, |item| send(outbox, D::shrink(item))) };
+        unsafe { due.visit(storage, rows, move |item| send(outbox, D::shrink(item))) };
     });
 }
 

@@ -51,15 +51,16 @@ where
         // Rows without times are never due.
         let Some(times) = sweep.rows.table_of(storage).and_then(|table| times.of_table(table)) else { return };
         let now = *now;
+        // One closure has the next one in it: each that borrows is a pointer to follow in every row.
         let is_due = move |due: &Due<A>| due.is_due(now);
-        let mut visit = |due: &Due<A>, item: Option<D::Item<'w, 's>>| {
+        let mut visit = move |due: &Due<A>, item: Option<D::Item<'w, 's>>| {
             if let Some(item) = item {
                 due.set(visit(item).unwrap_or(NEVER));
             }
         };
         let Some(hints) = hints else {
             // A loop of its own: all rows go through it.
-            let each = |_, due: &Due<A>, item: Option<D::Item<'w, 's>>| visit(due, item);
+            let each = move |_, due: &Due<A>, item: Option<D::Item<'w, 's>>| visit(due, item);
             // SAFETY: the caller's promise.
             let count = unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
             if count > 0 {
@@ -68,7 +69,7 @@ where
             }
             return;
         };
-        let each = |entity: Entity, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
+        let each = move |entity: Entity, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
             visit(due, item);
             hints.lower(entity.index_u32(), due.time());
         };

@@ -215,9 +215,10 @@ pub(super) unsafe fn post<'s, D: IterQueryData, F: QueryFilter, O: SendsByStorag
     send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>),
 ) {
     part.for_each_range(|ordinal, storage, rows| {
+        let outbox = &mut *outbox;
         outbox.begin_storage(ordinal);
         // SAFETY: the caller's promise; 'parts' on `Part`.
-        unsafe { senders.visit(storage, rows, |item| send(outbox, D::shrink(item))) };
+        unsafe { senders.visit(storage, rows, move |item| send(outbox, D::shrink(item))) };
     });
 }
 

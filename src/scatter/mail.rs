@@ -60,12 +60,17 @@ const CALLS_TO_GIVE_BACK: u32 = 64;
 /// order of the senders' rows.
 pub(super) struct Lane<L> {
     letters: Vec<L>,
-    /// For each storage of senders that sent something: its place in the order of storages, and how
-    /// many letters.
+    /// For each storage of senders that sent something: its place in the order of storages, and
+    /// that of its first letter.
     segments: Vec<(u32, usize)>,
+    /// The last of these storages; [`NO_STORAGE`] if there is none.
+    ordinal: u32,
     /// Calls since its room was well used.
     roomy: u32,
 }
+
+/// No place in the order of storages.
+const NO_STORAGE: u32 = u32::MAX;
 
 /// A [`Lane`] that is emptied.
 struct Opened<'a, L> {
@@ -73,6 +78,8 @@ struct Opened<'a, L> {
     number: usize,
     letters: Drain<'a, L>,
     segments: Drain<'a, (u32, usize)>,
+    /// How many letters there were.
+    end: usize,
 }
 
 /// When the letters from one storage are delivered: by its place in the order of storages, then by
@@ -87,33 +94,36 @@ impl<L> Opened<'_, L> {
     /// Takes up the next storage if its turn is before `until`; returns how many letters it has.
     fn next_before(&mut self, until: Turn) -> Option<usize> {
         self.turn().filter(|&turn| turn < until)?;
-        self.segments.next().map(|(_, count)| count)
+        let (_, first) = self.segments.next()?;
+        Some(self.segments.as_slice().first().map_or(self.end, |&(_, next)| next) - first)
     }
 }
 
 impl<L> Default for Lane<L> {
     fn default() -> Self {
-        Self { letters: Vec::new(), segments: Vec::new(), roomy: 0 }
+        Self { letters: Vec::new(), segments: Vec::new(), ordinal: NO_STORAGE, roomy: 0 }
     }
 }
 
 impl<L> Lane<L> {
+    /// Nothing is counted for each letter: to write a number that was read just before takes as long
+    /// as the rest.
     #[inline]
     pub(super) fn push(&mut self, ordinal: u32, letter: L) {
-        if self.letters.capacity() == 0 {
-            self.make_room();
-        }
-        match self.segments.last_mut() {
-            Some((last, count)) if *last == ordinal => *count += 1,
-            _ => self.segments.push((ordinal, 1)),
+        if self.ordinal != ordinal {
+            self.begin(ordinal);
         }
         self.letters.push(letter);
     }
 
     #[cold]
-    fn make_room(&mut self) {
-        self.letters.reserve(Self::first_letters());
-        self.segments.reserve(FIRST_LETTERS);
+    fn begin(&mut self, ordinal: u32) {
+        if self.letters.capacity() == 0 {
+            self.letters.reserve(Self::first_letters());
+            self.segments.reserve(FIRST_LETTERS);
+        }
+        self.ordinal = ordinal;
+        self.segments.push((ordinal, self.letters.len()));
     }
 
     fn first_letters() -> usize {
@@ -137,7 +147,9 @@ impl<L> Lane<L> {
     }
 
     fn open(&mut self, number: usize) -> Opened<'_, L> {
-        Opened { number, letters: self.letters.drain(..), segments: self.segments.drain(..) }
+        self.ordinal = NO_STORAGE;
+        let end = self.letters.len();
+        Opened { number, letters: self.letters.drain(..), segments: self.segments.drain(..), end }
     }
 }
 

@@ -115,16 +115,15 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
     ) -> u64 {
         let mut taken = 0;
-        for (place, beside) in beside.iter().enumerate() {
-            if !select(beside) {
-                continue;
+        for (place, (entity, beside)) in entities.iter().zip(beside).enumerate() {
+            if select(beside) {
+                // Read for rows that are taken only: all entities are as much memory as all times.
+                let (entity, row) = (*entity, table_row(first + place as u32));
+                // SAFETY: the caller's promise.
+                let item = unsafe { self.item(&mut data, &mut filter, entity, row) };
+                visit(entity, beside, item);
+                taken += 1;
             }
-            // Read for rows that are taken only: all entities are as much memory as all times.
-            let (entity, row) = (entities[place], table_row(first + place as u32));
-            // SAFETY: the caller's promise.
-            let item = unsafe { self.item(&mut data, &mut filter, entity, row) };
-            visit(entity, beside, item);
-            taken += 1;
         }
         taken
     }
