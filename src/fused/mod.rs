@@ -26,16 +26,11 @@ mod sealed {
     pub trait Kernels<Markers> {}
 }
 
-/// The most rows that all kernels visit before the next ones: 8 KiB of an `f32` column. A handful
-/// of columns with their change ticks fits a second-level cache, two or three a first-level one;
-/// shorter blocks gain nothing, and each costs some 10 ns a kernel.
-const BLOCK_ROWS: usize = 2048;
-
 /// One system made of several *kernels*: functions of one row, each as good as a system over a
-/// query. A worker goes through its rows block by block (2,048 rows, or
-/// [`chunk_rows`](crate::AffinitySettings::chunk_rows) if that is less) and calls all kernels, one
-/// after another, for a block before it goes on to the next: the block stays in the core's cache,
-/// and no worker waits in between.
+/// query. A worker goes through its rows block by block (16 KiB of all columns, 64 to 2,048 rows,
+/// or [`chunk_rows`](crate::AffinitySettings::chunk_rows) if that is less) and calls all kernels,
+/// one after another, for a block before it goes on to the next: the block stays in the core's
+/// first-level cache, and no worker waits in between.
 ///
 /// A kernel's first parameter is its [`Row`]: query data, and a filter if it has one. The others
 /// are what all rows share, and only read: `&T` of a resource, [`Query`](bevy_ecs::system::Query)
@@ -124,8 +119,8 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
 
     fn run(&mut self, (): (), run: SystemParamItem<Self::Param>) {
         let Self { kernels, location } = &*self;
-        let FusedParam { rows, calls, passes } = run;
-        let length = longest_chunk().min(BLOCK_ROWS) as u32;
+        let FusedParam { rows, calls, passes, block_rows } = run;
+        let length = longest_chunk().min(block_rows) as u32;
         let plan = Plan::new(rows, SiteRef::at(location, calls));
         plan.run(move |part| {
             part.for_each_range(|_, storage, rows| {

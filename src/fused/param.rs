@@ -1,5 +1,7 @@
 //! What a fused system is given by the scheduler: the rows and the parameters of each kernel.
 
+use std::ops::RangeInclusive;
+
 use bevy_ecs::{
     change_detection::Tick,
     prelude::World,
@@ -23,6 +25,8 @@ pub struct FusedParam<'w, 's, K: Kernels<M>, M: 'static> {
     pub(super) rows: Rows<'w, 's>,
     pub(super) calls: &'s QueryCalls,
     pub(super) passes: K::Passes<'w, 's>,
+    /// The most rows that all kernels visit before the next ones.
+    pub(super) block_rows: usize,
 }
 
 /// The state of a fused system between its runs.
@@ -31,8 +35,22 @@ pub struct FusedState<S> {
     /// The storages that any of the kernels visits. Tables if all can visit tables, archetypes if
     /// one cannot: kernels that cut the same entities into different blocks would meet in them.
     matched: Matched,
+    block_rows: usize,
     calls: QueryCalls,
     runs: Runs,
+}
+
+/// Bytes of a block of rows: half of a first-level cache, so that a kernel finds there what the one
+/// before it has left. Blocks that only fit a second-level cache took 1.3 to 1.8 x as long on an AMD
+/// EPYC as soon as the columns did not, longer than no blocks.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// The fewest rows of a block, each of which costs some 10 ns a kernel, and the most: longer ones
+/// gain nothing.
+const BLOCK_ROWS: RangeInclusive<usize> = 64..=2048;
+
+fn block_rows(row_bytes: usize) -> usize {
+    (BLOCK_BYTES / row_bytes.max(1)).clamp(*BLOCK_ROWS.start(), *BLOCK_ROWS.end())
 }
 
 // SAFETY: `init_access` registers the access of all kernels, `get_param` uses just that. The
@@ -45,7 +63,13 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         let mut kernels = K::states(world);
         let dense = K::each(&kernels).all(|kernel| kernel.is_dense());
         K::each_mut(&mut kernels).for_each(|kernel| *kernel.matched() = Matched::new(dense));
-        FusedState { kernels, matched: Matched::new(dense), calls: QueryCalls::default(), runs: Runs::default() }
+        FusedState {
+            kernels,
+            matched: Matched::new(dense),
+            block_rows: *BLOCK_ROWS.end(),
+            calls: QueryCalls::default(),
+            runs: Runs::default(),
+        }
     }
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
@@ -75,7 +99,9 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
     ) -> Result<Self::Item<'w, 's>, SystemParamValidationError> {
         K::each_mut(&mut state.kernels).for_each(|kernel| kernel.update(world));
         let parts = K::each_mut(&mut state.kernels).map(|kernel| &*kernel.matched());
-        state.matched.unite(parts, world.archetypes());
+        if state.matched.unite(parts, world.archetypes()) {
+            state.block_rows = block_rows(state.matched.row_bytes(world.components()));
+        }
         // Of all kernels, before any parameter is fetched: if one is missing the kernels behind it
         // have not run either.
         let last_run = state.runs.next(meta.get_last_run(), this_run);
@@ -83,6 +109,17 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
         kernels.zip(ticks(world, this_run)).for_each(|(kernel, tick)| kernel.begin(meta, last_run, tick));
         // SAFETY: the access is registered, says the caller; `update` checked the world.
         let passes = unsafe { K::passes(&mut state.kernels, world) }?;
-        Ok(FusedParam { rows: Rows::new(world, &state.matched), calls: &state.calls, passes })
+        let FusedState { matched, block_rows, calls, .. } = state;
+        Ok(FusedParam { rows: Rows::new(world, matched), calls, passes, block_rows: *block_rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::block_rows;
+
+    #[test]
+    fn blocks_fit_half_a_first_level_cache_within_reason() {
+        assert_eq!([0, 8, 32, 64, 700].map(block_rows), [2048, 2048, 512, 256, 64]);
     }
 }

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use bevy_ecs::{
     archetype::{Archetype, ArchetypeGeneration, ArchetypeId, Archetypes},
-    component::ComponentId,
+    change_detection::Tick,
+    component::{ComponentId, Components},
     prelude::Entity,
     query::{ComponentAccessKind, QueryData, QueryFilter, QueryState},
     storage::{Table, TableId},
@@ -171,17 +172,30 @@ impl Matched {
     }
 
     /// Takes over what any of `parts`, which are up to date and visit the same kind of storages,
-    /// contains now.
-    pub(crate) fn unite<'a>(&mut self, parts: impl Iterator<Item = &'a Self>, archetypes: &Archetypes) {
+    /// contains now. False if that is as before.
+    pub(crate) fn unite<'a>(&mut self, parts: impl Iterator<Item = &'a Self>, archetypes: &Archetypes) -> bool {
         if self.generation == archetypes.generation() && !self.storages.is_empty() {
-            return;
+            return false;
         }
         self.generation = archetypes.generation();
         self.storages.clear();
-        parts.for_each(|part| self.storages.extend(&part.storages));
+        self.components.clear();
+        for part in parts {
+            self.storages.extend(&part.storages);
+            self.components.extend(&part.components);
+        }
         self.storages.sort_unstable_by_key(|storage| storage.index());
         self.storages.dedup();
+        self.components.sort_unstable();
+        self.components.dedup();
         self.note_contained();
+        true
+    }
+
+    /// Bytes of a row, with a change tick for each component.
+    pub(crate) fn row_bytes(&self, components: &Components) -> usize {
+        let sizes = self.components.iter().filter_map(|&component| components.get_info(component));
+        sizes.map(|info| info.layout().size() + size_of::<Tick>()).sum()
     }
 
     fn note_contained(&mut self) {
