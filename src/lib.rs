@@ -1,7 +1,7 @@
 //! Cache-affine parallel systems for Bevy.
 //!
-//! Tagged systems run on a gang of pinned threads that are already awake, and each core sweeps the
-//! same rows every frame. Moving from Bevy costs one type name ([`AffineQuery`] for `Query`) and
+//! Tagged systems run on a gang of pinned threads that stay awake for some time after each call, and
+//! each core sweeps the same rows every frame. Moving from Bevy costs one type name ([`AffineQuery`] for `Query`) and
 //! one word ([`.affine()`](IntoAffine::affine)):
 //!
 //! ```
@@ -125,6 +125,11 @@ pub use settings::{AffinitySettings, Pinning, SchedulerMode, SpareCores, WorkerC
 pub use transforms::AffineTransformPlugin;
 pub use transforms::AffinityTransformPlugin;
 pub use tree::{AffineTree, TreeFold, TreeReport};
+
+/// What the README shows compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 ///
