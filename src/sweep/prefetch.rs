@@ -69,15 +69,6 @@ impl Columns {
         (row >= WORTH_ASKING && row * rows > BEYOND_CACHES).then_some(Self(columns))
     }
 
-    /// Asks for those rows from `first` on that have their bit set.
-    #[inline(always)]
-    pub(super) fn ask_for_some(&self, first: usize, mut rows: u32) {
-        while rows != 0 {
-            self.ask_for(first + rows.trailing_zeros() as usize);
-            rows &= rows - 1;
-        }
-    }
-
     /// Asks for the components of `row`.
     #[inline(always)]
     pub(crate) fn ask_for(&self, row: usize) {
