@@ -11,7 +11,7 @@ use crate::{
     diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, Places, begin_frame},
     executor::AffinitySchedules,
     pool::{AffinityPool, in_round},
-    schedule::{AffinitySystems, LookedInto, look_into_schedules},
+    schedule::{AffinitySystems, LookedInto, look_into_first, look_into_schedules},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
 };
@@ -63,7 +63,7 @@ impl Plugin for AffinityParallelPlugin {
         // Some of Bevy's own systems in `First` are exclusive; no system can see what these change
         // before the frame's end.
         app.add_systems(First, begin.ambiguous_with_all());
-        app.add_systems(Last, end_frame.in_set(AffinitySystems::EndFrame));
+        app.add_systems(Last, (look_into_first.ambiguous_with_all(), end_frame).in_set(AffinitySystems::EndFrame));
         // What is configured and tagged in `Startup` is wrapped before that is built; `First` comes
         // behind it.
         app.add_systems(PreStartup, look_into_schedules.ambiguous_with_all());

@@ -166,7 +166,9 @@ impl Default for AffinitySettings {
 }
 
 /// How the parallel calls of tagged systems run. A resource; live: each tagged system reads it when
-/// it starts. All modes give the same results.
+/// it starts. All modes give the same results. A system that the gang deals out to a worker as a
+/// whole ([`ScheduleWay::OnTheGang`](crate::ScheduleWay::OnTheGang)) sweeps there by itself, whatever
+/// the mode.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -200,7 +202,7 @@ pub enum SchedulerMode {
     /// On Bevy's compute threads: through its own `par_iter` where that has the same verb, and else
     /// in even parts, one for each thread.
     Bevy,
-    /// On the leader alone.
+    /// Each call on the thread that starts it.
     Serial,
 }
 

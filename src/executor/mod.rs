@@ -135,9 +135,9 @@ impl Installed {
         self.slot.watch(schedule);
     }
 
-    /// To be called when the schedule is gone: lets go of its conditions.
+    /// To be called when the schedule no longer has it: lets go of its conditions.
     pub(crate) fn let_go(&self) {
-        self.slot.empty();
+        self.slot.let_go();
     }
 
     /// Whether an executor was ever installed in this schedule, whichever it has now.
@@ -161,7 +161,8 @@ impl AffinityExecutor {
 
     /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
     /// what the gang needs to know. A schedule that has been built is built once more. Once is
-    /// enough: each further one wraps the run conditions of the schedule once more.
+    /// enough: each further one wraps the run conditions of the schedule once more. Orders that a
+    /// build pass adds which comes later are not seen: add yours before.
     ///
     /// The plugin does this for every schedule that is not left alone.
     ///

@@ -91,6 +91,14 @@ impl JobBoard {
         self.round += 1;
     }
 
+    /// After a panic that left the round that was begun: either all its jobs were done, or none was
+    /// claimed and the round counts as not begun.
+    pub(crate) fn abandon(&mut self) {
+        if self.states.iter().all(|state| state.claimed.load(Ordering::Relaxed) < self.round) {
+            self.round -= 1;
+        }
+    }
+
     /// Whether `worker` has jobs of its own.
     pub(crate) fn has_jobs(&self, worker: usize) -> bool {
         self.lists.get(worker).is_some_and(|list| !list.is_empty())

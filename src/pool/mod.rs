@@ -39,7 +39,7 @@ pub(crate) use words::Participants;
 
 use std::{
     collections::BTreeSet,
-    panic::resume_unwind,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, PoisonError},
     time::Duration,
 };
@@ -370,14 +370,15 @@ impl AffinityPool {
     /// Where no other worker takes part this thread runs them all. `run` does not panic.
     pub(crate) fn run_jobs(&self, board: &mut JobBoard, run: impl Fn(usize) + Sync) {
         board.begin();
-        let board = &*board;
+        let jobs = &*board;
         let mut participants = Participants::LEADER;
-        (1..self.workers()).filter(|&worker| board.has_jobs(worker)).for_each(|worker| participants.add(worker));
-        drop(
-            self.dispatch(SpanKind::Jobs, participants, Measured::Sampled, |worker| {
-                board.take_part(worker.index(), &run)
-            }),
-        );
+        (1..self.workers()).filter(|&worker| jobs.has_jobs(worker)).for_each(|worker| participants.add(worker));
+        let take_part = |worker: Worker| jobs.take_part(worker.index(), &run);
+        let round = || drop(self.dispatch(SpanKind::Jobs, participants, Measured::Sampled, take_part));
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(round)) {
+            board.abandon();
+            resume_unwind(payload);
+        }
     }
 
     /// How often leaders of this pool have run an index in rounds that called other workers: more

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bevy_app::First;
 use bevy_ecs::{
     prelude::{DetectChanges, DetectChangesMut, Res, ResMut, Resource, Schedules},
     schedule::{InternedScheduleLabel, Schedule},
@@ -102,22 +103,25 @@ impl LookedInto {
     /// Looks into all schedules but those that run now: they are not in `schedules` meanwhile.
     pub(crate) fn look(&mut self, schedules: &mut Schedules, which: &AffinitySchedules) {
         self.looks += 1;
-        for (_, schedule) in schedules.iter_mut() {
-            let label = schedule.label();
-            let seen = self.schedules.entry(label).or_default();
-            if seen.is_of_another(schedule, self.looks) {
-                *seen = Seen::default();
-            }
-            seen.look = self.looks;
-            seen.follow(schedule);
-            if seen.executor.is_none() && which.includes_interned(label) {
-                seen.install(schedule, &self.recorder);
-            }
-        }
+        schedules.iter_mut().for_each(|(_, schedule)| self.look_at(schedule, which));
         self.let_go_of_removed();
     }
 
-    /// Lets go of what is kept for schedules that are gone: what their conditions hold goes too.
+    fn look_at(&mut self, schedule: &mut Schedule, which: &AffinitySchedules) {
+        let label = schedule.label();
+        let seen = self.schedules.entry(label).or_default();
+        if seen.is_of_another(schedule, self.looks) {
+            *seen = Seen::default();
+        }
+        seen.look = self.looks;
+        seen.follow(schedule);
+        if seen.executor.is_none() && which.includes_interned(label) {
+            seen.install(schedule, &self.recorder);
+        }
+    }
+
+    /// Lets go of what is kept for schedules that are gone, or run now with another executor: what
+    /// their conditions hold goes with them.
     fn let_go_of_removed(&self) {
         for seen in self.schedules.values().filter(|seen| seen.look < self.looks) {
             seen.executor.iter().filter(|executor| !executor.is_in_use()).for_each(Installed::let_go);
@@ -155,5 +159,17 @@ pub(crate) fn look_into_schedules(
     looked_into.look(schedules.bypass_change_detection(), &which);
     if which.is_changed() {
         looked_into.follow(&which);
+    }
+}
+
+/// Looks into `First`, which runs when the others are looked into.
+pub(crate) fn look_into_first(
+    looked_into: Option<ResMut<LookedInto>>,
+    which: Option<Res<AffinitySchedules>>,
+    mut schedules: ResMut<Schedules>,
+) {
+    let (Some(mut looked_into), Some(which)) = (looked_into, which) else { return };
+    if let Some(first) = schedules.bypass_change_detection().get_mut(First) {
+        looked_into.look_at(first, &which);
     }
 }

@@ -7,7 +7,7 @@ use bevy::{
     ecs::schedule::{ScheduleCleanupPolicy, ScheduleLabel},
     prelude::*,
 };
-use bevy_affinity::ScheduleWay;
+use bevy_affinity::{ScheduleWay, prelude::*};
 
 use crate::{Counting, Own, common::Scheduling, said_of, update_until};
 
@@ -73,6 +73,43 @@ fn a_schedule_that_is_replaced_between_two_frames() {
     (0..3).for_each(|_| app.update());
     app.world_mut().run_schedule(Own);
     assert_eq!(counted.load(Ordering::Relaxed), 1, "what a user sets later stays");
+}
+
+#[test]
+fn what_comes_to_first_while_the_app_runs() {
+    let mut app = app();
+    app.add_systems(Update, |mut added: Local<bool>, mut schedules: ResMut<Schedules>| {
+        if !std::mem::replace(&mut *added, true) {
+            schedules.add_systems(First, (light, light_too).chain().affine());
+        }
+    });
+    let tagged = |app: &App| app.world().resource::<AffinityDiagnostics>().systems.len();
+    update_until(&mut app, |app| tagged(app) == 2);
+}
+
+#[test]
+fn conditions_are_wrapped_once_however_often_a_schedule_is_built() {
+    #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Now;
+
+    for label in [First.intern(), PreUpdate.intern()] {
+        let mut app = app();
+        app.add_systems(label, light.run_if(|| true));
+        app.finish();
+        Counting::give_to(&mut app, label);
+        let mut ticks = Vec::new();
+        for _ in 0..20 {
+            app.add_systems(label, light_too.in_set(Now));
+            let before = app.world().read_change_tick();
+            app.update();
+            ticks.push(app.world().read_change_tick().get() - before.get());
+            app.world_mut().schedule_scope(label, |world, schedule| {
+                let cleanup = ScheduleCleanupPolicy::RemoveSystemsOnly;
+                schedule.remove_systems_in_set(Now, world, cleanup).expect("it is there");
+            });
+        }
+        assert!(ticks[10..].iter().all(|now| *now <= ticks[5]), "{label:?}: {ticks:?}");
+    }
 }
 
 #[test]

@@ -55,11 +55,15 @@ fn tagged_systems_run_on_the_main_thread() {
     assert_eq!(Noted::take(app.world_mut()), vec![thread::current().id(); 2 * RUNS]);
 }
 
-fn busy(noted: Res<Noted>) {
+fn spin() {
     let start = Instant::now();
     while start.elapsed() < Duration::from_micros(200) {
         hint::spin_loop();
     }
+}
+
+fn busy(noted: Res<Noted>) {
+    spin();
     noted.note();
 }
 
@@ -95,6 +99,24 @@ fn tagged_systems_that_are_bound_to_the_main_thread_stay_there() {
     assert_eq!(threads_of((bound_and_busy, bound_and_busy, bound_and_busy).affine(), 3), here);
     let piped = || busy.pipe(|_: NonSendMarker| ());
     assert_eq!(threads_of((piped(), piped(), piped()).affine(), 3), here);
+}
+
+/// It might start rounds, whose indices it would share with others that do so.
+fn busy_with_a_pool(_: Res<AffinityPool>, noted: Res<Noted>) {
+    busy(noted);
+}
+
+fn busy_with_a_world(world: &World) {
+    spin();
+    world.resource::<Noted>().note();
+}
+
+#[test]
+fn systems_that_may_run_the_pool_stay_on_the_main_thread() {
+    let here = HashSet::from([thread::current().id()]);
+    assert_eq!(threads_of((busy_with_a_pool, busy_with_a_pool, busy_with_a_pool).affine(), 3), here);
+    assert_eq!(threads_of((busy_with_a_pool, busy_with_a_pool, busy_with_a_pool), 3), here);
+    assert_eq!(threads_of((busy_with_a_world, busy_with_a_world, busy_with_a_world).affine(), 3), here);
 }
 
 #[derive(Component)]

@@ -6,6 +6,9 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 
 struct Listener(Mutex<Vec<String>>);
 
+/// A logger that panics on warnings with these words, once.
+static PANICS_ON: Mutex<Option<&str>> = Mutex::new(None);
+
 static LISTENER: Listener = Listener(Mutex::new(Vec::new()));
 
 impl Listener {
@@ -21,7 +24,11 @@ impl Log for Listener {
 
     fn log(&self, record: &Record) {
         if self.enabled(record.metadata()) {
-            self.warnings().push(record.args().to_string());
+            let warning = record.args().to_string();
+            let panics =
+                PANICS_ON.lock().unwrap_or_else(PoisonError::into_inner).take_if(|words| warning.contains(*words));
+            self.warnings().push(warning);
+            assert!(panics.is_none(), "the logger panics");
         }
     }
 
@@ -32,6 +39,12 @@ impl Log for Listener {
 pub fn listen() {
     log::set_logger(&LISTENER).expect("the first logger of this process");
     log::set_max_level(LevelFilter::Warn);
+}
+
+/// The same, and panics on the first warning that has these words in it.
+pub fn listen_and_panic_on(words: &'static str) {
+    *PANICS_ON.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+    listen();
 }
 
 /// Fails unless there was one warning since [`listen`], and it has these words in it.

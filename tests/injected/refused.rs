@@ -3,10 +3,12 @@
 
 use std::{
     fs,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use bevy_affinity::prelude::*;
+use bevy::prelude::*;
+use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
 use nix::{
     errno::Errno,
     sched::{CpuSet, sched_setaffinity},
@@ -100,6 +102,33 @@ fn assert_unpinned(errno: Errno) {
         assert_works(pool);
     }
     log::assert_one_warning_of("workers run unpinned");
+}
+
+#[test]
+fn a_logger_that_panics_before_a_round_of_systems() {
+    #[derive(Resource, Default)]
+    struct Runs<const SYSTEM: usize>(u64);
+
+    fn busy<const SYSTEM: usize>(mut runs: ResMut<Runs<SYSTEM>>) {
+        runs.0 = (0..3_000).fold(runs.0, |runs, _| std::hint::black_box(runs)) + 1;
+    }
+
+    alone(|| {
+        log::listen_and_panic_on("workers run unpinned");
+        if !refuse_affinity(Errno::EPERM) {
+            return skip("needs seccomp filters");
+        }
+        let (mut schedule, mut world) = (Schedule::default(), World::new());
+        world.insert_resource(AffinityPool::new(&Scheduling::lock_step(2).settings()));
+        world.init_resource::<Runs<0>>();
+        world.init_resource::<Runs<1>>();
+        AffinityExecutor::install_forced(&mut schedule, Some(ScheduleWay::OnTheGang));
+        schedule.add_systems((busy::<0>, busy::<1>));
+        let run = |schedule: &mut Schedule, world: &mut World| catch_unwind(AssertUnwindSafe(|| schedule.run(world)));
+        let outcomes: Vec<_> = (0..40).map(|_| run(&mut schedule, &mut world).is_ok()).collect();
+        assert_eq!(outcomes.iter().filter(|is_whole| !**is_whole).count(), 1, "{outcomes:?}");
+        assert_eq!((world.resource::<Runs<0>>().0, world.resource::<Runs<1>>().0), (39, 39));
+    });
 }
 
 #[test]

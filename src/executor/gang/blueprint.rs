@@ -66,6 +66,8 @@ struct Seen {
     /// Asked of systems that are new.
     tags: HashMap<Identity, Tag>,
     conditions_defer: bool,
+    /// No executor reads it any more.
+    is_let_go: bool,
 }
 
 impl BlueprintSlot {
@@ -73,10 +75,11 @@ impl BlueprintSlot {
         lock(&self.0)
     }
 
-    /// What was seen before is of no use any more.
-    fn begin(&self) {
+    /// What was seen before is of no use any more. False if nothing is to be seen again.
+    fn begin(&self) -> bool {
         let mut seen = self.seen();
         (seen.blueprint, seen.conditions_defer) = (None, false);
+        !seen.is_let_go
     }
 
     pub(super) fn blueprint(&self) -> Option<Arc<Blueprint>> {
@@ -88,9 +91,11 @@ impl BlueprintSlot {
         self.seen().conditions_defer
     }
 
-    /// Forgets all: the schedule is gone, and its conditions are to go too.
-    pub(in crate::executor) fn empty(&self) {
-        let seen = std::mem::take(&mut *self.seen());
+    /// Forgets all, for good: no executor reads it any more, and conditions are to go with their
+    /// schedule. A schedule that is there still is seen no more, or its conditions would be shared
+    /// anew, each behind the one before, whenever it is built.
+    pub(in crate::executor) fn let_go(&self) {
+        let seen = std::mem::replace(&mut *self.seen(), Seen { is_let_go: true, ..Seen::default() });
         // Without the lock: what conditions hold is dropped here, by code of users.
         drop(seen);
     }
@@ -213,8 +218,7 @@ impl ScheduleBuildPass for BlueprintPass {
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
         let Self(slot) = self;
-        slot.begin();
-        if may_be_patched(world) {
+        if !slot.begin() || may_be_patched(world) {
             return Ok(());
         }
         // Sync points that the pass before has put in know nothing of themselves yet.

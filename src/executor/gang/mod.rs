@@ -29,7 +29,7 @@ pub(super) use run::Handler;
 
 use bevy_ecs::{
     prelude::World,
-    schedule::{MainThreadExecutor, SystemSchedule, SystemWithAccess},
+    schedule::{SystemSchedule, SystemWithAccess},
 };
 
 use crate::{
@@ -39,7 +39,7 @@ use crate::{
 use costs::Costs;
 use plan::{Phase, SchedulePlan, Workload};
 use run::{Notes, Run};
-use tasks::{Place, Task, Tasks};
+use tasks::{Binding, Place, Task, Tasks};
 
 /// What a plan has to gain in each run before it is tried, in nanoseconds: what workers take to
 /// wake up at the begin of a frame.
@@ -149,8 +149,7 @@ impl SystemsOnGang {
 
     fn prepared(&self, systems: &[SystemWithAccess], world: &World) -> Option<Prepared> {
         let pool = pool_of(world)?.clone();
-        let main_thread = world.components().component_id::<MainThreadExecutor>();
-        let tasks = Tasks::new(&*self.slot.blueprint()?, systems, main_thread)?;
+        let tasks = Tasks::new(&*self.slot.blueprint()?, systems, Binding::of(world))?;
         Some(Prepared {
             pool,
             mode: mode_of(world),

@@ -112,6 +112,12 @@ fn has_not_run(system: &SystemWithAccess, world: &World) -> bool {
     world.read_change_tick().get().wrapping_sub(system.get_last_run().get()) >= Tick::MAX.get()
 }
 
+/// Whether a system may read this resource, as it asks for it or for all there is.
+pub(super) fn may_read(access: &SystemAccess, resource: ComponentId) -> bool {
+    let SystemAccess::Shared(access) = access else { return true };
+    access.combined_access().has_read(resource)
+}
+
 /// Whether a system asks for just this resource, and not only for all there is.
 pub(super) fn names(access: &SystemAccess, resource: ComponentId) -> bool {
     let SystemAccess::Shared(access) = access else { return false };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bevy_ecs::{
     component::ComponentId,
-    prelude::System,
-    schedule::{ApplyDeferred, FixedBitSet, SystemWithAccess},
+    prelude::{System, World},
+    schedule::{ApplyDeferred, FixedBitSet, MainThreadExecutor, SystemWithAccess},
     system::SystemAccess,
 };
 use bevy_platform::collections::HashMap;
@@ -14,8 +14,9 @@ use bevy_platform::collections::HashMap;
 use super::{
     blueprint::{Blueprint, Conditions, Identity},
     condition::SharedCondition,
-    on_leader::{Tag, names},
+    on_leader::{Tag, may_read, names},
 };
+use crate::pool::AffinityPool;
 
 /// What a task does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,36 @@ pub(super) enum Place {
     Leader,
     /// There, while no other task runs.
     Alone,
+}
+
+/// Resources that keep systems that ask for them where they are.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Binding {
+    pub(super) main_thread: Option<ComponentId>,
+    pub(super) pool: Option<ComponentId>,
+}
+
+impl Binding {
+    pub(super) fn of(world: &World) -> Self {
+        let components = world.components();
+        Self {
+            main_thread: components.component_id::<MainThreadExecutor>(),
+            pool: components.component_id::<AffinityPool>(),
+        }
+    }
+
+    /// Whether a system may wait for what it asks of the main thread, which runs nothing else while
+    /// it leads a round, or waits for the end of one.
+    fn may_wait_for_main_thread(self, access: &SystemAccess) -> bool {
+        self.main_thread.is_some_and(|resource| names(access, resource))
+    }
+
+    /// Whether a system may run rounds of the world's pool. Inside of another one such a round calls
+    /// all indices on its thread: two systems that do so at a time would meet in what belongs to an
+    /// index, such as a [`PerWorker`](crate::PerWorker) that they share.
+    fn may_run_pool(self, access: &SystemAccess) -> bool {
+        self.pool.is_some_and(|resource| may_read(access, resource))
+    }
 }
 
 /// One task.
@@ -66,13 +97,8 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// The tasks of `systems`; nothing if those are not the systems of the blueprint. Systems that
-    /// read the resource `main_thread` may wait for what they ask of the main thread.
-    pub(super) fn new(
-        blueprint: &Blueprint,
-        systems: &[SystemWithAccess],
-        main_thread: Option<ComponentId>,
-    ) -> Option<Self> {
+    /// The tasks of `systems`; nothing if those are not the systems of the blueprint.
+    pub(super) fn new(blueprint: &Blueprint, systems: &[SystemWithAccess], binding: Binding) -> Option<Self> {
         let numbers = places_in(blueprint, systems)?;
         let conditions = numbers.iter().map(|&place| blueprint.conditions[place].clone()).collect();
         let sets_of: Vec<_> = numbers.iter().map(|&place| blueprint.sets_of[place].clone()).collect();
@@ -83,7 +109,7 @@ impl Tasks {
         let before = order.all_before();
         let list = acts.into_iter().zip(reduced(&before)).map(|((act, _), before)| {
             let tag = if let Act::System(system) = act { blueprint.tags[numbers[system]] } else { Tag::None };
-            let place = tasks.place(&act, systems, main_thread, tag);
+            let place = tasks.place(&act, systems, binding, tag);
             Task { act, place, tagged: tag != Tag::None, before }
         });
         tasks.list = list.collect();
@@ -124,14 +150,13 @@ impl Tasks {
         own.into_iter().chain(self.conditions_of(act).map(|condition| condition.access.clone())).collect()
     }
 
-    fn place(&self, act: &Act, systems: &[SystemWithAccess], main_thread: Option<ComponentId>, tag: Tag) -> Place {
+    fn place(&self, act: &Act, systems: &[SystemWithAccess], binding: Binding, tag: Tag) -> Place {
         let conditions_are_send = || self.conditions_of(act).all(|condition| condition.is_send);
-        // While it leads a round, or waits for the end of one, the main thread runs nothing else.
-        let waits_for_main_thread = |access| main_thread.is_some_and(|resource| names(access, resource));
         match *act {
             Act::Sync(_) => Place::Alone,
             Act::System(system) if systems[system].access().is_exclusive() => Place::Alone,
-            Act::System(system) if waits_for_main_thread(systems[system].access()) => Place::Alone,
+            Act::System(system) if binding.may_wait_for_main_thread(systems[system].access()) => Place::Alone,
+            Act::System(system) if binding.may_run_pool(systems[system].access()) => Place::Leader,
             Act::System(system) if !systems[system].is_send() && tag != Tag::BindsAlone => Place::Leader,
             _ if !conditions_are_send() => Place::Leader,
             _ => Place::Anywhere,
