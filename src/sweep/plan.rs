@@ -101,7 +101,7 @@ const NO_PLUGIN: &str = "the world has no `AffinityParallelPlugin`: add the plug
 const NOT_TAGGED: &str = "its system is not tagged: add `.affine()` to the system and `AffinityParallelPlugin` to \
                           the app; if it is, behind `.chain()` or `.run_if(..)`, put `.affine()` before these: the \
                           plugin did not see the schedule in time (observers and run conditions cannot be tagged: \
-                          see `IntoAffine`)";
+                          see `IntoAffine`; threads that a tagged system starts are not tagged either)";
 
 /// What was decided for one call.
 pub(crate) struct Plan<'a> {
