@@ -1,8 +1,8 @@
 //! Cache-affine parallel systems for Bevy.
 //!
-//! Tagged systems run on a gang of pinned threads that stay awake for some time after each call, and
-//! each core sweeps the same rows every frame. Moving from Bevy costs one type name ([`AffineQuery`] for `Query`) and
-//! one word ([`.affine()`](IntoAffine::affine)):
+//! Tagged systems run on a gang of pinned threads that stay awake for a while after each call, and
+//! each core sweeps the same rows every frame. Moving from Bevy costs one type name
+//! ([`AffineQuery`] for `Query`) and one word ([`.affine()`](IntoAffine::affine)):
 //!
 //! ```
 //! use bevy::prelude::*;

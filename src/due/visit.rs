@@ -51,7 +51,7 @@ where
         // Rows without times are never due.
         let Some(times) = sweep.rows.table_of(storage).and_then(|table| times.of_table(table)) else { return };
         let now = *now;
-        // One closure has the next one in it: each that borrows is a pointer to follow in every row.
+        // One closure has the next one in it: a borrow would be a pointer to follow in every row.
         let is_due = move |due: &Due<A>| due.is_due(now);
         let mut visit = move |due: &Due<A>, item: Option<D::Item<'w, 's>>| {
             if let Some(item) = item {

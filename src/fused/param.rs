@@ -41,8 +41,8 @@ pub struct FusedState<S> {
 }
 
 /// Bytes of a block of rows: half of a first-level cache, so that a kernel finds there what the one
-/// before it has left. Blocks that only fit a second-level cache took 1.3 to 1.8 x as long on an AMD
-/// EPYC as soon as the columns did not, longer than no blocks.
+/// before it has left. Blocks that only fit a second-level cache took 1.3 to 1.8 x as long on an
+/// AMD EPYC as soon as the columns did not, longer than no blocks.
 const BLOCK_BYTES: usize = 16 << 10;
 
 /// The fewest rows of a block, each of which costs some 10 ns a kernel, and the most: longer ones

@@ -34,10 +34,10 @@ impl<T> PerWorker<T> {
     ///
     /// # Panics
     /// If the value is in use: inside another `with` for the same worker, in a round that another
-    /// thread leads at the same time, or in rounds inside a round, each of which calls all indices on
-    /// its thread. Two systems that ask for `Res<AffinityPool>` are never in such rounds at a time;
-    /// two that have the pool from elsewhere may be. And if the pool it was made for had fewer
-    /// workers.
+    /// thread leads at the same time, or in rounds inside a round, each of which calls all indices
+    /// on its thread. Two systems that ask for `Res<AffinityPool>` are never in such rounds at a
+    /// time; two that have the pool from elsewhere may be. And if the pool it was made for had
+    /// fewer workers.
     pub fn with<R>(&self, worker: Worker, f: impl FnOnce(&mut T) -> R) -> R {
         let index = worker.index();
         let value = self.values.get(index).unwrap_or_else(|| {

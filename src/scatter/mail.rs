@@ -106,8 +106,8 @@ impl<L> Default for Lane<L> {
 }
 
 impl<L> Lane<L> {
-    /// Nothing is counted for each letter: to write a number that was read just before takes as long
-    /// as the rest.
+    /// Nothing is counted for each letter: to write a number that was read just before takes as
+    /// long as the rest.
     #[inline]
     pub(super) fn push(&mut self, ordinal: u32, letter: L) {
         if self.ordinal != ordinal {

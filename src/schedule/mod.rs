@@ -1,5 +1,5 @@
-//! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang; small
-//! ones the gang may run elsewhere.
+//! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang;
+//! small ones the gang may run elsewhere.
 //! And who gives it to systems that wait for it, and executors to schedules.
 
 mod configured;
@@ -65,10 +65,10 @@ pub trait IntoAffine<Marker>: Sized {
     /// timed by name.
     ///
     /// But where the schedule runs [on the gang](crate::ScheduleWay::OnTheGang), in any mode, those
-    /// that are too small to be spread over the workers are dealt out to them whole, so that several
-    /// run at a time, and each sweeps by itself. A system that has to be on the main thread says so
-    /// as in Bevy, by a [`NonSendMarker`](bevy_ecs::system::NonSendMarker) or data that cannot be
-    /// sent; one that asks for `Res<AffinityPool>` stays there too.
+    /// that are too small to be spread over the workers are dealt out to them whole, so that
+    /// several run at a time, and each sweeps by itself. A system that has to be on the main thread
+    /// says so as in Bevy, by a [`NonSendMarker`](bevy_ecs::system::NonSendMarker) or data that
+    /// cannot be sent; one that asks for `Res<AffinityPool>` stays there too.
     ///
     /// Before or behind `.chain()`, `.run_if(..)` and the like: both are the same, except for
     /// systems that are run before the app has started or in the frame in which they are added.

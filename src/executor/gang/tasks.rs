@@ -61,7 +61,7 @@ impl Binding {
         self.main_thread.is_some_and(|resource| names(access, resource))
     }
 
-    /// Whether a system may run rounds of the world's pool. Inside of another one such a round calls
+    /// Whether a system may run rounds of the world's pool. Inside another one such a round calls
     /// all indices on its thread: two systems that do so at a time would meet in what belongs to an
     /// index, such as a [`PerWorker`](crate::PerWorker) that they share.
     fn may_run_pool(self, access: &SystemAccess) -> bool {
