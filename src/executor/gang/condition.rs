@@ -13,7 +13,6 @@ use std::{
     sync::{Arc, Mutex, Weak},
 };
 
-use crate::sync::lock;
 use bevy_ecs::{
     change_detection::Tick,
     prelude::{System, World},
@@ -26,6 +25,8 @@ use bevy_ecs::{
 };
 use bevy_platform::collections::HashMap;
 use bevy_utils::prelude::DebugName;
+
+use crate::sync::lock;
 
 /// A condition that executors share.
 pub(super) struct SharedCondition {
