@@ -30,7 +30,9 @@ fn uneven(workers: usize) -> App {
 
 #[test]
 fn stolen_rows_are_in_the_spans_of_who_swept_them() {
-    for workers in 2..=3 {
+    // Where the machine is busy a worker may begin so late that its whole share is taken over.
+    const ATTEMPTS: u32 = 200;
+    let check = |workers| {
         let app = uneven(workers);
         let shares = spans_of(&app, SpanKind::Share);
         assert!(shares.iter().all(|span| span.stolen_rows <= span.rows), "{shares:#?}");
@@ -38,7 +40,10 @@ fn stolen_rows_are_in_the_spans_of_who_swept_them() {
             let own = shares.iter().filter(|span| span.share_of == worker.index);
             assert_eq!(own.map(|span| span.stolen_rows).sum::<u64>(), worker.stolen_rows, "{worker:?}");
         }
-        assert!(shares.iter().map(|span| span.stolen_rows).sum::<u64>() > 0, "{workers} workers: {shares:#?}");
+        shares.iter().map(|span| span.stolen_rows).sum::<u64>()
+    };
+    for workers in 2..=3 {
+        assert!((0..ATTEMPTS).any(|_| check(workers) > 0), "{workers} workers: nothing was stolen");
     }
 }
 

@@ -65,3 +65,11 @@ fn diagnostics(app: &App) -> &AffinityDiagnostics {
 fn stolen_rows(app: &App) -> u64 {
     diagnostics(app).workers.iter().map(|worker| worker.stolen_rows).sum()
 }
+
+/// Checks with one new app after the other, until rows were stolen in one: where the machine is
+/// busy a worker may begin so late, frame after frame, that its whole share is taken over instead.
+fn until_stolen(workers: usize, check: impl Fn(Scheduling) -> App) {
+    const ATTEMPTS: u32 = 200;
+    let stolen = (0..ATTEMPTS).any(|_| stolen_rows(&check(Scheduling::lock_step(workers))) > 0);
+    assert!(stolen, "{workers} workers: nothing was stolen in {ATTEMPTS} attempts");
+}

@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
-use crate::{Row, Scheduling, Swept, app, stolen_rows, sweep};
+use crate::{Row, Scheduling, Swept, app, sweep, until_stolen};
 
 /// In the rows of the last worker: they are late.
 fn in_the_last_third(number: u32) -> bool {
@@ -15,14 +15,16 @@ const ROWS: u32 = 300;
 #[test]
 fn rows_of_a_late_worker_are_swept_by_others_once() {
     for workers in 2..=4 {
-        let mut app = app(Scheduling::lock_step(workers), ROWS, in_the_last_third);
-        app.add_systems(Update, sweep.affine());
-        (0..6).for_each(|_| app.update());
-        assert!(stolen_rows(&app) > 0, "{workers} workers");
-        let mut swept = app.world_mut().query::<&Swept>();
-        assert!(swept.iter(app.world()).all(|&swept| swept == Swept(6)), "{workers} workers");
-        let counted: u64 = crate::diagnostics(&app).workers.iter().map(|worker| worker.swept_rows).sum();
-        assert_eq!(counted + on_the_leader_alone(&app), u64::from(6 * ROWS), "{workers} workers");
+        until_stolen(workers, |scheduling| {
+            let mut app = app(scheduling, ROWS, in_the_last_third);
+            app.add_systems(Update, sweep.affine());
+            (0..6).for_each(|_| app.update());
+            let mut swept = app.world_mut().query::<&Swept>();
+            assert!(swept.iter(app.world()).all(|&swept| swept == Swept(6)), "{workers} workers");
+            let counted: u64 = crate::diagnostics(&app).workers.iter().map(|worker| worker.swept_rows).sum();
+            assert_eq!(counted + on_the_leader_alone(&app), u64::from(6 * ROWS), "{workers} workers");
+            app
+        });
     }
 }
 
@@ -32,20 +34,22 @@ fn on_the_leader_alone(app: &App) -> u64 {
     u64::from(ROWS) * (6 - rounds)
 }
 
-/// What the app's closure leaves in the world, after some frames in a mode.
-fn outcome<T>(scheduling: Scheduling, add: impl Fn(&mut App), read: impl Fn(&mut App) -> T) -> (T, u64) {
+/// An app after some frames in a mode.
+fn run(scheduling: Scheduling, add: impl Fn(&mut App)) -> App {
     let mut app = app(scheduling, ROWS, in_the_last_third);
     add(&mut app);
     (0..6).for_each(|_| app.update());
-    (read(&mut app), stolen_rows(&app))
+    app
 }
 
 fn assert_same<T: PartialEq + std::fmt::Debug>(add: impl Fn(&mut App), read: impl Fn(&mut App) -> T) {
-    let (expected, _) = outcome(Scheduling::SERIAL, &add, &read);
+    let expected = read(&mut run(Scheduling::SERIAL, &add));
     for workers in 2..=3 {
-        let (result, stolen) = outcome(Scheduling::lock_step(workers), &add, &read);
-        assert_eq!(result, expected, "{workers} workers");
-        assert!(stolen > 0, "{workers} workers");
+        until_stolen(workers, |scheduling| {
+            let mut app = run(scheduling, &add);
+            assert_eq!(read(&mut app), expected, "{workers} workers");
+            app
+        });
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{
 use bevy::{ecs::entity::EntityHashMap, prelude::*};
 use bevy_affinity::{Row as KernelRow, prelude::*};
 
-use crate::{Row, Swept, common::Scheduling, stolen_rows, tables::move_to_table};
+use crate::{Row, Swept, common::Scheduling, tables::move_to_table, until_stolen};
 
 const ROWS: u32 = 3_000;
 const TABLES: u32 = 7;
@@ -69,19 +69,23 @@ fn rows(app: &mut App) -> Vec<(u32, Swept, Option<Extra>, Option<Rare>)> {
 /// Asserts that what `add` brings leaves the same in the world with a gang, of which somebody
 /// steals, as without.
 fn assert_same<T: PartialEq>(add: impl Fn(&mut App), read: impl Fn(&mut App) -> T) {
-    let outcome = |scheduling| {
+    let run = |scheduling| {
         let mut app = app(scheduling);
         add(&mut app);
         (0..FRAMES).for_each(|_| app.update());
-        (read(&mut app), rows(&mut app), stolen_rows(&app))
+        app
     };
-    let (expected, expected_rows, _) = outcome(Scheduling::SERIAL);
+    let mut serial = run(Scheduling::SERIAL);
+    let (expected, expected_rows) = (read(&mut serial), rows(&mut serial));
     for workers in 2..=4 {
-        let (result, rows, stolen) = outcome(Scheduling::lock_step(workers));
-        let other = rows.iter().zip(&expected_rows).find(|(row, expected)| row != expected);
-        assert!(other.is_none(), "{workers} workers: (seen, expected) {other:?}");
-        assert!(result == expected, "{workers} workers");
-        assert!(stolen > 0, "{workers} workers: nothing was stolen");
+        until_stolen(workers, |scheduling| {
+            let mut app = run(scheduling);
+            let rows = rows(&mut app);
+            let other = rows.iter().zip(&expected_rows).find(|(row, expected)| row != expected);
+            assert!(other.is_none(), "{workers} workers: (seen, expected) {other:?}");
+            assert!(read(&mut app) == expected, "{workers} workers");
+            app
+        });
     }
 }
 
