@@ -12,7 +12,6 @@ use super::{
     calendar::Calendar,
     mail::{Address, Destination, Mail, Outbox, SendsByStorage},
     timed_outbox::{Later, TimedOutbox},
-    warn_undelivered,
 };
 use crate::{
     sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep},
@@ -81,16 +80,10 @@ impl Exchange<'_> {
             post(&mut outbox, part);
             counts.add(outbox.report());
         };
-        let deliver = |part: Part<'_>| {
-            let mut tally = Tally::of(self.receivers, receiver());
-            mail.drain_for(part.index, || self.look_ahead(), |letter| tally.receive(letter));
-            counts.add(tally.report);
-        };
+        let deliver = |part: Part<'_>| self.deliver([&*mail], receiver(), &counts, part.index);
         self.plan.run_both(parts, send, (self.receivers, deliver));
         self.scratch.keep(parts, mail);
-        let report = counts.into_report();
-        warn_undelivered(&report);
-        report
+        counts.into_report()
     }
 
     /// As [`run`](Self::run), with what `calendar` has for `now`, which is delivered first.
@@ -120,19 +113,29 @@ impl Exchange<'_> {
             counts.add(outbox.report());
         };
         let deliver = |part: Part<'_>| {
-            let mut tally = Tally::of(self.receivers, receiver());
-            mail.arrived.drain_for(part.index, || self.look_ahead(), |letter| tally.receive(letter));
-            mail.now.drain_for(part.index, || self.look_ahead(), |letter| tally.receive(letter));
-            counts.add(tally.report);
+            self.deliver([&mail.arrived, &mail.now], receiver(), &counts, part.index);
         };
         self.plan.run_both(parts, send, (self.receivers, deliver));
         let keep = |Later { entity, time, message }| calendar.send_at(entity, time, message);
         mail.later.drain_for(0, || None::<fn(&_)>, keep);
         calendar.keep(arrivals.into_inner().unwrap_or_else(PoisonError::into_inner).0);
         self.scratch.keep(parts, mail);
-        let report = counts.into_report();
-        warn_undelivered(&report);
-        report
+        counts.into_report()
+    }
+
+    /// Hands what has come for `owner` to its receivers, one mail after the other.
+    fn deliver<M, const MAILS: usize>(
+        &self,
+        mails: [&Mail<(Address, M)>; MAILS],
+        receiver: impl FnMut(Destination, M) -> bool,
+        counts: &Counts,
+        owner: usize,
+    ) {
+        let mut tally = Tally { receivers: self.receivers, receiver, report: ScatterReport::default() };
+        for mail in mails {
+            mail.drain_for(owner, || self.look_ahead(), |letter| tally.receive(letter));
+        }
+        counts.add(tally.report);
     }
 
     /// Addresses what has arrived, in the part that comes first: only there it is known who owns
@@ -186,11 +189,7 @@ struct Tally<'a, R> {
     report: ScatterReport,
 }
 
-impl<'a, R> Tally<'a, R> {
-    fn of(receivers: Rows<'a, 'a>, receiver: R) -> Self {
-        Self { receivers, receiver, report: ScatterReport::default() }
-    }
-
+impl<R> Tally<'_, R> {
     #[inline]
     fn receive<M>(&mut self, (address, message): (Address, M))
     where

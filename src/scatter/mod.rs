@@ -78,12 +78,15 @@ impl Counts {
         self.unmatched.fetch_add(report.unmatched, Ordering::Relaxed);
     }
 
+    /// What they are when all workers are done. Warns once of each kind that was dropped.
     fn into_report(self) -> ScatterReport {
-        ScatterReport {
+        let report = ScatterReport {
             delivered: self.delivered.into_inner(),
             despawned: self.despawned.into_inner(),
             unmatched: self.unmatched.into_inner(),
-        }
+        };
+        warn_undelivered(&report);
+        report
     }
 }
 

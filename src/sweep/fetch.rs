@@ -208,39 +208,54 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 
     /// One thread's means to visit single rows.
     pub(crate) fn lookup(&self) -> RowLookup<'w, 's, D, F> {
-        RowLookup { sweep: *self, entered: None }
+        RowLookup { sweep: *self, fetch: self.fetch_nothing(), entered: None }
     }
 
     /// What it takes to visit rows of `storage`; nothing if there is no such storage.
     #[inline(always)]
     pub(crate) fn fetch_storage(&self, storage: Storage) -> Option<StorageFetch<'w, D, F>> {
-        let Self { rows, data: data_state, filter: filter_state, last_run, this_run } = *self;
+        let mut fetch = self.fetch_nothing();
+        self.enter(&mut fetch, storage)?;
+        Some(fetch)
+    }
+
+    /// What it takes to enter storages.
+    #[inline(always)]
+    fn fetch_nothing(&self) -> StorageFetch<'w, D, F> {
+        let Self { rows, data, filter, last_run, this_run } = *self;
         // SAFETY: 'access' on the type: the state belongs to the world, and access is registered.
-        let mut data = unsafe { D::init_fetch(rows.world, data_state, last_run, this_run) };
+        let data = unsafe { D::init_fetch(rows.world, data, last_run, this_run) };
         // SAFETY: as above.
-        let mut filter = unsafe { F::init_fetch(rows.world, filter_state, last_run, this_run) };
-        let at = match storage {
+        let filter = unsafe { F::init_fetch(rows.world, filter, last_run, this_run) };
+        StorageFetch { data, filter, at: At::Table(&[]) }
+    }
+
+    /// Has `fetch` visit the rows of `storage` from now on; nothing if there is no such storage.
+    #[inline(always)]
+    fn enter(&self, fetch: &mut StorageFetch<'w, D, F>, storage: Storage) -> Option<()> {
+        let StorageFetch { data, filter, at } = fetch;
+        match storage {
             Storage::Table(index) => {
-                let table = rows.table(TableId::from_u32(index))?;
+                let table = self.rows.table(TableId::from_u32(index))?;
                 // SAFETY: the table matches, and the states belong to its world: 'access' on the
                 // type.
-                unsafe { D::set_table(&mut data, data_state, table) };
+                unsafe { D::set_table(data, self.data, table) };
                 // SAFETY: as above.
-                unsafe { F::set_table(&mut filter, filter_state, table) };
-                At::Table(table.entities())
+                unsafe { F::set_table(filter, self.filter, table) };
+                *at = At::Table(table.entities());
             }
             Storage::Archetype(index) => {
-                let archetype = rows.archetype(index)?;
-                let table = rows.table(archetype.table_id())?;
+                let archetype = self.rows.archetype(index)?;
+                let table = self.rows.table(archetype.table_id())?;
                 // SAFETY: the archetype matches, the table is its own, and the states belong to
                 // their world: 'access' on the type.
-                unsafe { D::set_archetype(&mut data, data_state, archetype, table) };
+                unsafe { D::set_archetype(data, self.data, archetype, table) };
                 // SAFETY: as above.
-                unsafe { F::set_archetype(&mut filter, filter_state, archetype, table) };
-                At::Archetype(archetype.entities(), table.entities())
+                unsafe { F::set_archetype(filter, self.filter, archetype, table) };
+                *at = At::Archetype(archetype.entities(), table.entities());
             }
-        };
-        Some(StorageFetch { data, filter, at })
+        }
+        Some(())
     }
 }
 
@@ -357,8 +372,11 @@ impl<'w> At<'w> {
 /// One thread's means to visit rows one by one, in any order.
 pub(crate) struct RowLookup<'w, 's, D: IterQueryData, F: QueryFilter> {
     sweep: Sweep<'w, 's, D, F>,
+    /// Stays where it is: a storage that is entered takes three of its words or so, and to copy all
+    /// of them right after takes longer than that.
+    fetch: StorageFetch<'w, D, F>,
     /// The storage of the last row, by its number: all that a query visits are of one kind.
-    entered: Option<(usize, StorageFetch<'w, D, F>)>,
+    entered: Option<usize>,
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
@@ -372,10 +390,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
     /// As for [`Sweep::visit`], for as long as the item lives.
     #[inline(always)]
     pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<(D::Item<'w, 's>, Entity, TableRow)> {
-        if self.entered.as_ref().is_none_or(|(entered, _)| *entered != storage.index()) {
-            self.enter(storage);
+        if self.entered != Some(storage.index()) {
+            self.enter(storage)?;
         }
-        let (_, StorageFetch { data, filter, at }) = self.entered.as_mut()?;
+        let StorageFetch { data, filter, at } = &mut self.fetch;
         let (entity, row) = match *at {
             At::Table(entities) => (entities[row as usize], table_row(row)),
             At::Archetype(members, _) => (members[row as usize].id(), members[row as usize].table_row()),
@@ -390,8 +408,11 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
     }
 
     #[inline(never)]
-    fn enter(&mut self, storage: Storage) {
-        self.entered = self.sweep.fetch_storage(storage).map(|entered| (storage.index(), entered));
+    fn enter(&mut self, storage: Storage) -> Option<()> {
+        self.entered = None;
+        self.sweep.enter(&mut self.fetch, storage)?;
+        self.entered = Some(storage.index());
+        Some(())
     }
 }
 
