@@ -58,7 +58,7 @@ use super::store::Store;
 /// assert_eq!(app.world().get::<Due>(geyser).unwrap().time(), 5 + 3 * 90);
 /// ```
 #[derive(Component, Reflect)]
-#[component(immutable, on_insert = note::<A>)]
+#[component(immutable, on_add = note::<A>, on_discard = note_replaced::<A>, on_insert = note::<A>)]
 #[reflect(Component, Default, Debug, PartialEq, Clone, where A: TypePath)]
 pub struct Due<A: Send + Sync + 'static = ()> {
     /// Relaxed everywhere: one thread at a time writes it but for wakes, which are `fetch_min`, and
@@ -69,11 +69,19 @@ pub struct Due<A: Send + Sync + 'static = ()> {
     agenda: PhantomData<fn() -> A>,
 }
 
-/// Tells the agenda, if there is one yet, that a row may be due earlier than it knows.
+/// Tells the agenda, if there is one yet, that a row may be due earlier than it knows. When a row
+/// is new, before all observers: they may look for due rows, or panic.
 fn note<A: Send + Sync + 'static>(mut world: DeferredWorld<'_>, context: HookContext) {
     let Some(time) = world.get::<Due<A>>(context.entity).map(Due::time) else { return };
     if let Some(mut store) = world.get_resource_mut::<Store<A>>() {
         store.note(context.entity, time);
+    }
+}
+
+/// The same of a time that another one may be about to replace, before observers see that.
+fn note_replaced<A: Send + Sync + 'static>(mut world: DeferredWorld<'_>, context: HookContext) {
+    if let Some(mut store) = world.get_resource_mut::<Store<A>>() {
+        store.note(context.entity, 0);
     }
 }
 

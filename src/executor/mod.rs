@@ -9,13 +9,21 @@ mod trial;
 mod way;
 mod which;
 
-pub(crate) use gang::OnLeader;
+pub(crate) use gang::{ConditionsOfWorld, OnLeader, remind as remind_conditions};
 pub(crate) use race::Explanation;
 pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
 pub use which::AffinitySchedules;
 
-use std::{mem, ops::Range, panic::resume_unwind, sync::Arc};
+use std::{
+    mem,
+    ops::Range,
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
@@ -121,6 +129,7 @@ pub(crate) struct Installed {
     /// What is told of it as long as the schedule has it.
     pub(crate) record: Arc<ScheduleRecord>,
     slot: BlueprintSlot,
+    mark: Mark,
 }
 
 impl Installed {
@@ -140,9 +149,9 @@ impl Installed {
         self.slot.let_go();
     }
 
-    /// Whether an executor was ever installed in this schedule, whichever it has now.
-    pub(crate) fn was_in(schedule: &Schedule) -> bool {
-        schedule.graph().system_sets.contains(HadInstalled)
+    /// Whether it was installed in this schedule, whichever executor that has now.
+    pub(crate) fn was_in(&self, schedule: &Schedule) -> bool {
+        schedule.graph().system_sets.contains(self.mark)
     }
 }
 
@@ -195,8 +204,9 @@ impl AffinityExecutor {
         slot.watch(schedule);
         schedule.set_executor(executor);
         // A schedule that has been built is built once more for that.
-        schedule.configure_sets(HadInstalled);
-        Installed { record, slot }
+        let mark = Mark::next();
+        schedule.configure_sets(mark);
+        Installed { record, slot, mark }
     }
 
     fn reading(slot: BlueprintSlot, forced: Option<ScheduleWay>) -> Self {
@@ -378,9 +388,18 @@ impl SystemExecutor for AffinityExecutor {
     }
 }
 
-/// Marks schedules that an executor was installed in.
+/// Marks a schedule that an executor was installed in: a set without systems.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct HadInstalled;
+struct Mark(u32);
+
+impl Mark {
+    /// A new one, as far as can be: Bevy never forgets a set, so they come again.
+    fn next() -> Self {
+        const MARKS: u32 = 4096;
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed) % MARKS)
+    }
+}
 
 fn compute_threads() -> usize {
     ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num())

@@ -35,9 +35,10 @@ impl<T> PerWorker<T> {
     /// # Panics
     /// If the value is in use: inside another `with` for the same worker, in a round that another
     /// thread leads at the same time, or in rounds inside a round, each of which calls all indices
-    /// on its thread. Two systems that ask for `Res<AffinityPool>` are never in such rounds at a
-    /// time; two that have the pool from elsewhere may be. And if the pool it was made for had
-    /// fewer workers.
+    /// on its thread. Two systems may be in such rounds at a time if Bevy may run them at a time:
+    /// tag them, or put them in order. Tagged ones that ask for `Res<AffinityPool>` are in such
+    /// rounds one after the other; those that have the pool from elsewhere may not be. And if the
+    /// pool it was made for had fewer workers.
     pub fn with<R>(&self, worker: Worker, f: impl FnOnce(&mut T) -> R) -> R {
         let index = worker.index();
         let value = self.values.get(index).unwrap_or_else(|| {
@@ -60,7 +61,7 @@ fn try_lock<T>(value: &Mutex<T>, index: usize) -> MutexGuard<'_, T> {
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         Err(TryLockError::WouldBlock) => {
             panic!(
-                "PerWorker: the value of worker {index} is in use: do not call `with` inside `with`, nor share it between systems or threads that run at the same time (systems with `Res<AffinityPool>` do not)"
+                "PerWorker: the value of worker {index} is in use: do not call `with` inside `with`, nor share it between systems or threads that run at the same time (tagged ones with `Res<AffinityPool>` do not)"
             )
         }
     }

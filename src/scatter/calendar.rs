@@ -69,8 +69,8 @@ pub struct Calendar<M: Send + Sync + 'static> {
 /// largest.
 const ROOM_OF_A_MESSAGE: usize = 8;
 
-/// Room that every bag may keep besides, in messages.
-const FEW: usize = 64;
+/// Room that every bag may keep besides, in bytes; at least a message, and at most 64.
+const FEW_BYTES: usize = 4096;
 
 impl<M: Send + Sync + 'static> Default for Calendar<M> {
     fn default() -> Self {
@@ -87,6 +87,13 @@ impl<M: Send + Sync + 'static> Default for Calendar<M> {
 }
 
 impl<M: Send + Sync + 'static> Calendar<M> {
+    /// Room that every bag may keep besides, in messages.
+    const FEW: usize = match size_of::<(Entity, M)>() {
+        0..64 => 64,
+        bytes if bytes < FEW_BYTES => FEW_BYTES / bytes,
+        _ => 1,
+    };
+
     /// Sends `message` to `entity`, to arrive at `time`: behind what was sent for that time before.
     pub fn send_at(&mut self, entity: Entity, time: u64, message: M) {
         let bag = match self.last {
@@ -163,7 +170,7 @@ impl<M: Send + Sync + 'static> Calendar<M> {
                 arrived.append(emptied);
                 // It may be taken next for a time with far fewer messages: if all bags grew as
                 // large as the largest, they would have room for far more than are on their way.
-                if number * emptied.capacity() > ROOM_OF_A_MESSAGE * most + FEW * number {
+                if number * emptied.capacity() > ROOM_OF_A_MESSAGE * most + Self::FEW * number {
                     *emptied = Vec::new();
                 }
                 empty.push(bag);
@@ -237,5 +244,21 @@ mod tests {
         }
         let room: usize = calendar.messages.iter().map(Vec::capacity).sum();
         assert!(room < 50_000, "room for {room} messages, {} on their way", calendar.len());
+    }
+
+    #[test]
+    fn bags_of_large_messages_keep_little_room() {
+        let mut calendar = Calendar::default();
+        for time in 0..20_000_u64 {
+            // Now and then many for one time.
+            let messages = if time % 61 == 0 { 60 } else { 1 };
+            (0..messages).for_each(|_| calendar.send_at(Entity::PLACEHOLDER, time + 200, [0_u8; 2048]));
+            let mut arrivals = calendar.arrivals(time);
+            arrivals.clear();
+            calendar.keep(arrivals);
+        }
+        let room: usize = calendar.messages.iter().map(Vec::capacity).sum();
+        let bags = calendar.messages.len();
+        assert!(room <= ROOM_OF_A_MESSAGE * 2 * calendar.len() + bags, "{room} for {} in {bags} bags", calendar.len());
     }
 }

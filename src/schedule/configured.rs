@@ -4,12 +4,7 @@
 //! a set. Before their schedule is built each is exchanged, in its node of the graph, for one that
 //! wraps it; the node keeps its sets, its order and its conditions.
 
-use std::{
-    any::{Any, TypeId},
-    collections::BTreeSet,
-    panic::Location,
-    sync::Mutex,
-};
+use std::{any::Any, collections::BTreeSet, panic::Location, sync::Mutex};
 
 use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, System, SystemSet},
@@ -19,7 +14,7 @@ use bevy_ecs::{
 use bevy_utils::prelude::DebugName;
 use log::warn;
 
-use super::{AffineSystems, IntoAffine, tag, tagged::enter};
+use super::{AffineSystems, IntoAffine, is_sync_point, tag, tagged::enter};
 use crate::{record::known_name, sync::lock};
 
 /// Systems that are to be wrapped.
@@ -102,9 +97,8 @@ fn shown_name(schedule: &Schedule, key: SystemKey, name: &DebugName) -> String {
     }
 }
 
-/// Whether a system is still to be tagged: it was not, and is no sync point, which Bevy knows by
-/// its type.
+/// Whether a system is still to be tagged: it was not, and is no sync point.
 fn waits(system: &SystemWithAccess) -> bool {
     let is_tagged = system.default_system_sets().contains(&enter.into_system_set().intern());
-    !is_tagged && system.system_type() != TypeId::of::<ApplyDeferred>()
+    !is_tagged && !is_sync_point(system.system_type())
 }

@@ -75,11 +75,12 @@ impl Seen {
     }
 
     /// Whether this is what was seen of another schedule than `schedule`, at the look with this
-    /// number. One that has its executor is the same; so is one with an executor that a user has
-    /// set since, if it was there the last time.
+    /// number. One with an executor that a user has set since is the same.
     fn is_of_another(&self, schedule: &Schedule, look: u64) -> bool {
         let Some(executor) = &self.executor else { return self.look + 1 < look };
-        !executor.is_in_use() && (self.look + 1 < look || !Installed::was_in(schedule))
+        // Its mark is looked for only where it may be another one: that takes longer.
+        let is_as_it_was = executor.is_in_use() && self.shape == Shape::of(schedule);
+        !is_as_it_was && !executor.was_in(schedule)
     }
 
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.

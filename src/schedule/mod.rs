@@ -10,9 +10,11 @@ mod tagged;
 pub(crate) use looked_into::{LookedInto, look_into_first, look_into_schedules};
 pub use sets::{AffineSystems, AffinitySystems};
 
+use std::any::TypeId;
+
 use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, System},
-    schedule::ScheduleConfigs,
+    schedule::{ApplyDeferred, ScheduleConfigs},
     system::{AdapterSystem, BoxedSystem, PipeSystem, ScheduleSystem},
 };
 use bevy_utils::prelude::DebugName;
@@ -76,6 +78,9 @@ pub trait IntoAffine<Marker>: Sized {
     /// built without its feature `debug`, diagnostics know systems that were configured first by
     /// the place of their tag, others by their names.
     ///
+    /// For Bevy a tagged system is another type than its function. Sets and orders find it by its
+    /// function all the same; `Stepping` finds it by its node only (`never_run_node` and the like).
+    ///
     /// With the plugin the schedule itself runs by the executor that was measured to take least
     /// (see [`AffinityExecutor`](crate::AffinityExecutor)). By Bevy's multi-threaded one each step
     /// in a chain from a tagged system to an untagged one or back takes some 25 microseconds, as
@@ -119,7 +124,12 @@ where
     S: Taggable<Marker>,
 {
     fn affine(self) -> ScheduleConfigs<ScheduleSystem> {
-        named(self).in_set(AffineSystems)
+        let system = IntoSystem::into_system(self);
+        if is_sync_point(system.system_type()) {
+            return system.in_set(AffineSystems);
+        }
+        let shown = shown_name::<S>(&system.name());
+        tag(system, shown).in_set(AffineSystems)
     }
 }
 
@@ -164,6 +174,11 @@ fn named<S: IntoSystem<(), Out, Marker>, Out: 'static, Marker>(system: S) -> imp
     let system = IntoSystem::into_system(system);
     let shown = shown_name::<S>(&system.name());
     tag(system, shown)
+}
+
+/// Whether a system is a sync point, which Bevy knows by its type: wrapped it would be none.
+fn is_sync_point(system: TypeId) -> bool {
+    system == TypeId::of::<ApplyDeferred>()
 }
 
 /// A system that leads the gang, with its name in diagnostics.

@@ -1,5 +1,7 @@
 //! Times at the ends of the scale, rows that come and go, and what the agenda says.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use bevy::{
     ecs::{entity_disabling::Disabled, system::RunSystemOnce},
     prelude::*,
@@ -166,4 +168,52 @@ fn systems_that_are_not_tagged_visit_due_rows_too() {
     let rows: Vec<_> = (0..3_000).map(|row| spawn(&mut app, row % 10)).collect();
     (0..10).for_each(|now| step(&mut app, now));
     assert!(rows.iter().all(|&row| visits(&app, row) == 1));
+}
+
+#[derive(Component)]
+struct Mark;
+
+/// Makes an observer visit what is due when the mark comes.
+fn visit_when_marked(app: &mut App) {
+    app.add_observer(|_: On<Add<Mark>>, mut rows: AffineQuery<&mut Visits>, mut agenda: Agenda| {
+        rows.par_iter_mut().due(&mut agenda, 5).for_each(|mut visits| {
+            visits.0 += 1;
+            None
+        });
+    });
+}
+
+#[test]
+fn observers_of_what_comes_with_a_time_find_the_row() {
+    let mut app = app();
+    ask(&mut app, |agenda| agenda.next_time());
+    visit_when_marked(&mut app);
+    let row = app.world_mut().spawn((Visits(0), Due::<()>::at(5), Mark)).id();
+    assert_eq!(visits(&app, row), 1);
+}
+
+#[test]
+fn observers_of_what_comes_with_another_time_find_the_row() {
+    let mut app = app();
+    let row = spawn(&mut app, 50);
+    ask(&mut app, |agenda| agenda.next_time());
+    visit_when_marked(&mut app);
+    app.world_mut().entity_mut(row).insert((Due::<()>::at(5), Mark));
+    assert_eq!(visits(&app, row), 1);
+    assert_eq!(ask(&mut app, |agenda| agenda.next_time()), None);
+}
+
+#[test]
+fn a_row_is_visited_though_an_observer_of_it_panicked() {
+    let mut app = app();
+    ask(&mut app, |agenda| agenda.next_time());
+    app.add_observer(|_: On<Add<Mark>>| resume_unwind(Box::new("not today")));
+    let spawned = catch_unwind(AssertUnwindSafe(|| {
+        app.world_mut().spawn((Visits(0), Due::<()>::at(5), Mark));
+    }));
+    assert!(spawned.is_err());
+    assert_eq!(ask(&mut app, |agenda| agenda.next_time()), Some(5));
+    step(&mut app, 5);
+    let mut rows = app.world_mut().query::<&Visits>();
+    assert_eq!(rows.iter(app.world()).map(|visits| visits.0).collect::<Vec<_>>(), [1]);
 }

@@ -57,6 +57,33 @@ fn an_executor_that_is_set_later_stays() {
 }
 
 #[test]
+fn an_executor_that_is_set_later_stays_where_its_schedule_runs_the_look_into_others() {
+    let mut app = app(AffinitySchedules::all());
+    app.add_plugins(AffinityParallelPlugin);
+    app.add_systems(Update, |world: &mut World| (0..2).for_each(|_| world.run_schedule(First)));
+    app.update();
+    let runs = Counting::give_to(&mut app, Update);
+    (0..10).for_each(|_| app.update());
+    assert_eq!(runs.load(Ordering::Relaxed), 10);
+}
+
+#[test]
+fn an_executor_that_is_set_later_stays_with_a_schedule_that_is_out_for_some_frames() {
+    let mut app = app(AffinitySchedules::all());
+    app.add_plugins(AffinityParallelPlugin).add_systems(Own, light);
+    app.update();
+    let runs = Counting::give_to(&mut app, Own);
+    for run in 1..4 {
+        let own = app.world_mut().resource_mut::<Schedules>().remove(Own).expect("it was added");
+        (0..3).for_each(|_| app.update());
+        app.world_mut().resource_mut::<Schedules>().insert(own);
+        (0..3).for_each(|_| app.update());
+        app.world_mut().run_schedule(Own);
+        assert_eq!(runs.load(Ordering::Relaxed), run);
+    }
+}
+
+#[test]
 fn schedules_may_be_taken_out_and_put_back_while_the_app_runs() {
     let mut app = app(AffinitySchedules::all());
     app.add_plugins(AffinityParallelPlugin);

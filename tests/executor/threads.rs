@@ -119,6 +119,42 @@ fn systems_that_may_run_the_pool_stay_on_the_main_thread() {
     assert_eq!(threads_of((busy_with_a_world, busy_with_a_world, busy_with_a_world).affine(), 3), here);
 }
 
+#[test]
+fn conditions_that_may_run_the_pool_stay_on_the_main_thread() {
+    #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Wide(u32);
+
+    let here = HashSet::from([thread::current().id()]);
+    let is_on = |pool: Res<AffinityPool>, noted: Res<Noted>| {
+        busy_with_a_pool(pool, noted);
+        true
+    };
+    assert_eq!(threads_of((light.run_if(is_on), light.run_if(is_on), light.run_if(is_on)), 3), here);
+    let of_sets = |set| light.in_set(Wide(set));
+    let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
+    schedule.add_systems((of_sets(0), of_sets(1), of_sets(2)));
+    (0..3).for_each(|set| _ = schedule.configure_sets(Wide(set).run_if(is_on)));
+    world.init_resource::<Noted>();
+    (0..4 * RUNS).for_each(|_| schedule.run(&mut world));
+    assert_eq!(Noted::take(&mut world).into_iter().collect::<HashSet<_>>(), here);
+}
+
+#[test]
+fn systems_that_ask_for_nothing_are_dealt_out() {
+    let threads = Arc::new(Mutex::new(HashSet::new()));
+    let asks_for_nothing = || {
+        let threads = threads.clone();
+        move || {
+            spin();
+            threads.lock().unwrap_or_else(PoisonError::into_inner).insert(thread::current().id());
+        }
+    };
+    let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
+    schedule.add_systems((asks_for_nothing(), asks_for_nothing(), asks_for_nothing(), asks_for_nothing()));
+    (0..4 * RUNS).for_each(|_| schedule.run(&mut world));
+    assert_eq!(threads.lock().unwrap_or_else(PoisonError::into_inner).len(), 2);
+}
+
 #[derive(Component)]
 struct Rows(u64);
 

@@ -90,7 +90,7 @@ fn fail_in_turn(system: impl Fn(Faulty) -> Systems, check: impl Fn(&[u32], &[u32
         }
         app
     };
-    (2..=3).for_each(|workers| until_stolen(workers, &check_with));
+    (2..=3).for_each(|workers| until_stolen(workers, check_with));
 }
 
 /// Each row at most once in a frame with a panic, and once in the next.

@@ -2,7 +2,9 @@
 
 use bevy::{
     ecs::{
-        schedule::{MultiThreadedExecutor, ScheduleConfigs, ScheduleLabel, SingleThreadedExecutor},
+        schedule::{
+            MultiThreadedExecutor, ScheduleBuildSettings, ScheduleConfigs, ScheduleLabel, SingleThreadedExecutor,
+        },
         system::{RunSystemOnce, ScheduleSystem},
     },
     prelude::*,
@@ -95,4 +97,21 @@ fn sync_points_of_ones_own() {
     let expected = [1, 1, 2, 2];
     assert_found(|| (spawn, ApplyDeferred, look).chain_ignore_deferred(), &expected);
     assert_found(|| (spawn, ApplyDeferred, look).affine().chain_ignore_deferred(), &expected);
+}
+
+#[test]
+fn the_only_sync_points_there_are() {
+    let found = |systems: ScheduleConfigs<ScheduleSystem>| {
+        let mut app = Scheduling::lock_step(2).app();
+        app.init_resource::<Found>().add_systems(Update, systems);
+        app.edit_schedule(Update, |schedule| {
+            let settings = ScheduleBuildSettings { auto_insert_apply_deferred: false, ..default() };
+            schedule.set_build_settings(settings);
+        });
+        (0..3).for_each(|_| app.update());
+        std::mem::take(&mut app.world_mut().resource_mut::<Found>().0)
+    };
+    assert_eq!(found((spawn, ApplyDeferred, look).chain()), [1, 2, 3]);
+    assert_eq!(found((spawn, ApplyDeferred, look).affine().chain()), [1, 2, 3]);
+    assert_eq!(found((spawn, ApplyDeferred, look).chain().affine()), [1, 2, 3]);
 }

@@ -114,8 +114,11 @@ fn has_not_run(system: &SystemWithAccess, world: &World) -> bool {
 
 /// Whether a system may read this resource, as it asks for it or for all there is.
 pub(super) fn may_read(access: &SystemAccess, resource: ComponentId) -> bool {
-    let SystemAccess::Shared(access) = access else { return true };
-    access.combined_access().has_read(resource)
+    match access {
+        SystemAccess::None => false,
+        SystemAccess::Exclusive => true,
+        SystemAccess::Shared(access) => access.combined_access().has_read(resource),
+    }
 }
 
 /// Whether a system asks for just this resource, and not only for all there is.

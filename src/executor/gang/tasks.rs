@@ -29,8 +29,8 @@ pub(super) enum Act {
     Sync(usize),
 }
 
-/// Where a task may run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a task may run; the greater, the more it is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     Anywhere,
     /// On the thread that runs the schedule.
@@ -52,6 +52,15 @@ impl Binding {
         Self {
             main_thread: components.component_id::<MainThreadExecutor>(),
             pool: components.component_id::<AffinityPool>(),
+        }
+    }
+
+    /// Where a task with these accesses may run at best.
+    fn place(self, accesses: &[SystemAccess]) -> Place {
+        match accesses {
+            _ if accesses.iter().any(|access| self.may_wait_for_main_thread(access)) => Place::Alone,
+            _ if accesses.iter().any(|access| self.may_run_pool(access)) => Place::Leader,
+            _ => Place::Anywhere,
         }
     }
 
@@ -107,9 +116,9 @@ impl Tasks {
         let accesses: Vec<_> = acts.iter().map(|(act, _)| tasks.accesses(act, systems)).collect();
         let order = Order { blueprint, numbers: &numbers, acts: &acts, tasks: &tasks, accesses: &accesses };
         let before = order.all_before();
-        let list = acts.into_iter().zip(reduced(&before)).map(|((act, _), before)| {
+        let list = acts.into_iter().zip(accesses).zip(reduced(&before)).map(|(((act, _), accesses), before)| {
             let tag = if let Act::System(system) = act { blueprint.tags[numbers[system]] } else { Tag::None };
-            let place = tasks.place(&act, systems, binding, tag);
+            let place = binding.place(&accesses).max(tasks.place(&act, systems, tag));
             Task { act, place, tagged: tag != Tag::None, before }
         });
         tasks.list = list.collect();
@@ -150,13 +159,12 @@ impl Tasks {
         own.into_iter().chain(self.conditions_of(act).map(|condition| condition.access.clone())).collect()
     }
 
-    fn place(&self, act: &Act, systems: &[SystemWithAccess], binding: Binding, tag: Tag) -> Place {
+    /// Where a task may run as Bevy sees it.
+    fn place(&self, act: &Act, systems: &[SystemWithAccess], tag: Tag) -> Place {
         let conditions_are_send = || self.conditions_of(act).all(|condition| condition.is_send);
         match *act {
             Act::Sync(_) => Place::Alone,
             Act::System(system) if systems[system].access().is_exclusive() => Place::Alone,
-            Act::System(system) if binding.may_wait_for_main_thread(systems[system].access()) => Place::Alone,
-            Act::System(system) if binding.may_run_pool(systems[system].access()) => Place::Leader,
             Act::System(system) if !systems[system].is_send() && tag != Tag::BindsAlone => Place::Leader,
             _ if !conditions_are_send() => Place::Leader,
             _ => Place::Anywhere,
