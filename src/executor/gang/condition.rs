@@ -5,8 +5,8 @@
 //! itself. So a condition moves behind a lock, and Bevy gets a system in its place that evaluates
 //! it there. Whichever executor runs, the state of the condition is one.
 //!
-//! When ticks come of age Bevy reminds the systems that it has, and [`remind`] the conditions behind
-//! them: half of a combined one may not be evaluated for days.
+//! When ticks come of age Bevy reminds the systems that it has, and [`remind`] the conditions
+//! behind them: half of a combined one may not be evaluated for days.
 
 use std::{
     any::TypeId,
