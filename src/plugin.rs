@@ -9,7 +9,7 @@ use bevy_ecs::{
 use crate::{
     context::WorldContext,
     diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, Places, begin_frame},
-    executor::{AffinitySchedules, ConditionsOfWorld, remind_conditions},
+    executor::AffinitySchedules,
     pool::{AffinityPool, in_round},
     schedule::{AffinitySystems, LookedInto, look_into_first, look_into_schedules},
     settings::{AffinitySettings, SchedulerMode},
@@ -55,8 +55,6 @@ impl Plugin for AffinityParallelPlugin {
         let recorder = context.current().recorder.clone();
         app.init_resource::<AffinityDiagnostics>()
             .init_resource::<Places>()
-            .init_resource::<ConditionsOfWorld>()
-            .add_observer(remind_conditions)
             .insert_resource(AffinityTimeline::new(recorder.clone()))
             .insert_resource(LookedInto::new(recorder))
             .insert_resource(context.current().pool.clone())

@@ -9,7 +9,7 @@ mod trial;
 mod way;
 mod which;
 
-pub(crate) use gang::{ConditionsOfWorld, OnLeader, remind as remind_conditions};
+pub(crate) use gang::OnLeader;
 pub(crate) use race::Explanation;
 pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;

@@ -82,15 +82,22 @@ fn threads_of<M>(systems: impl IntoScheduleConfigs<ScheduleSystem, M>, count: us
     noted.into_iter().collect()
 }
 
+/// Asserts that systems run on both threads of a gang of two. Tried again: where the machine is
+/// busy the worker may be late in one run after the other, so that the leader runs all systems.
+fn assert_dealt_out(threads: impl Fn() -> HashSet<ThreadId>) {
+    const ATTEMPTS: u32 = 50;
+    assert!((0..ATTEMPTS).any(|_| threads().len() == 2), "all on one thread in {ATTEMPTS} attempts");
+}
+
 #[test]
 fn the_gang_takes_its_part_of_the_systems() {
-    assert_eq!(threads_of((busy, busy, busy, busy, busy, busy), 6).len(), 2);
+    assert_dealt_out(|| threads_of((busy, busy, busy, busy, busy, busy), 6));
 }
 
 #[test]
 fn small_tagged_systems_are_dealt_out_as_others_are() {
-    assert_eq!(threads_of((busy, busy, busy, busy).affine(), 4).len(), 2);
-    assert_eq!(threads_of((busy.affine(), busy, busy.pipe(light).affine(), busy), 4).len(), 2);
+    assert_dealt_out(|| threads_of((busy, busy, busy, busy).affine(), 4));
+    assert_dealt_out(|| threads_of((busy.affine(), busy, busy.pipe(light).affine(), busy), 4));
 }
 
 #[test]
@@ -141,18 +148,20 @@ fn conditions_that_may_run_the_pool_stay_on_the_main_thread() {
 
 #[test]
 fn systems_that_ask_for_nothing_are_dealt_out() {
-    let threads = Arc::new(Mutex::new(HashSet::new()));
-    let asks_for_nothing = || {
-        let threads = threads.clone();
-        move || {
-            spin();
-            threads.lock().unwrap_or_else(PoisonError::into_inner).insert(thread::current().id());
-        }
-    };
-    let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
-    schedule.add_systems((asks_for_nothing(), asks_for_nothing(), asks_for_nothing(), asks_for_nothing()));
-    (0..4 * RUNS).for_each(|_| schedule.run(&mut world));
-    assert_eq!(threads.lock().unwrap_or_else(PoisonError::into_inner).len(), 2);
+    assert_dealt_out(|| {
+        let threads = Arc::new(Mutex::new(HashSet::new()));
+        let asks_for_nothing = || {
+            let threads = threads.clone();
+            move || {
+                spin();
+                threads.lock().unwrap_or_else(PoisonError::into_inner).insert(thread::current().id());
+            }
+        };
+        let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
+        schedule.add_systems((asks_for_nothing(), asks_for_nothing(), asks_for_nothing(), asks_for_nothing()));
+        (0..4 * RUNS).for_each(|_| schedule.run(&mut world));
+        std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner))
+    });
 }
 
 #[derive(Component)]

@@ -5,8 +5,9 @@
 //! itself. So a condition moves behind a lock, and Bevy gets a system in its place that evaluates
 //! it there. Whichever executor runs, the state of the condition is one.
 //!
-//! When ticks come of age Bevy reminds the systems that it has, and [`remind`] the conditions
-//! behind them: half of a combined one may not be evaluated for days.
+//! When ticks come of age Bevy reminds the systems that it has, not the conditions behind them: it
+//! tells of that by an observer only, and an entity more would give the archetypes of all worlds
+//! with the plugin other numbers. Most conditions are evaluated often enough to stay young.
 
 use std::{
     any::TypeId,
@@ -14,8 +15,8 @@ use std::{
 };
 
 use bevy_ecs::{
-    change_detection::{CheckChangeTicks, Tick},
-    prelude::{On, Res, Resource, System, World},
+    change_detection::Tick,
+    prelude::{System, World},
     schedule::{BoxedCondition, ConditionWithAccess},
     system::{
         ReadOnlySystem, ReadOnlySystemParam, RunSystemError, SystemAccess, SystemMeta, SystemParam, SystemParamBuilder,
@@ -103,31 +104,7 @@ impl SharedConditions {
         given.condition = stand_in(world, condition.clone(), there, name);
         let stand_in = given.condition.system_type();
         self.0.insert(address(&given.condition), Entry { condition: condition.clone(), stand_in, is_there });
-        if let Some(mut all) = world.get_resource_mut::<ConditionsOfWorld>() {
-            all.note(&condition);
-        }
         Some(condition)
-    }
-}
-
-/// The conditions of all schedules of a world that are shared, and of some that are gone.
-#[derive(Resource, Default)]
-pub(crate) struct ConditionsOfWorld(Vec<Weak<SharedCondition>>);
-
-impl ConditionsOfWorld {
-    fn note(&mut self, condition: &Arc<SharedCondition>) {
-        // Before there is room made for more: schedules may come and go for ever.
-        if self.0.len() == self.0.capacity() {
-            self.0.retain(|condition| condition.strong_count() > 0);
-        }
-        self.0.push(Arc::downgrade(condition));
-    }
-}
-
-/// Reminds conditions when ticks come of age, as Bevy reminds its systems.
-pub(crate) fn remind(check: On<CheckChangeTicks>, all: Option<Res<ConditionsOfWorld>>) {
-    for condition in all.iter().flat_map(|all| &all.0).filter_map(Weak::upgrade) {
-        lock(&condition.system).check_change_tick(*check);
     }
 }
 
@@ -197,43 +174,3 @@ unsafe impl SystemParamBuilder<ReadWorld<'static>> for Reads {
 
 /// Conditions are systems that only read.
 const _: fn(&BoxedCondition) -> &dyn ReadOnlySystem<In = (), Out = bool> = |condition| &**condition;
-
-#[cfg(test)]
-mod tests {
-    use bevy_ecs::prelude::IntoSystem;
-
-    use super::*;
-
-    /// Shares a condition of a world.
-    fn share(world: &mut World) -> (ConditionWithAccess, Arc<SharedCondition>) {
-        let mut given = ConditionWithAccess::new(Box::new(IntoSystem::into_system(|| true)));
-        given.access = given.condition.initialize(world);
-        let shared = SharedConditions::default().share(world, &mut given).expect("it defers nothing");
-        (given, shared)
-    }
-
-    #[test]
-    #[cfg_attr(affinity_sanitize, ignore = "no threads, and half a billion steps")]
-    fn conditions_are_reminded_when_ticks_come_of_age() {
-        let mut world = World::new();
-        world.init_resource::<ConditionsOfWorld>();
-        world.add_observer(remind);
-        let (_given, shared) = share(&mut world);
-        let age = |world: &World| world.read_change_tick().get().wrapping_sub(shared.name_and_last_run().1.get());
-        let now = world.read_change_tick().get();
-        lock(&shared.system).set_last_run(Tick::new(now.wrapping_sub(Tick::MAX.get())));
-        while world.check_change_ticks().is_none() {
-            (0..1_000_000).for_each(|_| _ = world.increment_change_tick());
-        }
-        // Who reminds takes a tick too.
-        assert!((Tick::MAX.get()..Tick::MAX.get() + 8).contains(&age(&world)), "{}", age(&world));
-    }
-
-    #[test]
-    fn conditions_that_are_gone_are_forgotten() {
-        let mut world = World::new();
-        world.init_resource::<ConditionsOfWorld>();
-        (0..10_000).for_each(|_| drop(share(&mut world)));
-        assert!(world.resource::<ConditionsOfWorld>().0.capacity() < 10);
-    }
-}

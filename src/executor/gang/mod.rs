@@ -24,7 +24,6 @@ mod tasks;
 mod tests;
 
 pub(super) use blueprint::BlueprintSlot;
-pub(crate) use condition::{ConditionsOfWorld, remind};
 pub(crate) use on_leader::OnLeader;
 pub(super) use run::Handler;
 

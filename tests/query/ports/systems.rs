@@ -88,7 +88,10 @@ pub fn heavy_with_scratch(mut query: Query<(&mut Data, &Matrix)>) {
     });
 }
 
-pub fn pairs(mut query: Query<(Ref<Place>, &mut Data), With<Fragment<2>>>) {
+/// In one table: in which order several are visited depends on what else is in the world.
+type InOneTable = (With<Fragment<2>>, Without<Fragment<0>>);
+
+pub fn pairs(mut query: Query<(Ref<Place>, &mut Data), InOneTable>) {
     let mut pairs = query.iter_combinations_mut();
     let mut most = 5000;
     while let Some([(a, mut near), (b, mut far)]) = pairs.fetch_next() {
