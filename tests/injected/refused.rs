@@ -125,9 +125,13 @@ fn a_logger_that_panics_before_a_round_of_systems() {
         AffinityExecutor::install_forced(&mut schedule, Some(ScheduleWay::OnTheGang));
         schedule.add_systems((busy::<0>, busy::<1>));
         let run = |schedule: &mut Schedule, world: &mut World| catch_unwind(AssertUnwindSafe(|| schedule.run(world)));
-        let outcomes: Vec<_> = (0..40).map(|_| run(&mut schedule, &mut world).is_ok()).collect();
-        assert_eq!(outcomes.iter().filter(|is_whole| !**is_whole).count(), 1, "{outcomes:?}");
-        assert_eq!((world.resource::<Runs<0>>().0, world.resource::<Runs<1>>().0), (39, 39));
+        // How soon the systems are found to be worth a round depends on how busy the machine is.
+        const MOST: u64 = 10_000;
+        let before = (0..MOST).take_while(|_| run(&mut schedule, &mut world).is_ok()).count() as u64;
+        assert!(before < MOST, "no round was begun");
+        const AFTER: u64 = 20;
+        (0..AFTER).for_each(|_| assert!(run(&mut schedule, &mut world).is_ok()));
+        assert_eq!((world.resource::<Runs<0>>().0, world.resource::<Runs<1>>().0), (before + AFTER, before + AFTER));
     });
 }
 
