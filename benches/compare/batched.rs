@@ -19,6 +19,9 @@ const CALLS: usize = 30_000;
 const CHUNKS: usize = 1_000;
 const NUMBERS: usize = 100;
 
+/// Calls with one key whose numbers lie side by side.
+const NEIGHBOURS: u64 = 16;
+
 /// Numbers in a table of 4 MiB.
 const TABLE_SIZE: u32 = 1 << 20;
 
@@ -41,8 +44,12 @@ pub fn run(setup: &Setup) -> Result<(), String> {
     let title = format!("batched calls for {NUMBERS} numbers each, x the same calls one after another");
     let mut table = SizeTable::new(&title);
     for (name, work) in WORK {
-        let race = calls(&pool, work).run(setup.rounds)?;
+        let race = calls(&pool, work, 1).run(setup.rounds)?;
         table.push_program(&format!("{CALLS} calls, {name}"), &race);
+    }
+    for (name, work) in WORK {
+        let race = calls(&pool, work, NEIGHBOURS).run(setup.rounds)?;
+        table.push_program(&format!("{CALLS} calls, one key for {NEIGHBOURS}, {name}"), &race);
     }
     for (name, work) in WORK {
         let race = dependent_calls(&pool, work).run(setup.rounds)?;
@@ -52,8 +59,8 @@ pub fn run(setup: &Setup) -> Result<(), String> {
     Ok(())
 }
 
-/// Each call has numbers of its own.
-fn calls(pool: &AffinityPool, work: Work) -> Race<'_, Vec<u32>> {
+/// Each call has numbers of its own, and so many calls one after another have the same key.
+fn calls(pool: &AffinityPool, work: Work, neighbours: u64) -> Race<'_, Vec<u32>> {
     let mut race = Race::new(vec![1; CALLS * NUMBERS], |numbers, _| differ(numbers)).at_pace(PACE);
     race.enter_baseline("one after another", move |numbers, turn| {
         turn.repeat(|| numbers.chunks_exact_mut(NUMBERS).for_each(work));
@@ -71,7 +78,10 @@ fn calls(pool: &AffinityPool, work: Work) -> Race<'_, Vec<u32>> {
     race.enter("`batched`", move |numbers, turn| {
         turn.repeat(|| {
             let chunks = (0..).zip(numbers.chunks_exact_mut(NUMBERS));
-            drop(pool.batched(work, |calls| chunks.for_each(|(key, numbers)| _ = calls.call(key, numbers))));
+            let call_all = |calls: &mut BatchedCalls<_>| {
+                chunks.for_each(|(call, numbers): (u64, _)| _ = calls.call(call / neighbours, numbers));
+            };
+            drop(pool.batched(work, call_all));
         });
     });
     race

@@ -300,9 +300,13 @@ impl AffinityPool {
     /// left out, or does not begin within a millisecond, keeps nothing waiting: another one takes
     /// over all its keys.
     ///
+    /// Keys that follow each other belong to different workers. Where calls work on memory that lies
+    /// side by side, one key for some neighbours (`number / 16`) keeps cache lines from going back
+    /// and forth: a call to one after another of 30,000 slices of 400 bytes took 0.8 x the time.
+    ///
     /// This thread runs the calls with its keys when the caller [flushes](BatchedCalls::flush) and
-    /// after it has returned; a worker that has nothing to do takes over an eighth of these keys at
-    /// a time. Where no worker takes part all calls are this thread's: with one worker, inside a
+    /// after it has returned; a worker that has nothing to do takes over a thirty-second of these
+    /// keys at a time. Where no worker takes part all calls are this thread's: with one worker, inside a
     /// round, while another thread leads one, and if all workers are left out. So a caller may wait
     /// for the effects of calls that it has flushed, and for [nothing
     /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
@@ -322,7 +326,7 @@ impl AffinityPool {
     /// # Panics
     /// If the caller or a call panics, after all other calls that were sent have run: with the
     /// payload of the first call that panicked, else the caller's. Calls whose keys share a queue
-    /// with that of the one that panicked (all keys of its worker, or an eighth of this thread's)
+    /// with that of the one that panicked (all keys of its worker, or a part of this thread's)
     /// are dropped: those that wait at once, later ones [as they are
     /// made](BatchedCalls::is_closed). When the caller panics, calls that it had not sent are
     /// dropped. An argument that panics while it is dropped in this way counts as a panic that came
@@ -340,7 +344,7 @@ impl AffinityPool {
         let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
         let run: Run<A> = &|inbox, calls| {
             let mut answered = lock(&answers[inbox]);
-            calls.for_each(|(number, argument)| answered.push((number, function(argument))));
+            answered.extend(calls.map(&function));
         };
         let caller = Mutex::new(Some(caller));
         let result = Mutex::new(None);
@@ -363,7 +367,8 @@ impl AffinityPool {
         });
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
         let result = batch::first_panic(exchange, result.expect("a round calls index 0"));
-        (result.unwrap_or_else(|payload| resume_unwind(payload)), batch::in_order_of_calls(answers))
+        let (result, inboxes) = result.unwrap_or_else(|payload| resume_unwind(payload));
+        (result, batch::in_order_of_calls(answers, &inboxes))
     }
 
     /// One round over the jobs of `board`: calls `run` once with each, on the worker that takes it.

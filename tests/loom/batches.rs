@@ -90,6 +90,7 @@ impl Gone {
 
 /// The argument of a call: says when it is gone, whether or not the call ran.
 struct Argument {
+    number: usize,
     deed: Deed,
     row: Arc<Row>,
     gone: Arc<Gone>,
@@ -123,15 +124,15 @@ impl Game {
     }
 
     fn argument(&self, number: usize, deed: Deed) -> Argument {
-        Argument { deed, row: self.rows[number].clone(), gone: self.gone.clone() }
+        Argument { number, deed, row: self.rows[number].clone(), gone: self.gone.clone() }
     }
 
-    fn run(&self, thread: usize) -> impl Fn(usize, &mut std::vec::IntoIter<(usize, Argument)>) + Sync + 'static {
+    fn run(&self, thread: usize) -> impl Fn(usize, &mut std::vec::Drain<'_, Argument>) + Sync + 'static {
         let ran = self.ran.clone();
         move |_, calls| {
-            for (number, argument) in calls {
+            for argument in calls {
                 argument.row.add();
-                ran.lock().unwrap()[thread].push(number);
+                ran.lock().unwrap()[thread].push(argument.number);
                 let deed = argument.deed;
                 // Before the panic: loom's locks must not be taken while a thread unwinds.
                 drop(argument);
@@ -171,7 +172,7 @@ impl Game {
             assert_eq!(row.get(), runs as u32);
             assert!(runs <= 1, "call {number} ran twice");
         }
-        (batch::first_panic(exchange, result), ran)
+        (batch::first_panic(exchange, result.map(|(result, _)| result)), ran)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     collections::VecDeque,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Duration,
-    vec::IntoIter,
+    vec::Drain,
 };
 
 use crossbeam_utils::CachePadded;
@@ -24,17 +25,14 @@ const PATIENCE: u64 = if cfg!(affinity_loom) { 0 } else { 1_000_000 };
 
 /// How many inboxes the keys of the caller's thread are spread over. The caller makes its calls
 /// before it runs any, and each of these inboxes goes as a whole to who is idle first: a worker, or
-/// the caller when it flushes. So the last to be done is late by an eighth of its part at most.
-const LOOSE: usize = if cfg!(affinity_loom) { 1 } else { 8 };
+/// the caller when it flushes. So the last to be done is late by this part of its calls at most.
+const LOOSE: usize = if cfg!(affinity_loom) { 1 } else { 32 };
 
-/// The number of a call, and what it is called with.
-pub(crate) type Numbered<A> = (usize, A);
-
-/// Calls that travel together.
-pub(super) type Batch<A> = Vec<Numbered<A>>;
+/// Calls that travel together: what each is called with.
+pub(super) type Batch<A> = Vec<A>;
 
 /// Runs calls of one inbox. Those that are left when it panics are its caller's.
-pub(crate) type Run<'a, A> = &'a (dyn Fn(usize, &mut IntoIter<Numbered<A>>) + Sync + 'a);
+pub(crate) type Run<'a, A> = &'a (dyn Fn(usize, &mut Drain<'_, A>) + Sync + 'a);
 
 /// Who runs the calls of an inbox.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,13 +64,16 @@ struct Inbox<A> {
 /// of a key run on one thread, one after another, in the order in which they were made.
 struct Queue<A> {
     batches: VecDeque<Batch<A>>,
+    /// Batches that were run, to be filled again: memory that one thread allocates and another
+    /// frees has both wait for the allocator's lock.
+    empty: Vec<Batch<A>>,
     holder: Holder,
 }
 
 impl<A> Inbox<A> {
     fn new() -> Self {
         Self {
-            queue: Mutex::new(Queue { batches: VecDeque::new(), holder: Holder::Nobody }),
+            queue: Mutex::new(Queue { batches: VecDeque::new(), empty: Vec::new(), holder: Holder::Nobody }),
             waiting: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             overdue: AtomicU64::new(u64::MAX),
@@ -85,6 +86,11 @@ impl<A> Inbox<A> {
         let batch = queue.batches.pop_front();
         self.waiting.store(queue.batches.len(), Ordering::Relaxed);
         batch
+    }
+
+    /// To be called with a batch that was run.
+    fn give_back(&self, empty: Batch<A>) {
+        lock(&self.queue).empty.push(empty);
     }
 
     /// Lets nothing in any more; returns what lay here.
@@ -208,12 +214,12 @@ impl<A> BatchExchange<A> {
         self.inboxes[inbox].waiting.load(Ordering::Relaxed) == 0
     }
 
-    /// Sends a batch.
+    /// Sends a batch. Returns an empty one to go on with.
     ///
     /// # Errors
     /// The batch, if the inbox is closed.
-    pub(super) fn put(&self, inbox: usize, batch: Batch<A>) -> Result<(), Batch<A>> {
-        let holder = self.push(inbox, batch)?;
+    pub(super) fn put(&self, inbox: usize, batch: Batch<A>) -> Result<Batch<A>, Batch<A>> {
+        let (holder, empty) = self.push(inbox, batch)?;
         // The sleep handshake of `Parker`: a batch that waits is the condition, and so is a stray
         // one.
         handshake_fence("put_fence");
@@ -223,10 +229,10 @@ impl<A> BatchExchange<A> {
             Holder::Nobody => self.wake_all(),
             Holder::Caller => {}
         }
-        Ok(())
+        Ok(empty)
     }
 
-    fn push(&self, inbox: usize, batch: Batch<A>) -> Result<Holder, Batch<A>> {
+    fn push(&self, inbox: usize, batch: Batch<A>) -> Result<(Holder, Batch<A>), Batch<A>> {
         let inbox = &*self.inboxes[inbox];
         let mut queue = lock(&inbox.queue);
         // Relaxed: written under this lock.
@@ -239,7 +245,7 @@ impl<A> BatchExchange<A> {
         }
         queue.batches.push_back(batch);
         inbox.waiting.store(queue.batches.len(), Ordering::Relaxed);
-        Ok(queue.holder)
+        Ok((queue.holder, queue.empty.pop().unwrap_or_default()))
     }
 
     /// Makes `holder` the one who runs the calls of the inbox, if none is.
@@ -259,23 +265,35 @@ impl<A> BatchExchange<A> {
     /// taken over, and in all if no worker takes part. To be called by the caller.
     pub(super) fn run_callers(&self, run: Run<A>) {
         let first = if self.unattended.load(Ordering::Relaxed) { 0 } else { self.followers };
-        (first..self.inboxes()).for_each(|inbox| self.run_if_callers(inbox, run));
+        self.run_by_halves(first..self.inboxes(), run);
     }
 
     /// As [`run_callers`](Self::run_callers), and what waits for workers that have not begun: there
     /// is nothing else left for the caller to do.
     pub(super) fn run_strays(&self, run: Run<A>) {
-        (0..self.inboxes()).for_each(|inbox| self.run_if_callers(inbox, run));
+        self.run_by_halves(0..self.inboxes(), run);
     }
 
-    fn run_if_callers(&self, inbox: usize, run: Run<A>) {
+    /// Runs what lies in half of these inboxes, then in half of the others, and so on: inboxes that
+    /// are run together go nearly in the order of calls, in which what calls work on mostly lies in
+    /// memory; those that wait are left to workers that are idle.
+    fn run_by_halves(&self, inboxes: Range<usize>, run: Run<A>) {
+        let mut left = inboxes;
+        while !left.is_empty() {
+            let middle = left.start + left.len().div_ceil(2);
+            while (left.start..middle).filter(|&inbox| self.run_if_callers(inbox, run)).count() > 0 {}
+            left.start = middle;
+        }
+    }
+
+    /// Runs a batch of an inbox that is the caller's, or is nobody's yet. Whether there was one.
+    fn run_if_callers(&self, inbox: usize, run: Run<A>) -> bool {
         let is_callers = || self.hold(inbox, Holder::Caller) || self.is_callers(inbox) || planted("callers_unclaimed");
         if self.is_empty(inbox) || !is_callers() {
-            return;
+            return false;
         }
-        while let Some(batch) = self.inboxes[inbox].take() {
-            self.run(inbox, batch, run);
-        }
+        let batch = self.inboxes[inbox].take();
+        batch.map(|batch| self.run(inbox, batch, run)).is_some()
     }
 
     fn is_callers(&self, inbox: usize) -> bool {
@@ -284,8 +302,12 @@ impl<A> BatchExchange<A> {
 
     /// Runs a batch. A panic closes the inbox: what lies there is dropped at once, by this thread,
     /// and so is what comes.
-    fn run(&self, inbox: usize, batch: Batch<A>, run: Run<A>) {
-        let mut calls = batch.into_iter();
+    fn run(&self, inbox: usize, mut batch: Batch<A>, run: Run<A>) {
+        self.drain(inbox, batch.drain(..), run);
+        self.inboxes[inbox].give_back(batch);
+    }
+
+    fn drain(&self, inbox: usize, mut calls: Drain<'_, A>, run: Run<A>) {
         let outcome = catch_unwind(AssertUnwindSafe(|| run(inbox, &mut calls)));
         if let Err(payload) = outcome {
             // First the hint: who finds the inbox closed has it.
@@ -317,9 +339,12 @@ impl<A> BatchExchange<A> {
         }
         let mut idle = 0;
         loop {
-            let began = now();
-            let news = self.wait(index, &held);
-            idle += now().saturating_sub(began);
+            let news = self.news(index, &held).unwrap_or_else(|| {
+                let began = now();
+                let news = self.wait(index, &held);
+                idle += now().saturating_sub(began);
+                news
+            });
             match news {
                 News::Batch(inbox, batch) => {
                     self.run(inbox, batch, run);
@@ -386,8 +411,8 @@ fn part_of(key: u64, parts: usize) -> usize {
 
 /// Drops calls that will not be run, one by one: a drop that panics keeps none of the others from
 /// being dropped.
-pub(super) fn drop_each<A>(calls: impl Iterator<Item = Numbered<A>>, mut panicked: impl FnMut(Payload)) {
-    for (_, argument) in calls {
+pub(super) fn drop_each<A>(calls: impl Iterator<Item = A>, mut panicked: impl FnMut(Payload)) {
+    for argument in calls {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(argument))) {
             panicked(payload);
         }

@@ -48,7 +48,7 @@ type Log = Mutex<HashMap<u64, Vec<(usize, ThreadId)>>>;
 fn play(second_takes_part: bool, caller: impl FnOnce(&mut BatchedCalls<Ask>, &dyn Fn())) -> Log {
     let (exchange, log) = (BatchExchange::new(3, Duration::from_micros(50)), Log::default());
     let run: Run<Ask> = &|_, calls| {
-        for (_, (key, number, done)) in calls {
+        for (key, number, done) in calls {
             log.lock().unwrap().entry(key).or_default().push((number, thread::current().id()));
             let _ = done.send(number);
         }
@@ -63,7 +63,9 @@ fn play(second_takes_part: bool, caller: impl FnOnce(&mut BatchedCalls<Ask>, &dy
         exchange.follow(1, run);
         result
     });
-    first_panic(exchange, result).unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+    let (_, inboxes) = first_panic(exchange, result).unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+    let ran: usize = log.lock().unwrap().values().map(Vec::len).sum();
+    assert_eq!(ran, inboxes.len(), "an inbox is noted for each call");
     log
 }
 
