@@ -13,8 +13,8 @@ use super::{
     clock::now,
     counters::WorkerCounters,
     eviction::{CoreTaken, Evidence, finds_core_taken, waits_for_own_threads},
-    gang::{LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
-    round::Lead,
+    gang::{Identity, LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
+    round::{Closure, Job, Lead, Wrap},
     unwind::{Payload, drop_or_abort},
     words::{Participants, RoundStats, Taken},
 };
@@ -49,12 +49,38 @@ pub(crate) struct Finished<'p> {
 }
 
 /// What is noted of a round.
-#[derive(Clone, Copy)]
-struct Watched {
-    /// As what spans are recorded.
-    recorded: Option<SpanKind>,
-    /// Whether clocks are read.
-    measured: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watched {
+    Nothing,
+    /// Clocks are read.
+    Times,
+    /// And spans recorded.
+    Spans(SpanKind),
+}
+
+impl Watched {
+    /// For [`Job::note`].
+    fn note(self) -> u8 {
+        match self {
+            Self::Nothing => 0,
+            Self::Times => 1,
+            Self::Spans(kind) => 2 + kind as u8,
+        }
+    }
+
+    fn of(note: u8) -> Self {
+        match note {
+            0 => Self::Nothing,
+            1 => Self::Times,
+            _ => SpanKind::ALL.get(usize::from(note - 2)).map_or(Self::Times, |&kind| Self::Spans(kind)),
+        }
+    }
+}
+
+/// For a call with `index`: the core is the calling thread's, if that is this worker.
+fn worker(index: usize) -> Worker {
+    let index = WorkerIndex(index);
+    Worker { index, core: identity().filter(|me| me.index == index).and_then(|me| me.core) }
 }
 
 impl<'p> Finished<'p> {
@@ -159,24 +185,32 @@ impl AffinityPool {
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let due = self.leader_counters().sampling.is_due();
-        let watched = Watched { recorded, measured: due || recorded.is_some() || measured == Measured::Always };
+        let watched = match recorded {
+            Some(kind) => Watched::Spans(kind),
+            None if due || measured == Measured::Always => Watched::Times,
+            None => Watched::Nothing,
+        };
         self.prepare_round(due);
         let anybody_out = self.is_anybody_out();
         let round = {
             let _leader = LeaderGuard::enter();
             let seats = self.seats.iter().map(|seat| &*seat.round);
             let left_out = |worker| anybody_out && self.is_left_out(worker);
-            // By value: the workers find the closure and all it holds in one place. What that owns
-            // is dropped while this thread still counts as inside the round: code of users, too.
-            let job = move |index| self.call(&f, WorkerIndex(index), watched);
-            lead.run(seats, participants, left_out, self.spin, &job)
+            // By value: the workers find all that the closure holds in one place. What it owns is
+            // dropped while this thread still counts as inside the round: code of users, too.
+            let closure = move |index| f(worker(index));
+            let job = Job { wrap: self, closure: &closure, note: watched.note() };
+            lead.run(seats, participants, left_out, self.spin, job)
         };
         if let Err(payload) = round {
+            if watched == Watched::Nothing {
+                self.count_round(&lead, participants);
+            }
             self.skip_round();
             drop(lead);
             resume_unwind(payload);
         }
-        if watched.measured {
+        if watched != Watched::Nothing {
             self.record_round(&lead, participants, due, recorded);
         } else {
             self.count_round(&lead, participants);
@@ -198,40 +232,30 @@ impl AffinityPool {
         })
     }
 
-    /// Calls `f` for one index of a round of the gang and notes when, on the account of the thread
-    /// that ran it.
-    fn call(&self, f: &(impl Fn(Worker) -> u64 + Sync), index: WorkerIndex, watched: Watched) {
-        keep_pinned(self.pin_state, &self.topology);
-        let Some(me) = identity() else {
-            f(Worker { index, core: None });
-            return;
-        };
-        let own = me.index == index;
-        let worker = Worker { index, core: me.core.filter(|_| own) };
-        if !watched.measured {
-            f(worker);
-            if me.index == WorkerIndex::LEADER {
-                self.leader_counters().record_unmeasured(own);
-            }
-            return;
-        }
+    /// Calls the closure for one index, and notes when on the account of this thread.
+    #[inline(never)]
+    fn call_timed(&self, closure: Closure<'_>, index: usize, recorded: Option<SpanKind>) {
         let began = now();
-        let idle = f(worker);
+        let idle = closure(index);
         let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
-        match me.index {
-            WorkerIndex::LEADER => self.note_led(index, call, watched.recorded),
-            WorkerIndex(worker) => {
-                let looked = watched.recorded.map_or_else(RoundStats::default, |_| self.look(me));
-                let RoundStats { began, ended, idle, .. } = call;
-                // To find out takes two files for each thread of the process.
-                let core_taken = match self.watchful.then(|| finds_core_taken(ended)).flatten() {
-                    Some(CoreTaken::ByStrangers(taken)) => Some(taken),
-                    _ => None,
-                };
-                let stats = RoundStats { began, ended, idle, core_taken, ..looked };
-                self.seats[worker - 1].round.stats.set(stats);
-            }
+        match identity() {
+            Some(me) if me.index == WorkerIndex::LEADER => self.note_led(WorkerIndex(index), call, recorded),
+            Some(me) => self.note_followed(me, call, recorded),
+            None => {}
         }
+    }
+
+    /// Notes that this thread, the worker `me`, made the `call`.
+    fn note_followed(&self, me: Identity, call: RoundStats, recorded: Option<SpanKind>) {
+        let looked = recorded.map_or_else(RoundStats::default, |_| self.look(me));
+        let RoundStats { began, ended, idle, .. } = call;
+        // To find out takes two files for each thread of the process.
+        let core_taken = match self.watchful.then(|| finds_core_taken(ended)).flatten() {
+            Some(CoreTaken::ByStrangers(taken)) => Some(taken),
+            _ => None,
+        };
+        let stats = RoundStats { began, ended, idle, core_taken, ..looked };
+        self.seats[me.index.0 - 1].round.stats.set(stats);
     }
 
     /// Notes that this thread, which leads, made the `call` for an index.
@@ -262,14 +286,20 @@ impl AffinityPool {
 
     /// Counts a round that was not measured. What is asked here is on lines that no worker writes.
     fn count_round(&self, lead: &Lead<'_>, participants: Participants) {
-        let sampling = &self.leader_counters().sampling;
-        sampling.skip();
+        let leader = self.leader_counters();
+        leader.sampling.skip();
+        leader.record_unmeasured(true);
         for (worker, seat) in self.called(participants) {
-            match (lead.has_taken(&seat.round), lead.has_reserved(&seat.round)) {
-                (false, _) => self.counters[worker].record_unmeasured(true),
-                (true, true) => self.counters[worker].record_left_out(),
+            if !lead.has_taken(&seat.round) {
+                self.counters[worker].record_unmeasured(true);
+                continue;
+            }
+            leader.record_unmeasured(false);
+            if lead.has_reserved(&seat.round) {
+                self.counters[worker].record_left_out();
+            } else {
                 // Who stays away is found out in measured rounds.
-                (true, false) => sampling.hurry(),
+                leader.sampling.hurry();
             }
         }
     }
@@ -394,5 +424,27 @@ impl AffinityPool {
             }
         }
         first.map_or(Ok(()), Err)
+    }
+}
+
+impl Wrap for AffinityPool {
+    fn call(&self, closure: Closure<'_>, index: usize, note: u8) {
+        keep_pinned(self.pin_state, &self.topology);
+        match Watched::of(note) {
+            Watched::Nothing => _ = closure(index),
+            Watched::Times => self.call_timed(closure, index, None),
+            Watched::Spans(kind) => self.call_timed(closure, index, Some(kind)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SpanKind, Watched};
+
+    #[test]
+    fn what_is_noted_of_a_round_gets_to_the_workers() {
+        let all = SpanKind::ALL.map(Watched::Spans).into_iter().chain([Watched::Nothing, Watched::Times]);
+        all.for_each(|watched| assert_eq!(Watched::of(watched.note()), watched));
     }
 }

@@ -3,7 +3,9 @@
 //! this very file.
 
 use std::{
+    mem::transmute,
     panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
     time::Duration,
 };
 
@@ -29,11 +31,50 @@ const START_GRACE: Duration = Duration::from_micros(5);
 /// spinning gains nothing.
 const ARRIVAL_SPIN: Duration = Duration::from_micros(100);
 
-/// One round's closure, called with the index of a worker.
-type Job<'a> = &'a (dyn Fn(usize) + Sync + 'a);
+/// One round's closure, called with the index of a worker. Returns for how many nanoseconds of the
+/// call it had nothing to do.
+pub(crate) type Closure<'a> = &'a DynClosure<'a>;
+type DynClosure<'a> = dyn Fn(usize) -> u64 + Sync + 'a;
 
-/// A [`Job`] without its lifetime: a pointer, because between rounds it dangles.
-type ErasedJob = *const (dyn Fn(usize) + Sync + 'static);
+/// What is done around each call of a closure.
+pub(crate) trait Wrap: Sync {
+    /// Calls `closure` with `index`. `note` is the job's.
+    fn call(&self, closure: Closure<'_>, index: usize, note: u8);
+}
+
+/// What a round runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    /// Beside the closure, not inside: what no round writes stays in the workers' caches, whereas a
+    /// closure lies on the leader's stack, a cache line more for each worker in each round. One that
+    /// holds nothing is not even looked at.
+    pub(crate) wrap: &'a dyn Wrap,
+    pub(crate) closure: Closure<'a>,
+    pub(crate) note: u8,
+}
+
+impl Job<'_> {
+    fn call(self, index: usize) {
+        self.wrap.call(self.closure, index, self.note);
+    }
+
+    fn erased(self) -> ErasedJob {
+        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow,
+        // also if something panics.
+        let wrap = unsafe { transmute::<NonNull<dyn Wrap + '_>, NonNull<dyn Wrap>>(NonNull::from(self.wrap)) };
+        // SAFETY: as above.
+        let closure = unsafe { transmute::<NonNull<DynClosure<'_>>, NonNull<DynClosure>>(NonNull::from(self.closure)) };
+        ErasedJob { wrap, closure, note: self.note }
+    }
+}
+
+/// A [`Job`] without its lifetimes: pointers, because between rounds they dangle.
+#[derive(Clone, Copy)]
+struct ErasedJob {
+    wrap: NonNull<dyn Wrap>,
+    closure: NonNull<DynClosure<'static>>,
+    note: u8,
+}
 
 /// What leader and workers share: the call, the job behind it, and the leader's place to sleep.
 ///
@@ -93,7 +134,7 @@ impl Order {
 // SAFETY: 'job' on the type: the one field that is not `Sync`, the order's `job`, is never read
 // while it is written.
 unsafe impl Sync for Board {}
-// SAFETY: a job is `Sync`, so the thread that drops or reads the reference to it may be any.
+// SAFETY: what a job points to is `Sync`, so the thread that reads the pointers may be any.
 unsafe impl Send for Board {}
 
 /// One worker's side of the protocol, on cache lines that only it and the leader touch.
@@ -187,9 +228,9 @@ impl Board {
 
     fn run_index(&self, job: Job<'_>, index: usize) {
         if planted("workers_panic_uncaught") && index > 0 {
-            return job(index);
+            return job.call(index);
         }
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| job(index))) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| job.call(index))) {
             self.keep_panic(payload);
         }
     }
@@ -293,11 +334,12 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
 
 fn run_claimed(board: &Board, index: usize) {
     // SAFETY: 'job' on `Board`: this thread claimed a seat of the round.
-    let job = board.order.job.with(|job| unsafe { *job });
-    if let Some(job) = job {
-        // SAFETY: 'job' on `Board`: the round does not end before this seat has arrived.
-        board.run_index(unsafe { &*job }, index);
-    }
+    let Some(job) = board.order.job.with(|job| unsafe { *job }) else { return };
+    // SAFETY: 'job' on `Board`: the round does not end before this seat has arrived.
+    let wrap = unsafe { job.wrap.as_ref() };
+    // SAFETY: as above.
+    let closure = unsafe { job.closure.as_ref() };
+    board.run_index(Job { wrap, closure, note: job.note }, index);
 }
 
 /// The next call for this worker. Others are no news: it neither gains nor loses time to stay hot
@@ -372,12 +414,9 @@ impl Lead<'_> {
     ) where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
-        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow,
-        // also if something panics.
-        let job = unsafe { std::mem::transmute::<Job<'_>, ErasedJob>(job) };
         let order = &self.board.order;
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
-        order.job.with_mut(|slot| unsafe { *slot = Some(job) });
+        order.job.with_mut(|slot| unsafe { *slot = Some(job.erased()) });
         order.participants.store(Some(participants));
         order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         self.epoch = self.epoch.successor();

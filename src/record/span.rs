@@ -41,6 +41,12 @@ pub enum SpanKind {
     Jobs,
 }
 
+impl SpanKind {
+    /// All kinds, each at its own number.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::System, Self::Sweep, Self::Share, Self::Session, Self::Batches, Self::Jobs];
+}
+
 /// A stretch of time in which one worker did one thing. All times are in nanoseconds of
 /// [`AffinityTimeline::now`](crate::AffinityTimeline::now).
 ///

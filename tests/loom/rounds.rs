@@ -40,7 +40,7 @@ use loom::{
 use crate::{
     model::model,
     parker::Parker,
-    round::{Board, Seat, work},
+    round::{Board, Closure, Job, Lead, Seat, Wrap, work},
     words::Participants,
 };
 
@@ -54,6 +54,33 @@ impl Row {
         // SAFETY: loom checks it.
         self.0.with_mut(|row| unsafe { *row += 1 });
     }
+}
+
+/// Calls a closure, and does nothing around it.
+struct Plain;
+
+impl Wrap for Plain {
+    fn call(&self, closure: Closure<'_>, index: usize, _note: u8) {
+        closure(index);
+    }
+}
+
+/// A round of `participants` that calls `job`; all workers are left out of it, or none.
+fn run<'a, S>(
+    lead: &mut Lead<'_>,
+    seats: S,
+    participants: Participants,
+    left_out: bool,
+    job: impl Fn(usize) + Sync,
+) -> Result<(), unwind::Payload>
+where
+    S: ExactSizeIterator<Item = &'a Seat> + Clone,
+{
+    let closure = |index| {
+        job(index);
+        0
+    };
+    lead.run(seats, participants, |_| left_out, Duration::ZERO, Job { wrap: &Plain, closure: &closure, note: 0 })
 }
 
 /// A gang of `workers - 1` threads plays a round for each of `participants`; each must call their
@@ -78,7 +105,7 @@ fn play(workers: usize, participants: &[Participants]) {
             // SAFETY: each index has a row of its own; loom checks it.
             rows[index].0.with_mut(|row| unsafe { *row += 1 });
         };
-        assert!(lead.run(seats, participants, |_| false, Duration::ZERO, &job).is_ok());
+        assert!(run(&mut lead, seats, participants, false, job).is_ok());
         for (index, (row, calls)) in rows.iter().zip(&mut calls).enumerate() {
             *calls += u32::from(participants.has(index));
             // SAFETY: the round is over; loom checks it.
@@ -147,7 +174,7 @@ fn a_worker_comes_back() {
                 // SAFETY: each index has a row of its own; loom checks it.
                 rows[index].0.with_mut(|row| unsafe { *row += 1 });
             };
-            assert!(lead.run(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job).is_ok());
+            assert!(run(&mut lead, std::iter::once(&*seat), Participants::ALL, left_out, job).is_ok());
         }
         // SAFETY: the rounds are over; loom checks it.
         rows.iter().for_each(|row| row.0.with(|row| assert_eq!(unsafe { *row }, 2)));
@@ -174,9 +201,8 @@ fn panics_reach_the_leader_after_all_are_done() {
                 std::panic::resume_unwind(Box::new("planted"));
             }
         };
-        let payload = lead
-            .run(std::iter::once(&*seat), Participants::ALL, |_| false, Duration::ZERO, &job)
-            .expect_err("index 1 panicked");
+        let payload =
+            run(&mut lead, std::iter::once(&*seat), Participants::ALL, false, job).expect_err("index 1 panicked");
         assert_eq!(payload.downcast_ref(), Some(&"planted"));
         assert_eq!(done.load(Ordering::Relaxed), 2);
         lead.stop(std::iter::once(&*seat));
@@ -218,7 +244,7 @@ fn leaders_take_turns() {
             move || {
                 if let Some(mut lead) = board.try_lead() {
                     let seats: [&Seat; 0] = [];
-                    let round = lead.run(seats.iter().copied(), Participants::ALL, |_| false, Duration::ZERO, &|_| ());
+                    let round = run(&mut lead, seats.iter().copied(), Participants::ALL, false, |_| ());
                     assert!(round.is_ok());
                     // As the books of a round, which are written when it is over.
                     row.add();
@@ -239,7 +265,7 @@ fn round_of_two(left_out: bool, job: impl Fn(usize) + Sync) -> Result<(), unwind
         thread::spawn(move || work(&board, &seat, 1, seen))
     };
     let mut lead = board.try_lead().expect("nobody else leads");
-    let round = lead.run(std::iter::once(&*seat), Participants::ALL, |_| left_out, Duration::ZERO, &job);
+    let round = run(&mut lead, std::iter::once(&*seat), Participants::ALL, left_out, job);
     lead.stop(std::iter::once(&*seat));
     worker.join().expect("the worker survives");
     round
