@@ -9,7 +9,7 @@ mod trial;
 mod way;
 mod which;
 
-pub(crate) use gang::OnLeader;
+pub(crate) use gang::{OnLeader, is_sync_point};
 pub(crate) use race::Explanation;
 pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;

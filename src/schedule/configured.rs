@@ -14,8 +14,8 @@ use bevy_ecs::{
 use bevy_utils::prelude::DebugName;
 use log::warn;
 
-use super::{AffineSystems, IntoAffine, is_sync_point, tag, tagged::enter};
-use crate::{record::known_name, sync::lock};
+use super::{AffineSystems, IntoAffine, tag, tagged::enter};
+use crate::{executor::is_sync_point, record::known_name, sync::lock};
 
 /// Systems that are to be wrapped.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,17 +10,15 @@ mod tagged;
 pub(crate) use looked_into::{LookedInto, look_into_first, look_into_schedules};
 pub use sets::{AffineSystems, AffinitySystems};
 
-use std::any::TypeId;
-
 use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, System},
-    schedule::{ApplyDeferred, ScheduleConfigs},
+    schedule::ScheduleConfigs,
     system::{AdapterSystem, BoxedSystem, PipeSystem, ScheduleSystem},
 };
 use bevy_utils::prelude::DebugName;
 use variadics_please::all_tuples;
 
-use crate::record::known_name;
+use crate::{executor::is_sync_point, record::known_name};
 use tagged::{Tagged, enter};
 
 /// What can be tagged: a system, a (nested) tuple of systems, or systems that were configured
@@ -174,11 +172,6 @@ fn named<S: IntoSystem<(), Out, Marker>, Out: 'static, Marker>(system: S) -> imp
     let system = IntoSystem::into_system(system);
     let shown = shown_name::<S>(&system.name());
     tag(system, shown)
-}
-
-/// Whether a system is a sync point, which Bevy knows by its type: wrapped it would be none.
-fn is_sync_point(system: TypeId) -> bool {
-    system == TypeId::of::<ApplyDeferred>()
 }
 
 /// A system that leads the gang, with its name in diagnostics.

@@ -26,6 +26,7 @@ mod tests;
 pub(super) use blueprint::BlueprintSlot;
 pub(crate) use on_leader::OnLeader;
 pub(super) use run::Handler;
+pub(crate) use tasks::is_sync_point;
 
 use bevy_ecs::{
     prelude::World,

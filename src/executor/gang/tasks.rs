@@ -1,7 +1,7 @@
 //! The tasks of one run of a schedule, in the order of Bevy's single-threaded executor, and which of
 //! them wait for which others.
 
-use std::sync::Arc;
+use std::{any::TypeId, sync::Arc};
 
 use bevy_ecs::{
     component::ComponentId,
@@ -135,8 +135,7 @@ impl Tasks {
             if !sets.is_empty() {
                 acts.push((Act::Sets(sets), place));
             }
-            let is_sync = system.system_type() == std::any::TypeId::of::<ApplyDeferred>();
-            acts.push((if is_sync { Act::Sync(place) } else { Act::System(place) }, place));
+            acts.push((if is_sync_point(system.system_type()) { Act::Sync(place) } else { Act::System(place) }, place));
         }
         acts
     }
@@ -264,4 +263,9 @@ fn reduced(all_before: &[FixedBitSet]) -> Vec<Vec<usize>> {
         direct
     };
     all_before.iter().map(reduce).collect()
+}
+
+/// Whether a system is a sync point, which Bevy knows by its type: wrapped it would be none.
+pub(crate) fn is_sync_point(system: TypeId) -> bool {
+    system == TypeId::of::<ApplyDeferred>()
 }
