@@ -17,7 +17,7 @@ use crate::tally::MINUTE;
 /// Every mode runs the same model from the same start and must end in the same state, to the bit;
 /// only the time it takes differs.
 #[derive(Parser, Clone, Debug)]
-#[command(name = "traffic", version, after_help = EXAMPLES, args_override_self = true)]
+#[command(name = "traffic", version, after_help = EXAMPLES, args_override_self = true, allow_negative_numbers = true)]
 pub struct Options {
     /// Run without a window and print figures
     #[arg(long)]
@@ -97,7 +97,7 @@ pub struct Options {
 
     /// Seconds that a car rests between two trips in the busiest hours: from half to one and a half
     /// times as many
-    #[arg(long, value_name = "SECONDS", default_value_t = 3_600, value_parser = clap::value_parser!(u32).range(2..=43_200))]
+    #[arg(long, value_name = "SECONDS", default_value_t = REST, value_parser = clap::value_parser!(u32).range(2..=43_200))]
     pub rest: u32,
 
     /// Seconds after which a car that waits for a full road pushes into it, so that no ring of full
@@ -140,6 +140,12 @@ pub struct Options {
     #[arg(long, hide = true)]
     pub paced: bool,
 }
+
+/// When a city starts by itself, in seconds after midnight: at six.
+const START: u32 = 6 * 3_600;
+
+/// Seconds that a car rests by itself.
+const REST: u32 = 3_600;
 
 /// What runs without a window, where nothing is to be seen.
 const NO_WINDOW: [&str; 3] = ["headless", "json", "out"];
@@ -243,6 +249,17 @@ impl Options {
         self.trips.is_some() || self.plans.is_some() || !self.routes.is_empty()
     }
 
+    /// Options that were given, and that trips which are given leave without effect.
+    pub fn without_effect(&self) -> Vec<&'static str> {
+        let given = [
+            ("--start", self.start != START),
+            ("--rest", self.rest != REST),
+            ("--replan-every", self.replan_every != crate::city::REPLANS),
+        ];
+        let given = given.into_iter().filter(|&(_, is_given)| is_given && self.has_trips());
+        given.map(|(option, _)| option).collect()
+    }
+
     /// Where a scenario comes from.
     pub fn files(&self) -> Files {
         Files {
@@ -340,6 +357,8 @@ mod tests {
         for (line, named) in [
             ("traffic --cars 0", "'0' for '--cars <N>'"),
             ("traffic --workers 0", "'0' for '--workers <N>'"),
+            ("traffic --steps -1", "'-1' for '--steps <N>'"),
+            ("traffic --seed -1", "'-1' for '--seed <N>'"),
             ("traffic --steps 0", "'0' for '--steps <N>'"),
             ("traffic --mode fast", "'fast' for '--mode <MODE>'"),
             ("traffic --map a.gr --city 9", "'--map <FILE>' cannot be used with '--city <N>'"),
@@ -365,6 +384,14 @@ mod tests {
     fn an_unknown_mode_is_told_the_known_ones() {
         let known = "auto, lock-step, heartbeat, bevy, bevy-default, serial, all]";
         assert!(read("traffic --mode fast").unwrap_err().contains(known));
+    }
+
+    #[test]
+    fn what_given_trips_leave_without_effect_is_known() {
+        assert!(read("traffic --rest 60").unwrap().without_effect().is_empty());
+        assert!(read("traffic --trips a.csv").unwrap().without_effect().is_empty());
+        let options = read("traffic --trips a.csv --start 07:00 --replan-every 0 --rest 60").unwrap();
+        assert_eq!(options.without_effect(), ["--start", "--rest", "--replan-every"]);
     }
 
     #[test]

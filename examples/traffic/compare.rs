@@ -3,7 +3,11 @@
 //! moments of the machine.
 
 use std::io::{self, BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{self, Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
 use crate::city::City;
 use crate::cli::{Mode, Options};
@@ -51,22 +55,60 @@ fn slices(steps: u32) -> impl Iterator<Item = u64> {
 pub fn follow(simulation: &mut dyn Simulation, city: &City, options: &Options) -> Result<(), String> {
     let hidden = ProgressBar::hidden();
     let nothing = &mut |_: &mut dyn Simulation| Ok(());
+    let parent = Parent::listen();
     warm_up(simulation, options.warmup(), &hidden, nothing)?;
     let start = Start::of(simulation);
-    if !say(READY)? {
+    if !parent.say_ready()? {
         return Ok(());
     }
     let mut timings = Timings::default();
-    for line in io::stdin().lines() {
+    while let Some(line) = parent.hear() {
         let line = line.map_err(|error| format!("standard input: {error}"))?;
         let steps = line.parse().map_err(|_| format!("standard input: {line:?} is not a number of steps"))?;
         timings.measure(simulation, steps, &hidden, nothing)?;
-        if !say(READY)? {
+        if !parent.say_ready()? {
             return Ok(());
         }
     }
     let outcome = Outcome::new(simulation, city, &options.mode.to_string(), &timings, &start)?;
     say(&serde_json::to_string(&outcome).map_err(|error| error.to_string())?).map(|_| ())
+}
+
+/// The child's view of its parent.
+struct Parent {
+    lines: Receiver<io::Result<String>>,
+    /// The parent waits for this process, so nothing is left to do where it is gone.
+    is_waiting: Arc<AtomicBool>,
+}
+
+impl Parent {
+    /// Hears that the parent is gone also while this process is busy, and ends it then.
+    fn listen() -> Self {
+        let (sender, lines) = mpsc::channel();
+        let is_waiting = Arc::new(AtomicBool::new(true));
+        let waits = Arc::clone(&is_waiting);
+        thread::spawn(move || {
+            // The other end lives as long as the process does something.
+            io::stdin().lines().for_each(|line| _ = sender.send(line));
+            if waits.load(Ordering::Relaxed) {
+                process::exit(BAD_RUN.into());
+            }
+        });
+        Self { lines, is_waiting }
+    }
+
+    /// The next line; nothing where there will be none.
+    fn hear(&self) -> Option<io::Result<String>> {
+        let line = self.lines.recv().ok();
+        self.is_waiting.store(line.is_some(), Ordering::Relaxed);
+        line
+    }
+
+    fn say_ready(&self) -> Result<bool, String> {
+        // First: the parent may end this process by closing its input once it has heard.
+        self.is_waiting.store(false, Ordering::Relaxed);
+        say(READY)
+    }
 }
 
 /// Tells the parent something, and returns whether it is still there.

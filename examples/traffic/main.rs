@@ -103,10 +103,12 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     let progress = headless::bar("city", 0, "reading the map");
     let (city, plan) = build_with_plan(options, &progress).map_err(Failure::Input)?;
     warn_of_crowding(options);
+    warn_of_unused(options);
     warn_of_jams(options, &city);
     let steps = options.steps.or(plan.end.map(|end| end.saturating_sub(options.warmup()).max(1)));
     let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
     let output = output.transpose().map_err(Failure::Input)?;
+    warn_of_late_orders(options, steps.unwrap_or(options.steps()), &plan.orders);
     let unread = city.network.unread.clone();
     run(&Options { steps, ..options.clone() }, city, &plan.orders, output)?;
     tell_of_unread(options, &unread);
@@ -129,6 +131,23 @@ fn warn_of_crowding(options: &Options) {
     let cores = Topology::get().parallelism();
     if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
         say(&format!("warning: {workers} workers on {cores} cores take turns, and are slower than {cores} would be"));
+    }
+}
+
+/// Options that say when and how often cars set out mean nothing where their trips are given.
+fn warn_of_unused(options: &Options) {
+    let unused = options.without_effect();
+    if !unused.is_empty() && !options.paced {
+        say(&format!("note: {} without effect: all trips are given", unused.join(", ")));
+    }
+}
+
+/// Orders that no step comes to.
+fn warn_of_late_orders(options: &Options, steps: u32, orders: &[(u32, Order)]) {
+    let end = options.warmup().saturating_add(steps);
+    let late = orders.iter().filter(|&&(at, _)| at >= end).count();
+    if late > 0 && !options.paced {
+        say(&format!("note: {late} of {} orders are for after the end, second {end}", orders.len()));
     }
 }
 
@@ -210,7 +229,12 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
     let city = match &scenario.trips {
         Some(trips) => City::with_trips(scenario.network, travel, trips, progress),
         None => City::new(scenario.network, travel, |network, incidence| {
-            Routes::prepare(network, incidence, &routes::cache_folder(), progress)
+            let warn = |text: &str| {
+                if !options.paced {
+                    say(text)
+                }
+            };
+            Routes::prepare(network, incidence, &routes::cache_folder(), progress, warn)
         }),
     };
     progress.finish_and_clear();
@@ -280,5 +304,9 @@ fn show(options: &Options, outcomes: &[Outcome], attribution: Option<&str>) -> R
         }
         None => report::table(outcomes, attribution, &mut out),
     };
-    shown.map_err(|error| format!("standard output: {error}"))
+    match shown {
+        // Who does not listen any more misses it.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        shown => shown.map_err(|error| format!("standard output: {error}")),
+    }
 }

@@ -40,8 +40,8 @@ pub struct Plain {
     experience: Experience,
     /// Finds other ways, from the first time on that somebody looks for them.
     rerouter: Option<Box<Rerouter>>,
-    /// When drivers take other ways, and the waits that they know of.
-    replan: Option<(u32, Vec<Option<u32>>)>,
+    /// When drivers take other ways, and the waits that they know of, in the order of time.
+    replans: VecDeque<(u32, Vec<Option<u32>>)>,
     /// Orders, by the second in which they take effect.
     orders: VecDeque<(u32, Order)>,
 }
@@ -92,7 +92,7 @@ impl Plain {
             ended: None,
             experience: state.experience,
             rerouter: None,
-            replan: None,
+            replans: VecDeque::new(),
             orders: VecDeque::new(),
             city,
         };
@@ -157,14 +157,14 @@ impl Plain {
 
     /// Drivers take the ways that they have found, and look for others if it is time.
     fn replan(&mut self) {
-        if let Some((_, waits)) = self.replan.take_if(|(due, _)| *due <= self.now) {
+        if let Some((_, waits)) = self.replans.pop_front_if(|(due, _)| *due <= self.now) {
             let city = Arc::clone(&self.city);
             self.routes = Arc::new(city.replan(self.rerouter(), &waits));
         }
         if Experience::is_due(&self.city, self.now) {
             let approaches = self.intersections.iter().flat_map(Intersection::approaches);
             let waits = self.experience.learn(approaches.map(|approach| approach.passed));
-            self.replan = Some((self.now + ROUTING_TIME, waits));
+            self.replans.push_back((self.now + ROUTING_TIME, waits));
         }
     }
 

@@ -62,7 +62,7 @@ fn row(outcome: &Outcome, baseline: Option<&Outcome>) -> Vec<String> {
         figures.workers.to_string(),
         format!("{rate:.0}"),
         grouped((outcome.detail.moving as f64 * rate) as u64),
-        grouped(rate as u64),
+        grouped(rate.round() as u64),
         format!("{:.3} ms", 1_000.0 / rate),
         format!("{:.3} ms", outcome.detail.slow_step.as_secs_f64() * 1_000.0),
         speed_up,

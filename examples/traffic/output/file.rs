@@ -1,6 +1,6 @@
 //! Files that get their names when they are complete.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,10 @@ pub struct Draft {
 impl Draft {
     pub fn create(folder: &Path, name: &str) -> Result<Self, String> {
         let (path, part) = (folder.join(name), folder.join(format!("{name}.part")));
-        let out = File::create(&part).map_err(|error| format!("{}: cannot write: {error}", part.display()))?;
+        if path.is_dir() {
+            return Err(format!("{}: cannot write: is a folder", path.display()));
+        }
+        let out = open(&part).map_err(|error| format!("{}: cannot write: {error}", part.display()))?;
         Ok(Self { path, part, out: BufWriter::new(out) })
     }
 
@@ -27,4 +30,19 @@ impl Draft {
         self.write(Write::flush)?;
         fs::rename(&self.part, &self.path).map_err(|error| format!("{}: cannot write: {error}", self.path.display()))
     }
+}
+
+/// An empty file that no other run writes; the system gives it free when this one ends, however it
+/// does.
+fn open(part: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(part)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another run is writing it"));
+        }
+        // Where files cannot be locked two runs are not told apart.
+        Ok(()) | Err(TryLockError::Error(_)) => {}
+    }
+    file.set_len(0)?;
+    Ok(file)
 }

@@ -61,6 +61,7 @@ impl Source for dyn Simulation + '_ {
 /// The files of a run that is going on.
 pub struct Output {
     folder: PathBuf,
+    network: Draft,
     /// Steps so far.
     now: u32,
     /// Decimetres of every link.
@@ -76,8 +77,13 @@ impl Output {
     /// Makes the folder, writes the network and begins the other files.
     pub fn create(folder: &Path, network: &Network, names: Option<&(Names, Names)>) -> Result<Self, String> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: cannot make the folder: {error}", folder.display()))?;
-        let output = Self {
+        // Whole before the first step, and so the first that a full disk refuses. It gets its name
+        // with the others: numbers of its nodes stand in all of them.
+        let mut draft = Draft::create(folder, "network.geojson")?;
+        draft.write(|out| network::write(network, names, out).and_then(|()| out.flush()))?;
+        Ok(Self {
             folder: folder.to_owned(),
+            network: draft,
             now: 0,
             lengths: network.links.iter().map(|link| link.length_dm).collect(),
             trips: Trips::create(folder)?,
@@ -85,12 +91,7 @@ impl Output {
             links: Links::create(folder, network)?,
             series: Series::default(),
             fundamental: Fundamental::default(),
-        };
-        // Complete before the first step, and so the first that a full disk refuses.
-        let mut draft = Draft::create(folder, "network.geojson")?;
-        draft.write(|out| network::write(network, names, out))?;
-        draft.finish()?;
-        Ok(output)
+        })
     }
 
     /// A second has been simulated.
@@ -131,6 +132,7 @@ impl Output {
             draft.write(|out| out.write_all(plot.as_bytes()))?;
             draft.finish()?;
         }
+        self.network.finish()?;
         self.trips.finish()?;
         self.timeline.finish()?;
         self.links.finish()

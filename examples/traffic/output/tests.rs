@@ -112,7 +112,7 @@ fn the_network_is_json_with_all_numbers() {
     let folder = Folder::new("network");
     let names = (vec!["west".into(), "ea\"st".into()], vec!["back".into(), "there".into()]);
     Output::create(&folder.0, &two_way(), Some(&names)).unwrap();
-    let map: Value = serde_json::from_str(&folder.read("network.geojson")).unwrap();
+    let map: Value = serde_json::from_str(&folder.read("network.geojson.part")).unwrap();
     assert_eq!(map["name"], "a \"road\"");
     let features = map["features"].as_array().unwrap();
     assert_eq!(features.len(), 4);
@@ -129,7 +129,7 @@ fn places_are_degrees_where_the_map_has_some() {
     let folder = Folder::new("degrees");
     let network = crate::map::isle_of_man().unwrap();
     Output::create(&folder.0, &network, None).unwrap();
-    let map: Value = serde_json::from_str(&folder.read("network.geojson")).unwrap();
+    let map: Value = serde_json::from_str(&folder.read("network.geojson.part")).unwrap();
     assert_eq!(map.get("note"), None);
     let is_on_the_island = |place: &Value| {
         (-4.9..-4.2).contains(&place[0].as_f64().unwrap()) && (54.0..54.5).contains(&place[1].as_f64().unwrap())
@@ -174,6 +174,20 @@ fn a_folder_that_cannot_be_written_is_told() {
     fs::create_dir_all(folder.0.join("trips.csv.part")).unwrap();
     let error = Output::create(&folder.0, &two_way(), None).err().unwrap();
     assert!(error.contains("trips.csv.part: cannot write"), "{error}");
+    fs::remove_dir(folder.0.join("trips.csv.part")).unwrap();
+    fs::create_dir(folder.0.join("links.csv")).unwrap();
+    let error = Output::create(&folder.0, &two_way(), None).err().unwrap();
+    assert!(error.contains("links.csv: cannot write: is a folder"), "{error}");
+}
+
+#[test]
+fn two_runs_do_not_write_the_same_files() {
+    let folder = Folder::new("twice");
+    let first = Output::create(&folder.0, &two_way(), None).unwrap();
+    let error = Output::create(&folder.0, &two_way(), None).err().unwrap();
+    assert!(error.contains("another run is writing it"), "{error}");
+    drop(first);
+    assert!(Output::create(&folder.0, &two_way(), None).is_ok(), "one that was broken off is no obstacle");
 }
 
 fn requests() -> Vec<TripRequest> {

@@ -59,12 +59,18 @@ pub fn write(file: &Path, key: u64, routes: &Routes) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let draft = file.with_extension(format!("{}.draft", std::process::id()));
-    fs::write(&draft, encode(key, routes))?;
-    fs::rename(&draft, file)
+    let written = fs::write(&draft, encode(key, routes)).and_then(|()| fs::rename(&draft, file));
+    if written.is_err() {
+        // What is left of it may fill the disk. If it cannot be removed either, so be it.
+        let _ = fs::remove_file(&draft);
+    }
+    written
 }
 
 pub fn read(file: &Path, key: u64) -> Option<Routes> {
-    decode(&fs::read(file).ok()?, key)
+    // What is no file may never end.
+    let is_file = fs::metadata(file).is_ok_and(|entry| entry.is_file());
+    decode(&is_file.then(|| fs::read(file)).and_then(Result::ok)?, key)
 }
 
 fn encode(key: u64, routes: &Routes) -> Vec<u8> {

@@ -24,7 +24,6 @@ use rayon::prelude::*;
 use crate::hash::below;
 use crate::map::Network;
 use crate::model::{Incidence, MOST_ROADS, NetworkError, PARTS, drive_time};
-use crate::say;
 pub use cache::folder as cache_folder;
 pub use capacity::trips_an_hour;
 use graph::Graph;
@@ -81,12 +80,13 @@ pub struct Routes {
 
 impl Routes {
     /// The routes of a network, from the folder `cache` if they are there, else searched and stored
-    /// there.
+    /// there. `warn` is told if they cannot be stored.
     pub fn prepare(
         network: &Network,
         incidence: &Incidence,
         cache: &Path,
         progress: &ProgressBar,
+        warn: impl FnOnce(&str),
     ) -> Result<Self, NetworkError> {
         let key = cache::key(network);
         let file = cache::file(cache, key);
@@ -95,7 +95,7 @@ impl Routes {
         }
         let routes = Self::search(network, incidence, progress)?;
         if let Err(error) = cache::write(&file, key, &routes) {
-            say(&format!("warning: the routes could not be kept in {}: {error}", file.display()));
+            warn(&format!("warning: the routes could not be kept in {}: {error}", file.display()));
         }
         Ok(routes)
     }

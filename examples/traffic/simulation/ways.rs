@@ -2,6 +2,7 @@
 //! searched beside the simulation and taken in a stated second, so that no result depends on how
 //! long a search takes.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bevy::prelude::{Resource, World};
@@ -18,8 +19,9 @@ pub struct Ways {
     /// From the first request on.
     router: Option<Router>,
     experience: Experience,
-    /// The second in which drivers take the ways that they look for now.
-    due: Option<u32>,
+    /// The seconds in which drivers take the ways that they look for now, in order: they may look
+    /// again before they have found any.
+    due: VecDeque<u32>,
 }
 
 impl Ways {
@@ -27,7 +29,7 @@ impl Ways {
     /// included.
     #[cfg(feature = "game")]
     pub fn are_ready(&mut self, now: u32, an_order_waits: bool) -> bool {
-        let waits = an_order_waits || self.due.is_some_and(|due| due <= now);
+        let waits = an_order_waits || self.due.front().is_some_and(|&due| due <= now);
         !waits || self.router.as_mut().is_none_or(Router::is_ready)
     }
 
@@ -58,13 +60,13 @@ pub fn take(world: &mut World) {
 /// time.
 pub fn replan(world: &mut World) {
     let now = world.resource::<Now>().0;
-    if world.get_resource_mut::<Ways>().is_some_and(|mut ways| ways.due.take_if(|due| *due <= now).is_some()) {
+    if world.get_resource_mut::<Ways>().is_some_and(|mut ways| ways.due.pop_front_if(|due| *due <= now).is_some()) {
         take(world);
     }
     if Experience::is_due(world.resource::<Plan>(), now) {
         let waits = learn(world);
         request(world, Request::Replan { waits });
-        world.resource_mut::<Ways>().due = Some(now + ROUTING_TIME);
+        world.resource_mut::<Ways>().due.push_back(now + ROUTING_TIME);
     }
 }
 

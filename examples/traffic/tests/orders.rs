@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bevy_affinity::prelude::*;
 use proptest::prelude::*;
 
-use super::crowded;
-use crate::city::City;
+use super::{city, crowded, grid, hectic};
+use crate::city::{City, Travel};
 use crate::map::Control;
 use crate::measure::Simulation;
 use crate::model::{Intersection, Order, Timing};
@@ -104,6 +104,20 @@ proptest! {
         planned.plan(&possible).unwrap();
         (0..STEPS).for_each(|_| planned.step());
         prop_assert_eq!(planned.state_hash(), expected, "planned");
+    }
+
+    /// Drivers look for other ways again before they have found any.
+    #[test]
+    fn orders_mean_the_same_where_drivers_are_restless(script in script()) {
+        let city = Arc::new(city(grid(8), Travel { replans: Some(3), ..hectic(1_500) }));
+        let on_it = |&(_, order): &(u32, Order)| match order {
+            Order::Signals { node, .. } | Order::Lights { node, .. } | Order::RushHour { node } => node < 64,
+            Order::Road { road, .. } => road < city.roads().len() as u32,
+        };
+        let script = possible(&city, script.into_iter().filter(on_it).collect());
+        let expected = follow_plainly(&city, &script, |_| ()).state_hash();
+        let hash = follow(gang(&city, SchedulerMode::LockStep, 2), &script, 7);
+        prop_assert_eq!(hash, expected);
     }
 
     #[test]
