@@ -54,8 +54,8 @@ const FIRST_SAMPLES: u32 = 2;
 
 /// The smoothed cost of a row of one call site.
 ///
-/// Relaxed everywhere: who sweeps writes it, the leader or one worker at a time but for calls
-/// inside of others, and a stale or lost value costs nothing but time.
+/// Relaxed everywhere: the thread that sweeps writes it, one at a time (calls inside of others
+/// aside), and a stale or lost value costs nothing but time.
 /// On a cache line of its own, which the workers, who read what stands around it, need not fetch in
 /// each round.
 #[derive(Debug, Default)]
@@ -101,8 +101,8 @@ impl RowCost {
         shortest.max((run * FRACTION / u64::from(cost)).min(u32::MAX.into()) as u32)
     }
 
-    /// How many rows a worker should take at a time in a sweep by fork/join: not more than
-    /// `longest`.
+    /// How many rows a worker should take at a time in a sweep by fork/join, before they are
+    /// rounded up to whole cache lines: not more than `longest`.
     pub(crate) fn grain(&self, longest: usize) -> u64 {
         let grain = match self.get() {
             Some(cost) => WORTH_A_GRAIN * FRACTION / u64::from(cost),

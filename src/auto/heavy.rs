@@ -38,7 +38,8 @@ impl HeavyCalls {
         heavy
     }
 
-    /// Decides whether heavy calls count, which go by `strategy` now. Returns whether that is new.
+    /// Decides whether heavy calls count, now that calls go by `strategy`. Returns whether that is
+    /// new.
     pub(super) fn judge(&mut self, strategy: Strategy, usual: f32, rows: u64) -> bool {
         let row = self.rows[strategy as usize];
         self.share.judge(usual, row.map_or(usual, |row| row * rows as f32))

@@ -30,8 +30,8 @@ const CHEAPEST_ROUND: f32 = 300.0;
 /// The same of a session of fork/join.
 const CHEAPEST_SESSION: f32 = 1_000.0;
 
-/// What a round costs on most machines, in nanoseconds: only used to guess what other numbers of
-/// rows would take.
+/// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
+/// take, and what a trial costs.
 const ROUND: f32 = 600.0;
 
 /// The same of a session of fork/join.

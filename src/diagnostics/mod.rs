@@ -140,10 +140,10 @@ pub struct WorkerDiagnostics {
     /// leader and for workers beyond the number of cores. [`Topology::find`] tells what it shares
     /// with others.
     pub core: Option<CoreId>,
-    /// Time inside closures.
+    /// Time inside the closures of rounds, without that in which a worker had no job.
     pub busy: Duration,
-    /// Time outside closures in rounds that called it: starting late, or waiting for others at the
-    /// barrier.
+    /// The rest of the time in rounds that called it: starting late, without a job, or waiting for
+    /// others at the barrier.
     pub wait: Duration,
     /// Indices run, its own and others'.
     pub rounds: u64,

@@ -10,11 +10,12 @@ use std::{
 use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
+    call::{Watched, worker},
     clock::now,
     counters::WorkerCounters,
-    eviction::{CoreTaken, Evidence, finds_core_taken, waits_for_own_threads},
-    gang::{Identity, LeaderGuard, SharedSeat, identity, keep_pinned, warn_if_unpinned},
-    round::{Closure, Job, Lead, Wrap},
+    eviction::{Evidence, waits_for_own_threads},
+    gang::{LeaderGuard, SharedSeat, identity, warn_if_unpinned},
+    round::{Job, Lead},
     unwind::{Payload, drop_or_abort},
     words::{Participants, RoundStats, Taken},
 };
@@ -46,41 +47,6 @@ pub(crate) struct Finished<'p> {
     lead: Option<Lead<'p>>,
     participants: Participants,
     led: u64,
-}
-
-/// What is noted of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Watched {
-    Nothing,
-    /// Clocks are read.
-    Times,
-    /// And spans recorded.
-    Spans(SpanKind),
-}
-
-impl Watched {
-    /// For [`Job::note`].
-    fn note(self) -> u8 {
-        match self {
-            Self::Nothing => 0,
-            Self::Times => 1,
-            Self::Spans(kind) => 2 + kind as u8,
-        }
-    }
-
-    fn of(note: u8) -> Self {
-        match note {
-            0 => Self::Nothing,
-            1 => Self::Times,
-            _ => SpanKind::ALL.get(usize::from(note - 2)).map_or(Self::Times, |&kind| Self::Spans(kind)),
-        }
-    }
-}
-
-/// For a call with `index`: the core is the calling thread's, if that is this worker.
-fn worker(index: usize) -> Worker {
-    let index = WorkerIndex(index);
-    Worker { index, core: identity().filter(|me| me.index == index).and_then(|me| me.core) }
 }
 
 impl<'p> Finished<'p> {
@@ -117,7 +83,7 @@ impl<'p> Finished<'p> {
     }
 }
 
-/// Nanoseconds of a call in which there was nothing to do: of calls that always have something.
+/// Idle time of a closure that is never idle.
 const NEVER_IDLE: u64 = 0;
 
 impl AffinityPool {
@@ -183,39 +149,48 @@ impl AffinityPool {
     ) -> Finished<'p> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
-        let recorded = self.recorded_as(kind);
         let due = self.leader_counters().sampling.is_due();
-        let watched = match recorded {
+        let watched = match self.recorded_as(kind) {
             Some(kind) => Watched::Spans(kind),
             None if due || measured == Measured::Always => Watched::Times,
             None => Watched::Nothing,
         };
         self.prepare_round(due);
-        let anybody_out = self.is_anybody_out();
-        let round = {
-            let _leader = LeaderGuard::enter();
-            let seats = self.seats.iter().map(|seat| &*seat.round);
-            let left_out = |worker| anybody_out && self.is_left_out(worker);
-            // By value: the workers find all that the closure holds in one place. What it owns is
-            // dropped while this thread still counts as inside the round: code of users, too.
-            let closure = move |index| f(worker(index));
-            let job = Job { wrap: self, closure: &closure, note: watched.note() };
-            lead.run(seats, participants, left_out, self.spin, job)
-        };
+        let round = self.run_led(&mut lead, participants, watched, f);
+        match watched {
+            Watched::Nothing => self.count_round(&lead, participants),
+            _ if round.is_err() => {}
+            Watched::Times => self.record_round(&lead, participants, due, None),
+            Watched::Spans(kind) => self.record_round(&lead, participants, due, Some(kind)),
+        }
         if let Err(payload) = round {
-            if watched == Watched::Nothing {
-                self.count_round(&lead, participants);
-            }
             self.skip_round();
             drop(lead);
             resume_unwind(payload);
         }
-        if watched != Watched::Nothing {
-            self.record_round(&lead, participants, due, recorded);
-        } else {
-            self.count_round(&lead, participants);
-        }
         Finished { pool: self, lead: Some(lead), participants, led: self.leader_counters().last_own() }
+    }
+
+    /// Calls `f` for each index of `participants`, on its worker.
+    ///
+    /// # Errors
+    /// The payload of the first panic, after all others have finished.
+    fn run_led(
+        &self,
+        lead: &mut Lead<'_>,
+        participants: Participants,
+        watched: Watched,
+        f: impl Fn(Worker) -> u64 + Sync,
+    ) -> Result<(), Payload> {
+        let anybody_out = self.is_anybody_out();
+        let left_out = |worker| anybody_out && self.is_left_out(worker);
+        let seats = self.seats.iter().map(|seat| &*seat.round);
+        let _leader = LeaderGuard::enter();
+        // By value: the workers find all that the closure holds in one place. What it owns is
+        // dropped while this thread still counts as inside the round: code of users, too.
+        let closure = move |index| f(worker(index));
+        let job = Job { wrap: self, closure: &closure, note: watched.note() };
+        lead.run(seats, participants, left_out, self.spin, job)
     }
 
     pub(super) fn leader_counters(&self) -> &WorkerCounters {
@@ -230,53 +205,6 @@ impl AffinityPool {
             self.follow_recording(recording);
             kind
         })
-    }
-
-    /// Calls the closure for one index, and notes when on the account of this thread.
-    #[inline(never)]
-    fn call_timed(&self, closure: Closure<'_>, index: usize, recorded: Option<SpanKind>) {
-        let began = now();
-        let idle = closure(index);
-        let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
-        match identity() {
-            Some(me) if me.index == WorkerIndex::LEADER => self.note_led(WorkerIndex(index), call, recorded),
-            Some(me) => self.note_followed(me, call, recorded),
-            None => {}
-        }
-    }
-
-    /// Notes that this thread, the worker `me`, made the `call`.
-    fn note_followed(&self, me: Identity, call: RoundStats, recorded: Option<SpanKind>) {
-        let looked = recorded.map_or_else(RoundStats::default, |_| self.look(me));
-        let RoundStats { began, ended, idle, .. } = call;
-        // To find out takes two files for each thread of the process.
-        let core_taken = match self.watchful.then(|| finds_core_taken(ended)).flatten() {
-            Some(CoreTaken::ByStrangers(taken)) => Some(taken),
-            _ => None,
-        };
-        let stats = RoundStats { began, ended, idle, core_taken, ..looked };
-        self.seats[me.index.0 - 1].round.stats.set(stats);
-    }
-
-    /// Notes that this thread, which leads, made the `call` for an index.
-    fn note_led(&self, index: WorkerIndex, call: RoundStats, recorded: Option<SpanKind>) {
-        let own = index == WorkerIndex::LEADER;
-        if own {
-            self.watch_leader(call.ended);
-        }
-        self.leader_counters().record_led(call.began..call.ended, call.idle, own);
-        if let (Some(kind), false) = (recorded, own) {
-            self.record_taken_over(kind, index, call.began..call.ended, self.leader_counters().led().start);
-        }
-    }
-
-    /// Looks at whether the core of this thread, which leads or would, is taken.
-    pub(super) fn watch_leader(&self, now: u64) {
-        match self.watchful.then(|| finds_core_taken(now)).flatten() {
-            Some(CoreTaken::ByStrangers(_)) => self.leave_taken_core(now),
-            Some(CoreTaken::ByOwnThreads) => self.gang.eviction.note_leader_waits(now),
-            None => {}
-        }
     }
 
     /// Those that `participants` calls, but the leader.
@@ -424,27 +352,5 @@ impl AffinityPool {
             }
         }
         first.map_or(Ok(()), Err)
-    }
-}
-
-impl Wrap for AffinityPool {
-    fn call(&self, closure: Closure<'_>, index: usize, note: u8) {
-        keep_pinned(self.pin_state, &self.topology);
-        match Watched::of(note) {
-            Watched::Nothing => _ = closure(index),
-            Watched::Times => self.call_timed(closure, index, None),
-            Watched::Spans(kind) => self.call_timed(closure, index, Some(kind)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{SpanKind, Watched};
-
-    #[test]
-    fn what_is_noted_of_a_round_gets_to_the_workers() {
-        let all = SpanKind::ALL.map(Watched::Spans).into_iter().chain([Watched::Nothing, Watched::Times]);
-        all.for_each(|watched| assert_eq!(Watched::of(watched.note()), watched));
     }
 }

@@ -3,6 +3,7 @@
 
 mod batch;
 mod broadcast;
+mod call;
 mod clock;
 mod counters;
 mod eviction;

@@ -199,7 +199,7 @@ impl LastRoundStats {
         self.core_taken.store(taken, Ordering::Relaxed);
     }
 
-    /// There is none of the round that begins.
+    /// The leader ran the index: the worker noted nothing.
     pub(super) fn clear(&self) {
         self.ended.store(0, Ordering::Relaxed);
     }

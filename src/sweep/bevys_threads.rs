@@ -2,7 +2,7 @@
 
 use bevy_tasks::ComputeTaskPool;
 
-use super::{division::Division, part::Part, rows::Rows};
+use super::{part::Part, rows::Rows};
 use crate::context::BevysBatch;
 
 /// How many threads Bevy's compute pool has; `None` as long as there is no pool.
@@ -16,7 +16,7 @@ pub(super) fn count() -> Option<usize> {
 pub(super) fn sweep(rows: Rows<'_, '_>, parts: usize, body: &(impl Fn(Part<'_>) + Sync)) {
     let visit = |index| {
         let _batch = BevysBatch::open();
-        body(Part::divided(rows, index, Division::Even { parts }));
+        body(Part::even(rows, index, parts));
     };
     match ComputeTaskPool::try_get() {
         Some(pool) if parts > 1 => {

@@ -23,28 +23,21 @@ pub(crate) enum Owners<'a> {
     Even { rows: u32, parts: usize },
 }
 
+/// The rows of one of `parts` even parts of a storage of `rows` rows. Parts are disjoint, and
+/// together they are all rows; [`Owners::of`] says whose a row is.
+#[inline]
+pub(super) fn even_rows(rows: u32, part: usize, parts: usize) -> Range<u32> {
+    let cut = |part: usize| (u64::from(rows) * part as u64).div_ceil(parts as u64) as u32;
+    cut(part)..cut(part + 1)
+}
+
+/// The same of rows that are selected, which are not addressed by owner.
+pub(super) fn even_positions(rows: u64, part: usize, parts: usize) -> Range<u64> {
+    let cut = |part: usize| (u128::from(rows) * part as u128 / parts as u128) as u64;
+    cut(part)..cut(part + 1)
+}
+
 impl<'a> Division<'a> {
-    /// The rows of `part`; runs of different parts are disjoint, and together they are all `rows`
-    /// rows.
-    #[inline]
-    pub(crate) fn range(&self, storage: Storage, rows: impl FnOnce() -> u32, part: usize) -> Range<u32> {
-        match self {
-            Self::Placed(placement) => placement.get(storage).map_or(0..0, |runs| runs.range_of(part)),
-            Self::Even { parts } => {
-                let rows = u64::from(rows());
-                let cut = |part: usize| (rows * part as u64).div_ceil(*parts as u64) as u32;
-                cut(part)..cut(part + 1)
-            }
-        }
-    }
-
-    /// What `part` has of `rows` rows that do not go by owner.
-    pub(crate) fn positions(&self, rows: u64, part: usize) -> Range<u64> {
-        let parts = if let Self::Even { parts } = self { *parts as u64 } else { 1 };
-        let cut = |part: u64| (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64;
-        cut(part as u64)..cut(part as u64 + 1)
-    }
-
     /// Whose the rows of `storage` are, which are `rows`.
     pub(crate) fn owners(&self, storage: Storage, rows: impl FnOnce() -> u32) -> Owners<'a> {
         match *self {

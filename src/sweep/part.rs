@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{
-    division::Division,
+    division::{Division, even_positions, even_rows},
     fork_range::ForkRange,
     rows::{Layout, Rows, Selection, segment_at},
 };
@@ -36,8 +36,8 @@ pub(crate) struct Part<'a> {
 
 /// Which rows a [`Part`] has.
 enum PartRows<'a> {
-    /// What the division gives to it of all rows.
-    Divided(Rows<'a, 'a>),
+    /// One of so many even parts of all rows.
+    Even(Rows<'a, 'a>, usize),
     /// What is claimed of that in a round.
     Claimed(ShareClaim<'a>),
     /// What other workers leave to it.
@@ -47,11 +47,12 @@ enum PartRows<'a> {
 impl<'a> Part<'a> {
     /// All rows in one part.
     pub(super) fn whole(rows: Rows<'a, 'a>) -> Self {
-        Self::divided(rows, 0, Division::Even { parts: 1 })
+        Self::even(rows, 0, 1)
     }
 
-    pub(super) fn divided(rows: Rows<'a, 'a>, index: usize, division: Division<'a>) -> Self {
-        Self { index, stolen: None, division, rows: PartRows::Divided(rows) }
+    /// One of `parts` even parts of all rows.
+    pub(super) fn even(rows: Rows<'a, 'a>, index: usize, parts: usize) -> Self {
+        Self { index, stolen: None, division: Division::Even { parts }, rows: PartRows::Even(rows, parts) }
     }
 
     pub(super) fn claimed(claim: ShareClaim<'a>) -> Self {
@@ -71,7 +72,7 @@ impl<'a> Part<'a> {
         let (mut cursor, mut claim) = match self.rows {
             PartRows::ForkRange(range) => return range.for_each_range(&mut visit),
             PartRows::Claimed(claim) => (claim.cursor(), Some(claim)),
-            PartRows::Divided(rows) => (RowCursor::through(rows, self.division, self.index), None),
+            PartRows::Even(rows, parts) => (RowCursor::through(rows, self.index, parts), None),
         };
         // One place that visits, so that it is inlined: only then its loop is vectorised.
         loop {
@@ -283,8 +284,8 @@ struct RowCursor<'a> {
 /// Where the rows of a part are found.
 enum Source<'a> {
     Layout(&'a Layout),
-    /// What a division gives to one part.
-    Divided(Rows<'a, 'a>, Division<'a>, usize),
+    /// A part of so many even ones.
+    Even(Rows<'a, 'a>, usize, usize),
     /// The rows of a selection before this position.
     Selected(&'a Selection, u64),
 }
@@ -294,10 +295,11 @@ impl<'a> RowCursor<'a> {
         Self::new(Source::Layout(layout))
     }
 
-    fn through(rows: Rows<'a, 'a>, division: Division<'a>, part: usize) -> Self {
+    /// Through one of `parts` even parts of all rows.
+    fn through(rows: Rows<'a, 'a>, part: usize, parts: usize) -> Self {
         match rows.selection {
-            Some(selection) => Self::selected(selection, division.positions(selection.rows(), part)),
-            None => Self::new(Source::Divided(rows, division, part)),
+            Some(selection) => Self::selected(selection, even_positions(selection.rows(), part, parts)),
+            None => Self::new(Source::Even(rows, part, parts)),
         }
     }
 
@@ -360,10 +362,9 @@ impl<'a> RowCursor<'a> {
                 self.at = (segment.ordinal, segment.storage);
                 self.rest = segment.rows_in(&(self.position..*end));
             }
-            Source::Divided(rows, division, part) => {
+            Source::Even(rows, part, parts) => {
                 let storage = *rows.matched.storages.get(self.next)?;
-                let range = division.range(storage, || rows.count(storage), *part);
-                (self.at, self.rest) = ((self.next as u32, storage), range);
+                (self.at, self.rest) = ((self.next as u32, storage), even_rows(rows.count(storage), *part, *parts));
             }
         }
         self.next += 1;

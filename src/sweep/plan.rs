@@ -125,7 +125,7 @@ enum Timing {
     NotAsked,
 }
 
-/// How a call runs, before it is known what for.
+/// How a call is to run.
 type Choice = (Strategy, Timing);
 
 impl<'a> Plan<'a> {

@@ -12,8 +12,8 @@ use crate::{
 
 impl AffinityPool {
     /// How many workers would take part in a round that began now: the others' cores are taken by
-    /// other processes. While that leaves the leader alone nothing but this looks at how it fares
-    /// itself.
+    /// other processes. With none but the leader there are no rounds, so its own core is looked at
+    /// here.
     #[inline]
     pub(crate) fn present(&self) -> usize {
         let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.records()) } else { 0 };

@@ -1,0 +1,118 @@
+//! What each thread does around its calls of a round's closure: it stays where it is pinned, and
+//! notes what the round's leader asked it to.
+
+use super::{
+    AffinityPool, Worker, WorkerIndex,
+    clock::now,
+    eviction::{CoreTaken, finds_core_taken},
+    gang::{Identity, identity, keep_pinned},
+    round::{Closure, Wrap},
+    words::RoundStats,
+};
+use crate::record::SpanKind;
+
+/// What is noted of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched {
+    Nothing,
+    /// Clocks are read.
+    Times,
+    /// And spans recorded.
+    Spans(SpanKind),
+}
+
+impl Watched {
+    /// For [`Job::note`].
+    pub(super) fn note(self) -> u8 {
+        match self {
+            Self::Nothing => 0,
+            Self::Times => 1,
+            Self::Spans(kind) => 2 + kind as u8,
+        }
+    }
+
+    fn of(note: u8) -> Self {
+        match note {
+            0 => Self::Nothing,
+            1 => Self::Times,
+            _ => SpanKind::ALL.get(usize::from(note - 2)).map_or(Self::Times, |&kind| Self::Spans(kind)),
+        }
+    }
+}
+
+/// For a call with `index`: the core is the calling thread's, if that is this worker.
+pub(super) fn worker(index: usize) -> Worker {
+    let index = WorkerIndex(index);
+    Worker { index, core: identity().filter(|me| me.index == index).and_then(|me| me.core) }
+}
+
+impl Wrap for AffinityPool {
+    fn call(&self, closure: Closure<'_>, index: usize, note: u8) {
+        keep_pinned(self.pin_state, &self.topology);
+        match Watched::of(note) {
+            Watched::Nothing => _ = closure(index),
+            Watched::Times => self.call_timed(closure, index, None),
+            Watched::Spans(kind) => self.call_timed(closure, index, Some(kind)),
+        }
+    }
+}
+
+impl AffinityPool {
+    /// Calls the closure for one index, and notes when on the account of this thread.
+    #[inline(never)]
+    fn call_timed(&self, closure: Closure<'_>, index: usize, recorded: Option<SpanKind>) {
+        let began = now();
+        let idle = closure(index);
+        let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
+        match identity() {
+            Some(me) if me.index == WorkerIndex::LEADER => self.note_led(WorkerIndex(index), call, recorded),
+            Some(me) => self.note_followed(me, call, recorded),
+            None => {}
+        }
+    }
+
+    /// Notes that this thread, the worker `me`, made the `call`.
+    fn note_followed(&self, me: Identity, call: RoundStats, recorded: Option<SpanKind>) {
+        let looked = recorded.map_or_else(RoundStats::default, |_| self.look(me));
+        let RoundStats { began, ended, idle, .. } = call;
+        // To find out takes two files for each thread of the process.
+        let core_taken = match self.watchful.then(|| finds_core_taken(ended)).flatten() {
+            Some(CoreTaken::ByStrangers(taken)) => Some(taken),
+            _ => None,
+        };
+        let stats = RoundStats { began, ended, idle, core_taken, ..looked };
+        self.seats[me.index.0 - 1].round.stats.set(stats);
+    }
+
+    /// Notes that this thread, which leads, made the `call` for an index.
+    fn note_led(&self, index: WorkerIndex, call: RoundStats, recorded: Option<SpanKind>) {
+        let own = index == WorkerIndex::LEADER;
+        if own {
+            self.watch_leader(call.ended);
+        }
+        self.leader_counters().record_led(call.began..call.ended, call.idle, own);
+        if let (Some(kind), false) = (recorded, own) {
+            self.record_taken_over(kind, index, call.began..call.ended, self.leader_counters().led().start);
+        }
+    }
+
+    /// Looks at whether the core of this thread, which leads or would, is taken.
+    pub(super) fn watch_leader(&self, now: u64) {
+        match self.watchful.then(|| finds_core_taken(now)).flatten() {
+            Some(CoreTaken::ByStrangers(_)) => self.leave_taken_core(now),
+            Some(CoreTaken::ByOwnThreads) => self.gang.eviction.note_leader_waits(now),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SpanKind, Watched};
+
+    #[test]
+    fn what_is_noted_of_a_round_gets_to_the_workers() {
+        let all = SpanKind::ALL.map(Watched::Spans).into_iter().chain([Watched::Nothing, Watched::Times]);
+        all.for_each(|watched| assert_eq!(Watched::of(watched.note()), watched));
+    }
+}
