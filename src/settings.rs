@@ -122,8 +122,8 @@ pub struct AffinitySettings {
     pub chunk_rows: usize,
     /// How long a worker stays awake after its last round before it blocks. Longer keeps the first
     /// round of the next system fast, shorter leaves the core to others; `Duration::MAX` is for
-    /// ever. Default: 50 us, about two wake-ups of a blocked thread. At most 1 us counts where there
-    /// are more workers than cores.
+    /// ever. Default: 50 us, about two wake-ups of a blocked thread. At most 1 us counts where
+    /// there are more workers than cores.
     pub spin: Duration,
     /// How often a worker inside [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat) gives
     /// work away at most. Shorter spreads work sooner, longer costs less. Default: 100 us; giving a

@@ -130,7 +130,8 @@ impl City {
         (0..self.cars).map(|car| Trips::first(car, self.cars, &self.routes)).collect()
     }
 
-    /// Whether it takes these orders from its start on; a refusal comes with the place of its order.
+    /// Whether it takes these orders from its start on; a refusal comes with the place of its
+    /// order.
     pub fn check(&self, orders: &[(u32, Order)]) -> Result<(), (usize, Refusal)> {
         let lit = LazyCell::new(|| self.intersections().iter().map(Intersection::has_signals).collect::<Vec<_>>());
         Order::check_all(orders, [], &self.network, |node| lit[node as usize])

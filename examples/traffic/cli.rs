@@ -55,8 +55,8 @@ pub struct Options {
     pub trips: Option<PathBuf>,
 
     /// Orders for any map, as CSV with the columns at,order,where,cycle,green,offset: what a player
-    /// would do (order is signals, add-signals, remove-signals, close, reopen or rush), and when, in
-    /// seconds or HH:MM:SS after the start
+    /// would do (order is signals, add-signals, remove-signals, close, reopen or rush), and when,
+    /// in seconds or HH:MM:SS after the start
     #[arg(long, value_name = "FILE", help_heading = "Scenarios")]
     pub orders: Option<PathBuf>,
 

@@ -104,6 +104,7 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     let (city, plan) = build_with_plan(options, &progress).map_err(Failure::Input)?;
     warn_of_crowding(options);
     warn_of_unused(options);
+    warn_of_left_out(options, &city);
     warn_of_jams(options, &city);
     let steps = options.steps.or(plan.end.map(|end| end.saturating_sub(options.warmup()).max(1)));
     let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
@@ -139,6 +140,13 @@ fn warn_of_unused(options: &Options) {
     let unused = options.without_effect();
     if !unused.is_empty() && !options.paced {
         say(&format!("note: {} without effect: all trips are given", unused.join(", ")));
+    }
+}
+
+/// Trips that turns which are forbidden leave without a way.
+fn warn_of_left_out(options: &Options, city: &City) {
+    if city.left_out > 0 && !options.paced {
+        say(&format!("note: {} trips are left out: no turns that are allowed lead to their ends", city.left_out));
     }
 }
 
@@ -304,9 +312,5 @@ fn show(options: &Options, outcomes: &[Outcome], attribution: Option<&str>) -> R
         }
         None => report::table(outcomes, attribution, &mut out),
     };
-    match shown {
-        // Who does not listen any more misses it.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        shown => shown.map_err(|error| format!("standard output: {error}")),
-    }
+    shown.map_err(|error| format!("standard output: {error}"))
 }

@@ -53,9 +53,9 @@ impl ScheduleDiagnostics {
         self.expected = times.map(|time| time.map(|nanoseconds| Duration::from_nanos(nanoseconds as u64)));
     }
 
-    /// What a run is expected to take in this way, on average where some take far longer than others
-    /// again and again; `None` if it was not measured since the schedule changed, because it cannot
-    /// be better, or could take much longer.
+    /// What a run is expected to take in this way, on average where some take far longer than
+    /// others again and again; `None` if it was not measured since the schedule changed, because it
+    /// cannot be better, or could take much longer.
     pub fn expected(&self, way: ScheduleWay) -> Option<Duration> {
         self.expected[way as usize]
     }

@@ -54,9 +54,9 @@ use record::Traced;
 /// run in eight is timed, all of them where they take 8 us or more, and another way is tried in
 /// turns with the present one, for less than a fiftieth of the time and ever less often while the
 /// answer stays the same. What counts is the usual run, but where some take far longer than the
-/// others, again and again, the average. When the schedule changes, measurements are forgotten; when
-/// it takes much longer or shorter than it did, the other ways are tried again. The first two runs
-/// go by Bevy's default.
+/// others, again and again, the average. When the schedule changes, measurements are forgotten;
+/// when it takes much longer or shorter than it did, the other ways are tried again. The first two
+/// runs go by Bevy's default.
 /// [`AffinityDiagnostics::schedules`](crate::AffinityDiagnostics::schedules) tells what was chosen.
 ///
 /// **On the gang** systems that do not conflict run at a time, dealt out to the workers by what
@@ -64,11 +64,11 @@ use record::Traced;
 /// late is helped. A tagged system that its queries spread over all workers runs between these
 /// rounds, and so do exclusive systems and sync points. Small tagged ones are dealt out as all
 /// others are, and then sweep their rows by themselves. Systems that are bound to the main thread
-/// by more than a tag run on it, beside the others. Systems that conflict run in the order of Bevy's
-/// single-threaded executor.
+/// by more than a tag run on it, beside the others. Systems that conflict run in the order of
+/// Bevy's single-threaded executor.
 /// It is tried for schedules that were [installed](Self::install), in a world with an
-/// [`AffinityPool`](crate::AffinityPool) of two workers or more, if it can be expected to gain 30 us
-/// in each run, which is what workers take to wake up; and it stays where it was measured to be
+/// [`AffinityPool`](crate::AffinityPool) of two workers or more, if it can be expected to gain 30
+/// us in each run, which is what workers take to wake up; and it stays where it was measured to be
 /// faster.
 ///
 /// What systems see is the same as with either of Bevy's executors: order, run conditions, sync

@@ -111,8 +111,8 @@ impl WayTimes {
         self.by_way[way as usize]
     }
 
-    /// What a run by this way takes on average, in nanoseconds, without heavy ones where they do not
-    /// count; unknown before one was timed.
+    /// What a run by this way takes on average, in nanoseconds, without heavy ones where they do
+    /// not count; unknown before one was timed.
     pub(super) fn mean(&self, way: ScheduleWay) -> Option<f32> {
         let RunTimes { usual, heavy } = self.times(way);
         let (usual, heavy) = (usual?, heavy.or(usual)?);

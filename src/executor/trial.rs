@@ -98,8 +98,8 @@ impl Times {
         self.count += 1;
     }
 
-    /// Heavy runs apart, the mean without the longest and, of more than two, the shortest: a run that
-    /// was interrupted says little. Infinite if there are none.
+    /// Heavy runs apart, the mean without the longest and, of more than two, the shortest: a run
+    /// that was interrupted says little. Infinite if there are none.
     fn typical(&self) -> RunTimes {
         let mut sorted = self.times;
         let sorted = &mut sorted[..self.count];

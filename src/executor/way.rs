@@ -25,8 +25,8 @@ pub enum ScheduleWay {
     /// as a task, on Bevy's compute threads.
     BevysThreads,
     /// On the gang: systems that do not conflict run at a time, each on the same core from frame to
-    /// frame but where a late worker is helped, and wide tagged ones have the whole gang in between.
-    /// Systems that conflict run in the order of the single-threaded executor.
+    /// frame but where a late worker is helped, and wide tagged ones have the whole gang in
+    /// between. Systems that conflict run in the order of the single-threaded executor.
     OnTheGang,
 }
 

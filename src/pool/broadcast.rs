@@ -261,8 +261,8 @@ impl AffinityPool {
         }
     }
 
-    /// What speaks for having a worker that was called rest, or for leaving it out of the next rounds,
-    /// by what it did in this one.
+    /// What speaks for having a worker that was called rest, or for leaving it out of the next
+    /// rounds, by what it did in this one.
     fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
         if let Some(stats) = stats {
             seat.record.note_present(stats.core_taken.is_some(), round.end);

@@ -1,5 +1,5 @@
-//! Jobs that wait for each other, and which worker takes which. `README.md` beside this file has the
-//! protocol with a proof sketch; `tests/loom/jobs.rs` checks this very file.
+//! Jobs that wait for each other, and which worker takes which. `README.md` beside this file has
+//! the protocol with a proof sketch; `tests/loom/jobs.rs` checks this very file.
 
 use std::{ops::Range, time::Duration};
 
@@ -104,9 +104,9 @@ impl JobBoard {
         self.lists.get(worker).is_some_and(|list| !list.is_empty())
     }
 
-    /// Takes jobs and calls `run` with each until none is left that `worker` could take. Returns for
-    /// how many nanoseconds it had none. `run` does not panic. Index 0 has to take part; one index
-    /// is run by one thread at a time.
+    /// Takes jobs and calls `run` with each until none is left that `worker` could take. Returns
+    /// for how many nanoseconds it had none. `run` does not panic. Index 0 has to take part; one
+    /// index is run by one thread at a time.
     pub(crate) fn take_part(&self, worker: usize, mut run: impl FnMut(usize)) -> u64 {
         if worker >= self.lists.len() {
             return 0;

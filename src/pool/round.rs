@@ -45,9 +45,9 @@ pub(crate) trait Wrap: Sync {
 /// What a round runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
-    /// Beside the closure, not inside: what no round writes stays in the workers' caches, whereas a
-    /// closure lies on the leader's stack, a cache line more for each worker in each round. One that
-    /// holds nothing is not even looked at.
+    /// Beside the closure, not inside: what no round writes stays in the workers' caches. A closure
+    /// lies on the leader's stack, which is a cache line more for each worker in each round; one
+    /// that holds nothing is not even looked at.
     pub(crate) wrap: &'a dyn Wrap,
     pub(crate) closure: Closure<'a>,
     pub(crate) note: u8,
@@ -325,8 +325,8 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
             run_claimed(board, index);
             arrive(board, seat, epoch);
         }
-        // A worker that was called stays hot, also when it came too late: the next round may be near.
-        // Not one that is left out, or rests.
+        // A worker that was called stays hot, also when it came too late: the next round may be
+        // near. Not one that is left out, or rests.
         let is_to_sleep = seat.is_reserved(epoch) || seat.rests();
         spin = Duration::from_nanos(if is_to_sleep { 0 } else { board.order.spin.load(Ordering::Relaxed) });
     }

@@ -1,8 +1,8 @@
 //! Which runs of a system or schedule, or calls of one place, are timed.
 
-/// Runs from one that is timed to the next: one in eight, for two readings of the clock take as long
-/// as 200 cheap rows, or half a schedule with one empty system. The distances differ and their sum
-/// is a prime, so that no period of the game hides its heavy runs from them.
+/// Runs from one that is timed to the next: one in eight, for two readings of the clock take as
+/// long as 200 cheap rows, or half a schedule with one empty system. The distances differ and their
+/// sum is a prime, so that no period of the game hides its heavy runs from them.
 const DISTANCES: [u32; 8] = [5, 12, 8, 3, 11, 7, 14, 7];
 
 /// What takes this long, in nanoseconds, is timed in every run: that is less than one part in a

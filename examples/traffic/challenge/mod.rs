@@ -34,8 +34,8 @@ pub struct Rules {
     pub cars: Option<u32>,
     /// How long the player has.
     pub minutes: u32,
-    /// Parts of the time that a trip takes in the untouched city which are to be saved for one star,
-    /// two and three.
+    /// Parts of the time that a trip takes in the untouched city which are to be saved for one
+    /// star, two and three.
     pub stars: [f64; MOST_STARS],
 }
 

@@ -1,4 +1,6 @@
-//! The largest strongly connected component, by Kosaraju's two sweeps.
+//! Strongly connected components, by Kosaraju's two sweeps.
+
+use std::cmp::Reverse;
 
 /// Outgoing neighbours of every node, as one array cut by offsets.
 struct Adjacency {
@@ -29,24 +31,35 @@ impl Adjacency {
     }
 }
 
-/// Marks the nodes of the largest strongly connected component; of equally large ones, the one
-/// found first.
-pub fn largest(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Vec<bool> {
+/// The number of each node's strongly connected component, from 0 in the order in which they are
+/// found.
+pub fn numbers(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Vec<u32> {
     let forward = Adjacency::new(nodes, edges.clone());
     let backward = Adjacency::new(nodes, edges.map(|(from, to)| (to, from)));
     let mut taken = vec![false; nodes];
-    let mut best = Vec::new();
+    let mut numbers = vec![0; nodes];
+    let mut found = 0;
     for &root in finish_order(&forward, nodes).iter().rev() {
         let component = reach(&backward, root, &mut taken);
-        if component.len() > best.len() {
-            best = component;
-        }
+        component.iter().for_each(|&node| numbers[node as usize] = found);
+        found += u32::from(!component.is_empty());
     }
-    let mut inside = vec![false; nodes];
-    for node in best {
-        inside[node as usize] = true;
-    }
-    inside
+    numbers
+}
+
+/// The largest of the components that [`numbers`] has; of equally large ones, the one found first.
+pub fn largest_of(numbers: &[u32]) -> u32 {
+    let mut sizes = vec![0_u32; numbers.iter().max().map_or(0, |&last| last as usize + 1)];
+    numbers.iter().for_each(|&number| sizes[number as usize] += 1);
+    (0..).zip(sizes).max_by_key(|&(number, size)| (size, Reverse(number))).map_or(0, |(number, _)| number)
+}
+
+/// Marks the nodes of the largest strongly connected component; of equally large ones, the one
+/// found first.
+pub fn largest(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Vec<bool> {
+    let numbers = numbers(nodes, edges);
+    let largest = largest_of(&numbers);
+    numbers.into_iter().map(|number| number == largest).collect()
 }
 
 /// Nodes in the order in which a depth-first search leaves them. The search keeps a stack of its

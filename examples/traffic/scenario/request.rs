@@ -8,6 +8,8 @@ use crate::model::TripRequest;
 
 /// Which nodes a car can come from and get to.
 pub struct Reach {
+    /// The part in which each place can be reached from each other, by number.
+    parts: Vec<u32>,
     /// From here the core of the network can be reached.
     leaves: Vec<bool>,
     /// From the core this can be reached.
@@ -17,15 +19,18 @@ pub struct Reach {
 impl Reach {
     pub fn of(network: &Network) -> Self {
         let nodes = network.nodes.len();
-        let core = component::largest(nodes, network.links.iter().map(|link| (link.from, link.to)));
+        let parts = component::numbers(nodes, network.links.iter().map(|link| (link.from, link.to)));
+        let largest = component::largest_of(&parts);
+        let core: Vec<bool> = parts.iter().map(|&part| part == largest).collect();
         let leaves = spread(&core, network.links.iter().map(|link| (link.to, link.from)));
         let enters = spread(&core, network.links.iter().map(|link| (link.from, link.to)));
-        Self { leaves, enters }
+        Self { parts, leaves, enters }
     }
 
-    /// Whether there is surely a way.
+    /// Whether there is surely a way: by way of the core, or within a part that is cut off from it.
     fn joins(&self, from: u32, to: u32) -> bool {
-        self.leaves[from as usize] && self.enters[to as usize]
+        let (from, to) = (from as usize, to as usize);
+        self.leaves[from] && self.enters[to] || self.parts[from] == self.parts[to]
     }
 }
 
@@ -129,5 +134,24 @@ impl<'a> Requests<'a> {
             return Err(MapError::new(file.display(), format_args!("no trip that can be driven{reasons}")));
         }
         Ok(Demand { trips: self.trips, notes: (skipped > 0).then(line).into_iter().collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::Link;
+
+    #[test]
+    fn trips_within_a_part_that_is_cut_off_have_a_way() {
+        let mut network = crate::tests::grid(3);
+        let cut_off = network.nodes.len() as u32;
+        network.nodes.extend([network.nodes[0], network.nodes[1]]);
+        let link = |from, to| Link { from, to, ..network.links[0] };
+        let links = [link(cut_off, cut_off + 1), link(cut_off + 1, cut_off)];
+        network.links.extend(links);
+        let reach = Reach::of(&network);
+        assert!(reach.joins(0, 4) && reach.joins(cut_off, cut_off + 1) && reach.joins(cut_off + 1, cut_off));
+        assert!(!reach.joins(0, cut_off) && !reach.joins(cut_off, 0));
     }
 }

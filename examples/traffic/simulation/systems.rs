@@ -1,7 +1,7 @@
 //! One second in four systems, each a call that visits the rows that are due and sends messages.
 //! What a row does depends on that row alone, and messages are applied when all rows have had their
-//! turn: so the city is the same to the bit, whichever worker visits which rows. Cars at rest, cars on the
-//! road and intersections at which nothing can move cost nothing.
+//! turn: so the city is the same to the bit, whichever worker visits which rows. Cars at rest, cars
+//! on the road and intersections at which nothing can move cost nothing.
 
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::{Entity, Res};

@@ -1,10 +1,10 @@
 //! What binds a tagged system to the thread that runs its schedule, and how to see it without that.
 //!
-//! A tag makes a system one that cannot be sent, so that Bevy's executors keep it on the thread that
-//! leads the gang. The gang itself could give small ones to any of its workers, if the system could
-//! be sent without its tag. Bevy tells only of both together. But what a system needs is declared
-//! whenever it is initialized, and that can be done again: once more without what the tag declares,
-//! and then with it.
+//! A tag makes a system one that cannot be sent, so that Bevy's executors keep it on the thread
+//! that leads the gang. The gang itself could give small ones to any of its workers, if the system
+//! could be sent without its tag. Bevy tells only of both together. But what a system needs is
+//! declared whenever it is initialized, and that can be done again: once more without what the tag
+//! declares, and then with it.
 
 use std::{cell::Cell, sync::OnceLock};
 

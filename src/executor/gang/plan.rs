@@ -1,5 +1,5 @@
-//! Which tasks go to the gang together, and in whose list each of them is. Pure: tasks and what they
-//! take in, a plan out.
+//! Which tasks go to the gang together, and in whose list each of them is. Pure: tasks and what
+//! they take in, a plan out.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::tasks::{Place, Task};
 /// Nanoseconds until the leader has called the workers of a round and has seen them arrive.
 const ROUND: f32 = 800.0;
 
-/// Until a worker begins, and until it sees that a task of another one is done, in nanoseconds: some
-/// cache lines on their way.
+/// Until a worker begins, and until it sees that a task of another one is done, in nanoseconds:
+/// some cache lines on their way.
 const HANDOVER: f32 = 200.0;
 
 /// What a task takes at least, in nanoseconds: claiming it, and noting that it is done.

@@ -1,5 +1,5 @@
-//! The tasks of one run of a schedule, in the order of Bevy's single-threaded executor, and which of
-//! them wait for which others.
+//! The tasks of one run of a schedule, in the order of Bevy's single-threaded executor, and which
+//! of them wait for which others.
 
 use std::{any::TypeId, sync::Arc};
 

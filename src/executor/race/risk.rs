@@ -49,8 +49,8 @@ pub(super) struct Stakes<'a> {
     pub(super) rival: ScheduleWay,
     /// What is known of all ways.
     pub(super) times: &'a WayTimes,
-    /// What a run on the gang is expected to take, in nanoseconds, if there is a plan. Else it takes
-    /// lessons first.
+    /// What a run on the gang is expected to take, in nanoseconds, if there is a plan. Else it
+    /// takes lessons first.
     pub(super) planned: Option<f32>,
 }
 

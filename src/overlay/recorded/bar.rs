@@ -180,8 +180,8 @@ impl Lane {
         self.bars.sort_by(|a, b| a.begin.total_cmp(&b.begin).then(b.end.total_cmp(&a.end)));
     }
 
-    /// Tells systems of a sorted lane that were dealt out from those that lead rounds: they lie inside
-    /// of a bar of work.
+    /// Tells systems of a sorted lane that were dealt out from those that lead rounds: they lie
+    /// inside of a bar of work.
     pub(super) fn find_dealt_out(&mut self) {
         let mut work_ends = f64::NEG_INFINITY;
         for bar in &mut self.bars {

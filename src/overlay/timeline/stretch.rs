@@ -49,8 +49,8 @@ impl Stretch {
     }
 
     /// What is known of no moment is known of no stretch: threads' times are of whole frames. A
-    /// system's own bar is of the leader, which works inside of it; one that was dealt out is part of
-    /// a round.
+    /// system's own bar is of the leader, which works inside of it; one that was dealt out is part
+    /// of a round.
     fn spent(&self, lane: &Lane) -> Spent {
         let mut spent = Spent::default();
         for bar in &lane.bars {

@@ -1,8 +1,8 @@
-//! Which workers rest between rounds or are left out of them, and for how long. A worker that shares
-//! its core with another process rests: it sleeps as soon as it has nothing to do, so that the
-//! system owes it the core when it is called. Lock step would wait for a worker whose core is taken
-//! by others for the most part: it is left out for a while, and then tried again. Where the system
-//! does not tell whose core is taken, only workers that stay away altogether are noticed.
+//! Which workers rest between rounds or are left out of them, and for how long. A worker that
+//! shares its core with another process rests: it sleeps as soon as it has nothing to do, so that
+//! the system owes it the core when it is called. Lock step would wait for a worker whose core is
+//! taken by others for the most part: it is left out for a while, and then tried again. Where the
+//! system does not tell whose core is taken, only workers that stay away altogether are noticed.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 

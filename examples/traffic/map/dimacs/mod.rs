@@ -6,6 +6,7 @@
 
 mod records;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use self::records::Records;
@@ -58,7 +59,7 @@ pub fn load(path: &Path) -> Result<Network, MapError> {
     let rings = vec![false; map.links.len()];
     let mut network = assemble(junctions::merge(map, &rings, &[]).network)?;
     let unread = lights::note(lights::place(&mut network, lights::Known::Speeds)).into_iter().collect();
-    Ok(Network { name: stem(path), unread, ..network })
+    Ok(Network { name: stem(path).to_string_lossy().into_owned(), unread, ..network })
 }
 
 /// The graph says nothing of classes but how fast roads are.
@@ -72,29 +73,38 @@ fn class(speed_kmh: u16) -> Class {
 }
 
 /// The file's name without `.gr` or `.gr.gz`.
-fn stem(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".gr.gz").or_else(|| name.strip_suffix(".gr"));
-    stem.unwrap_or(&name).to_string()
+fn stem(path: &Path) -> &OsStr {
+    without(without(path.file_name().unwrap_or_default(), "gz"), "gr")
+}
+
+fn without<'a>(name: &'a OsStr, extension: &str) -> &'a OsStr {
+    let path = Path::new(name);
+    let stem = path.file_stem().filter(|_| path.extension() == Some(OsStr::new(extension)));
+    stem.unwrap_or(name)
 }
 
 /// The file called `stem` and `ending` in the same folder, packed or not, if there is one.
-fn beside(path: &Path, stem: &str, ending: &str) -> Option<PathBuf> {
-    let names = [format!("{stem}{ending}.gz"), format!("{stem}{ending}")];
-    names.into_iter().map(|name| path.with_file_name(name)).find(|file| file.exists())
+fn beside(path: &Path, stem: &OsStr, ending: &str) -> Option<PathBuf> {
+    let file = |packed| {
+        let mut name = stem.to_owned();
+        name.extend([OsStr::new(ending), OsStr::new(packed)]);
+        path.with_file_name(name)
+    };
+    [".gz", ""].map(file).into_iter().find(|file| file.exists())
 }
 
 /// The file with the travel times, if `path` is one of distances and the other is there.
 fn travel_times(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_string_lossy();
+    let name = path.file_name()?.to_str()?;
     let twin = path.with_file_name(name.replacen("-d.", "-t.", 1));
-    if twin == path { None } else { beside(path, &stem(&twin), ".gr") }
+    if twin == path { None } else { beside(path, stem(&twin), ".gr") }
 }
 
 /// The file with the coordinates of the graph at `path`.
 fn coordinates(path: &Path) -> Result<PathBuf, MapError> {
     let stem = stem(path);
-    beside(path, &stem, ".co").ok_or_else(|| {
+    beside(path, stem, ".co").ok_or_else(|| {
+        let stem = stem.display();
         MapError::new(path.display(), format_args!("no coordinates: neither {stem}.co.gz nor {stem}.co lies beside it"))
     })
 }
