@@ -2,8 +2,7 @@
 //! of some frames. Three tagged systems move rows, an untagged one moves sprites, and Bevy's render
 //! thread draws them beside the next frame.
 //!
-//! `cargo bench --bench drawing --ignore-rust-version --features game -- [--rows N] [--sprites N]
-//! [--turns N]`
+//! `cargo bench --bench drawing --ignore-rust-version --features game -- [--rows N] [--sprites N] [--turns N]`
 //!
 //! Needs a display and something that draws on it; a software rasteriser keeps all cores busy
 //! itself.

@@ -141,11 +141,8 @@ pub struct Options {
     pub paced: bool,
 }
 
-/// When a city starts by itself, in seconds after midnight: at six.
-const START: u32 = 6 * 3_600;
-
-/// Seconds that a car rests by itself.
-const REST: u32 = 3_600;
+/// Seconds that a car rests by itself: at least half as long.
+const REST: u32 = 2 * crate::city::RESTS.start;
 
 /// What runs without a window, where nothing is to be seen.
 const NO_WINDOW: [&str; 3] = ["headless", "json", "out"];
@@ -252,7 +249,7 @@ impl Options {
     /// Options that were given, and that trips which are given leave without effect.
     pub fn without_effect(&self) -> Vec<&'static str> {
         let given = [
-            ("--start", self.start != START),
+            ("--start", self.start != crate::model::MORNING),
             ("--rest", self.rest != REST),
             ("--replan-every", self.replan_every != crate::city::REPLANS),
         ];

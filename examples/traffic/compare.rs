@@ -88,7 +88,7 @@ impl Parent {
         let is_waiting = Arc::new(AtomicBool::new(true));
         let waits = Arc::clone(&is_waiting);
         thread::spawn(move || {
-            // The other end lives as long as the process does something.
+            // Where nothing listens any more the process ends anyway.
             io::stdin().lines().for_each(|line| _ = sender.send(line));
             if waits.load(Ordering::Relaxed) {
                 process::exit(BAD_RUN.into());

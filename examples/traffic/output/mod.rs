@@ -2,7 +2,7 @@
 //! and plots.
 //!
 //! Files are written as the city runs, so that a long day takes no more memory than a short one,
-//! and get their names when they are complete. They are the same whatever runs the simulation.
+//! and get their names when the run is over. They are the same whatever runs the simulation.
 
 mod file;
 mod fundamental;

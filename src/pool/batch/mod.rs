@@ -24,7 +24,8 @@ pub(crate) use exchange::{BatchExchange, Run};
 /// call.
 const FULL_BATCH: usize = 64;
 
-/// A worker that has nothing left is sent this many without waiting for a full batch.
+/// A worker that has nothing left is sent what has come without waiting for a full batch. Whether
+/// it has, a cache line away, is asked once in this many calls.
 const EARLY_BATCH: usize = 8;
 
 impl<A> BatchExchange<A> {
