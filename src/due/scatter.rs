@@ -5,7 +5,7 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 use super::{hints::Hints, par_iter::DueParIter, times::Times, visit::DueSweep};
 use crate::{
     query::AffineQuery,
-    scatter::{Calendar, Destination, Exchange, Outbox, ScatterReport, SendsByStorage, TimedOutbox, assert_one_world},
+    scatter::{Calendar, Destination, Exchange, Outbox, Receivers, ScatterReport, SendsByStorage, TimedOutbox},
     sweep::{Part, Sweep},
 };
 
@@ -78,17 +78,8 @@ where
         D2: IterQueryData,
         F2: QueryFilter,
     {
-        let scratch = &receivers.calls().scratch;
-        let receivers = receivers.sweep::<D2>();
-        assert_one_world("scatter", self.sweep.rows, receivers.rows);
-        self.call(|plan, due| {
-            Exchange { plan, receivers: receivers.rows, scratch }.run(
-                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-                |outbox, part| unsafe { post(due, outbox, part, &send) },
-                // SAFETY: as above, of the receivers.
-                || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
-            )
-        })
+        let receivers = Receivers::of("scatter", receivers, self.sweep.rows);
+        self.send_to(receivers, send, receive)
     }
 
     /// As [`scatter`](Self::scatter), to entities of this same query.
@@ -97,13 +88,27 @@ where
         send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) -> Option<u64> + Send + Sync,
     ) -> ScatterReport {
-        let (sweep, scratch) = (self.sweep, self.scratch());
+        let receivers = Receivers { sweep: self.sweep, scratch: self.scratch() };
+        self.send_to(receivers, send, receive)
+    }
+
+    fn send_to<'r, M, D2, F2>(
+        self,
+        Receivers { sweep: receivers, scratch }: Receivers<'_, 'r, D2, F2>,
+        send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) -> Option<u64> + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
         self.call(|plan, due| {
-            Exchange { plan, receivers: sweep.rows, scratch }.run(
-                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+            Exchange { plan, receivers: receivers.rows, scratch }.run(
+                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
                 |outbox, part| unsafe { post(due, outbox, part, &send) },
-                // SAFETY: as above.
-                || unsafe { receiver(due.times, due.hints, &sweep, &receive) },
+                // SAFETY: as above, of the receivers.
+                || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
             )
         })
     }
@@ -123,18 +128,8 @@ where
         D2: IterQueryData,
         F2: QueryFilter,
     {
-        let scratch = &receivers.calls().scratch;
-        let receivers = receivers.sweep::<D2>();
-        assert_one_world("scatter_timed", self.sweep.rows, receivers.rows);
-        self.call(|plan, due| {
-            Exchange { plan, receivers: receivers.rows, scratch }.run_timed(
-                (calendar, due.now),
-                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-                |outbox, part| unsafe { post(due, outbox, part, &send) },
-                // SAFETY: as above, of the receivers.
-                || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
-            )
-        })
+        let receivers = Receivers::of("scatter_timed", receivers, self.sweep.rows);
+        self.send_timed_to(receivers, calendar, send, receive)
     }
 
     /// As [`scatter_timed`](Self::scatter_timed), to entities of this same query.
@@ -144,14 +139,29 @@ where
         send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) -> Option<u64> + Send + Sync,
     ) -> ScatterReport {
-        let (sweep, scratch) = (self.sweep, self.scratch());
+        let receivers = Receivers { sweep: self.sweep, scratch: self.scratch() };
+        self.send_timed_to(receivers, calendar, send, receive)
+    }
+
+    fn send_timed_to<'r, M, D2, F2>(
+        self,
+        Receivers { sweep: receivers, scratch }: Receivers<'_, 'r, D2, F2>,
+        calendar: &mut Calendar<M>,
+        send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) -> Option<u64> + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + Sync + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
         self.call(|plan, due| {
-            Exchange { plan, receivers: sweep.rows, scratch }.run_timed(
+            Exchange { plan, receivers: receivers.rows, scratch }.run_timed(
                 (calendar, due.now),
-                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
                 |outbox, part| unsafe { post(due, outbox, part, &send) },
-                // SAFETY: as above.
-                || unsafe { receiver(due.times, due.hints, &sweep, &receive) },
+                // SAFETY: as above, of the receivers.
+                || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
             )
         })
     }

@@ -16,7 +16,7 @@ use super::{
     eviction::{Evidence, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, warn_if_unpinned},
     round::{Job, Lead},
-    unwind::{Payload, drop_or_abort},
+    unwind::{FirstPanic, Payload},
     words::{Participants, RoundStats, Taken},
 };
 use crate::record::SpanKind;
@@ -342,15 +342,12 @@ impl AffinityPool {
     /// # Errors
     /// The payload of the first panic.
     fn for_each_index(&self, participants: Participants, mut call: impl FnMut(WorkerIndex)) -> Result<(), Payload> {
-        let mut first = None;
+        let panic = FirstPanic::default();
         for index in (0..self.workers()).filter(|&worker| participants.has(worker)).map(WorkerIndex) {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call(index))) {
-                match first {
-                    None => first = Some(payload),
-                    Some(_) => drop_or_abort(payload),
-                }
+                panic.keep(payload);
             }
         }
-        first.map_or(Ok(()), Err)
+        panic.into_payload().map_or(Ok(()), Err)
     }
 }

@@ -35,7 +35,7 @@ pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
 pub(crate) use gang::{in_round, running_on, worker_of_round};
 pub(crate) use job_board::{Job, JobBoard};
-pub(crate) use unwind::{Payload, drop_or_abort};
+pub(crate) use unwind::{FirstPanic, Payload};
 pub(crate) use words::Participants;
 
 use std::{

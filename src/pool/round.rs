@@ -15,12 +15,10 @@ use super::{
     clock::nanoseconds,
     parker::Parker,
     spin::spin_until,
-    unwind::{AbortOnUnwind, Payload, drop_or_abort},
+    unwind::{AbortOnUnwind, FirstPanic, Payload},
     words::{AtomicCall, AtomicEpoch, AtomicParticipants, Call, Epoch, LastRoundStats, Participants},
 };
-use crate::sync::{
-    AtomicBool, AtomicU64, CellAccess, Mutex, Ordering, UnsafeCell, handshake_fence, lock, needed, planted,
-};
+use crate::sync::{AtomicBool, AtomicU64, CellAccess, Ordering, UnsafeCell, handshake_fence, needed, planted};
 
 /// How long the leader waits for a worker that is awake but has not started, before it runs that
 /// worker's index itself. Some ten cache-line transfers: a hot worker starts within one or two, a
@@ -92,7 +90,7 @@ pub(crate) struct Board {
     led: CachePadded<AtomicBool>,
     leader: Parker,
     panicked: AtomicBool,
-    payload: Mutex<Option<Payload>>,
+    panic: FirstPanic,
 }
 
 /// What the leader writes in every round. One cache line: a worker that sees the call has the rest
@@ -188,7 +186,7 @@ impl Board {
             led: CachePadded::new(AtomicBool::new(false)),
             leader: Parker::new(),
             panicked: AtomicBool::new(false),
-            payload: Mutex::new(None),
+            panic: FirstPanic::default(),
         }
     }
 
@@ -204,17 +202,10 @@ impl Board {
         self.order.call.load(Ordering::Relaxed).0
     }
 
-    /// Keeps the first payload. Later ones are dropped; if that panics too the process aborts, as
-    /// for any panic in a drop while unwinding.
     fn keep_panic(&self, payload: Payload) {
-        let mut first = lock(&self.payload);
-        if first.is_none() || planted("last_panic_kept") {
-            *first = Some(payload);
+        if self.panic.keep(payload) {
             // Relaxed: published by the arrival that follows.
             self.panicked.store(true, Ordering::Relaxed);
-        } else {
-            drop(first);
-            drop_or_abort(payload);
         }
     }
 
@@ -223,7 +214,7 @@ impl Board {
             return None;
         }
         self.panicked.store(false, Ordering::Relaxed);
-        lock(&self.payload).take()
+        self.panic.take()
     }
 
     fn run_index(&self, job: Job<'_>, index: usize) {

@@ -4,7 +4,10 @@ use std::{
     any::Any,
     io::{self, Write},
     mem, process,
+    sync::PoisonError,
 };
+
+use crate::sync::{Mutex, lock, planted};
 
 /// What a panicking closure leaves behind.
 pub(crate) type Payload = Box<dyn Any + Send>;
@@ -47,4 +50,31 @@ pub(crate) fn drop_or_abort(payload: Payload) {
     let guard = AbortOnUnwind::because("the payload of a panic panicked while it was dropped");
     drop(payload);
     guard.defuse();
+}
+
+/// The payload of the first of several panics.
+#[derive(Default)]
+pub(crate) struct FirstPanic(Mutex<Option<Payload>>);
+
+impl FirstPanic {
+    /// Keeps the payload, or drops it if it is not the first: if that panics too the process
+    /// aborts. Returns whether it was kept.
+    pub(crate) fn keep(&self, payload: Payload) -> bool {
+        let mut first = lock(&self.0);
+        if first.is_none() || planted("last_panic_kept") {
+            *first = Some(payload);
+            return true;
+        }
+        drop(first);
+        drop_or_abort(payload);
+        false
+    }
+
+    pub(crate) fn take(&self) -> Option<Payload> {
+        lock(&self.0).take()
+    }
+
+    pub(crate) fn into_payload(self) -> Option<Payload> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -14,17 +14,29 @@ use super::{
     timed_outbox::{Later, TimedOutbox},
 };
 use crate::{
+    query::AffineQuery,
     sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep},
     sync::lock,
 };
 
-/// The rows of another world have other owners.
-///
-/// # Panics
-/// If `receivers` are of another world than `senders`; names the `verb`.
-pub(crate) fn assert_one_world(verb: &str, senders: Rows<'_, '_>, receivers: Rows<'_, '_>) {
-    let is_one = receivers.world.id() == senders.world.id();
-    assert!(is_one, "{verb}: the receivers are of another world than the senders");
+/// The rows that receive what is sent in one call, and where its memory is kept. The query that
+/// they are of is borrowed mutably for as long: 'access' on [`Sweep`].
+pub(crate) struct Receivers<'w, 's, D: IterQueryData, F: QueryFilter> {
+    pub(crate) sweep: Sweep<'w, 's, D, F>,
+    pub(crate) scratch: &'s Scratch,
+}
+
+impl<'w, 's, D: IterQueryData, F: QueryFilter> Receivers<'w, 's, D, F> {
+    /// Those of a query beside that of the `senders`.
+    ///
+    /// # Panics
+    /// If they are of another world, whose rows have other owners; names the `verb`.
+    pub(crate) fn of(verb: &str, query: &mut AffineQuery<'w, 's, D, F>, senders: Rows<'_, '_>) -> Self {
+        let (sweep, scratch) = (query.sweep::<D>(), &query.calls().scratch);
+        let is_one = sweep.rows.world.id() == senders.world.id();
+        assert!(is_one, "{verb}: the receivers are of another world than the senders");
+        Self { sweep, scratch }
+    }
 }
 
 /// A call in which the rows of a plan send to `receivers`.

@@ -12,7 +12,7 @@ mod timed;
 mod timed_outbox;
 
 pub use calendar::Calendar;
-pub(crate) use exchange::{Exchange, assert_one_world};
+pub(crate) use exchange::{Exchange, Receivers};
 pub use mail::Outbox;
 pub(crate) use mail::{Destination, SendsByStorage};
 pub use timed_outbox::TimedOutbox;
@@ -140,17 +140,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         D2: IterQueryData,
         F2: QueryFilter,
     {
-        let scratch = &receivers.calls().scratch;
-        let receivers = receivers.sweep::<D2>();
-        assert_one_world("scatter", self.sweep.rows, receivers.rows);
-        let Self { sweep: senders, site, .. } = self;
-        let plan = Plan::new(senders.rows, site);
-        Exchange { plan: &plan, receivers: receivers.rows, scratch }.run(
-            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
-            // SAFETY: as above, of the receivers.
-            || unsafe { receiver(&receivers, &receive) },
-        )
+        let receivers = Receivers::of("scatter", receivers, self.sweep.rows);
+        self.send_to(receivers, send, receive)
     }
 
     /// As [`scatter`](Self::scatter), to entities of this same query.
@@ -178,13 +169,28 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
-        let Self { sweep, site, .. } = self;
-        let plan = Plan::new(sweep.rows, site);
-        Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run(
-            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
-            |outbox, part| unsafe { post(&sweep, outbox, part, &send) },
-            // SAFETY: as above.
-            || unsafe { receiver(&sweep, &receive) },
+        let receivers = Receivers { sweep: self.sweep, scratch: &self.site.calls.scratch };
+        self.send_to(receivers, send, receive)
+    }
+
+    fn send_to<'r, M, D2, F2>(
+        self,
+        Receivers { sweep: receivers, scratch }: Receivers<'_, 'r, D2, F2>,
+        send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
+        let Self { sweep: senders, site, .. } = self;
+        let plan = Plan::new(senders.rows, site);
+        Exchange { plan: &plan, receivers: receivers.rows, scratch }.run(
+            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
+            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
+            // SAFETY: as above, of the receivers.
+            || unsafe { receiver(&receivers, &receive) },
         )
     }
 }

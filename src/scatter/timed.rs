@@ -5,7 +5,7 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 use super::{
     ScatterReport,
     calendar::Calendar,
-    exchange::{Exchange, assert_one_world, post, receiver},
+    exchange::{Exchange, Receivers, post, receiver},
     timed_outbox::TimedOutbox,
 };
 use crate::{
@@ -75,18 +75,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         D2: IterQueryData,
         F2: QueryFilter,
     {
-        let scratch = &receivers.calls().scratch;
-        let receivers = receivers.sweep::<D2>();
-        assert_one_world("scatter_timed", self.sweep.rows, receivers.rows);
-        let Self { sweep: senders, site, .. } = self;
-        let plan = Plan::new(senders.rows, site);
-        Exchange { plan: &plan, receivers: receivers.rows, scratch }.run_timed(
-            (calendar, now),
-            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
-            // SAFETY: as above, of the receivers.
-            || unsafe { receiver(&receivers, &receive) },
-        )
+        let receivers = Receivers::of("scatter_timed", receivers, self.sweep.rows);
+        self.send_timed_to(receivers, (calendar, now), send, receive)
     }
 
     /// As [`scatter_timed`](Self::scatter_timed), to entities of this same query.
@@ -127,14 +117,30 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
-        let Self { sweep, site, .. } = self;
-        let plan = Plan::new(sweep.rows, site);
-        Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run_timed(
-            (calendar, now),
-            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
-            |outbox, part| unsafe { post(&sweep, outbox, part, &send) },
-            // SAFETY: as above.
-            || unsafe { receiver(&sweep, &receive) },
+        let receivers = Receivers { sweep: self.sweep, scratch: &self.site.calls.scratch };
+        self.send_timed_to(receivers, (calendar, now), send, receive)
+    }
+
+    fn send_timed_to<'r, M, D2, F2>(
+        self,
+        Receivers { sweep: receivers, scratch }: Receivers<'_, 'r, D2, F2>,
+        arrivals: (&mut Calendar<M>, u64),
+        send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) + Send + Sync,
+        receive: impl for<'i> Fn(D2::Item<'i, 'r>, M) + Send + Sync,
+    ) -> ScatterReport
+    where
+        M: Send + Sync + 'static,
+        D2: IterQueryData,
+        F2: QueryFilter,
+    {
+        let Self { sweep: senders, site, .. } = self;
+        let plan = Plan::new(senders.rows, site);
+        Exchange { plan: &plan, receivers: receivers.rows, scratch }.run_timed(
+            arrivals,
+            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
+            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
+            // SAFETY: as above, of the receivers.
+            || unsafe { receiver(&receivers, &receive) },
         )
     }
 

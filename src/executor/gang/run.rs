@@ -18,8 +18,8 @@ use super::{
     tasks::{Act, Tasks},
 };
 use crate::{
-    pool::{Payload, drop_or_abort, now},
-    sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock},
+    pool::{FirstPanic, Payload, now},
+    sync::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// What Bevy calls with errors and panics of systems.
@@ -71,8 +71,8 @@ pub(super) struct Run<'r> {
     world: UnsafeWorldCell<'r>,
     handler: Handler,
     timed: bool,
-    /// Of the first panic that an error handler let through.
-    panic: Mutex<Option<Payload>>,
+    /// What an error handler let through.
+    panic: FirstPanic,
 }
 
 // SAFETY: 'tasks' on the type: no two threads touch a system, or what it accesses, at a time;
@@ -91,7 +91,7 @@ impl<'r> Run<'r> {
     ) -> Self {
         assert_eq!(systems.len(), tasks.conditions.len(), "a schedule that changes is looked at anew");
         let world = world.as_unsafe_world_cell();
-        Self { tasks, notes, systems: systems.as_mut_ptr(), world, handler, timed, panic: Mutex::new(None) }
+        Self { tasks, notes, systems: systems.as_mut_ptr(), world, handler, timed, panic: FirstPanic::default() }
     }
 
     /// Runs a task. Does not panic: what an error handler lets through is kept.
@@ -104,7 +104,7 @@ impl<'r> Run<'r> {
         // SAFETY: as the caller promises.
         let run = || unsafe { self.act(task) };
         let ran = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-            self.keep(payload);
+            self.panic.keep(payload);
             true
         });
         if let Some(began) = began {
@@ -251,19 +251,8 @@ impl<'r> Run<'r> {
         let apply = || unsafe { self.apply_deferred() };
         // An error handler that panics leaves the rest for the next call.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(apply)) {
-            self.keep(payload);
+            self.panic.keep(payload);
         }
-        lock(&self.panic).take().map_or(Ok(()), Err)
-    }
-
-    fn keep(&self, payload: Payload) {
-        let mut first = lock(&self.panic);
-        match &*first {
-            None => *first = Some(payload),
-            Some(_) => {
-                drop(first);
-                drop_or_abort(payload);
-            }
-        }
+        self.panic.take().map_or(Ok(()), Err)
     }
 }

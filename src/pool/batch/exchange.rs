@@ -14,7 +14,7 @@ use super::super::{
     clock::now,
     parker::Parker,
     spin::spin_until,
-    unwind::{AbortOnUnwind, Payload, drop_or_abort},
+    unwind::{AbortOnUnwind, FirstPanic, Payload},
 };
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, handshake_fence, lock, needed, planted};
 
@@ -135,8 +135,8 @@ pub(crate) struct BatchExchange<A> {
     any_closed: AtomicBool,
     /// How long a worker without a call looks for one before it sleeps.
     spin: Duration,
-    /// Of the first call that panicked.
-    payload: Mutex<Option<Payload>>,
+    /// Of calls.
+    panic: FirstPanic,
 }
 
 impl<A> BatchExchange<A> {
@@ -151,7 +151,7 @@ impl<A> BatchExchange<A> {
             strays: AtomicUsize::new(0),
             any_closed: AtomicBool::new(false),
             spin,
-            payload: Mutex::new(None),
+            panic: FirstPanic::default(),
         }
     }
 
@@ -169,7 +169,7 @@ impl<A> BatchExchange<A> {
 
     /// The payload of the first call that panicked.
     pub(crate) fn into_payload(self) -> Option<Payload> {
-        self.payload.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.panic.into_payload()
     }
 
     /// To be called before the first call is sent: says of each inbox that is a worker's whether it
@@ -313,18 +313,8 @@ impl<A> BatchExchange<A> {
             // First the hint: who finds the inbox closed has it.
             self.any_closed.store(true, Ordering::Relaxed);
             let queued = self.inboxes[inbox].close();
-            self.keep_panic(payload);
-            drop_each(calls.chain(queued.into_iter().flatten()), |payload| self.keep_panic(payload));
-        }
-    }
-
-    fn keep_panic(&self, payload: Payload) {
-        let mut first = lock(&self.payload);
-        if first.is_none() {
-            *first = Some(payload);
-        } else {
-            drop(first);
-            drop_or_abort(payload);
+            self.panic.keep(payload);
+            drop_each(calls.chain(queued.into_iter().flatten()), |payload| _ = self.panic.keep(payload));
         }
     }
 
