@@ -22,7 +22,7 @@ pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
-pub(crate) use strategy::{Outcome, Strategy};
+pub(crate) use strategy::{Decision, Outcome, Strategy, Timing};
 
 /// What one thread does in less than this stays there, in nanoseconds: in the fixed modes, and in
 /// trees. `Auto` measures instead. A round and the cache lines

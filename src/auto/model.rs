@@ -12,7 +12,7 @@ mod tests;
 use std::{ops::Range, time::Duration};
 
 use super::{
-    Strategy, UNKNOWN_ROWS,
+    Decision, Strategy, UNKNOWN_ROWS,
     cost::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
     heavy::HeavyCalls,
@@ -90,14 +90,6 @@ fn fixed(strategy: Strategy) -> f32 {
     }
 }
 
-/// What is to be done with one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Decision {
-    pub(crate) strategy: Strategy,
-    /// Whether the model wants to know how long it takes.
-    pub(crate) timed: bool,
-}
-
 /// What is known of the calls that one place in a program starts.
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -168,7 +160,7 @@ impl Model {
         let Sample { due, timed } = self.sampling.next(self.mean, !self.estimate(self.current).is_known());
         let settled = self.trial.is_none() && self.current == Strategy::Serial && !first;
         if settled && !timed {
-            return Decision { strategy: Strategy::Serial, timed: false };
+            return Decision::of_model(Strategy::Serial, false);
         }
         self.rows = count_rows();
         let rows = self.rows;
@@ -182,7 +174,7 @@ impl Model {
         if due || timed && self.trials == 0 {
             self.reconsider(rows, workers, are_asleep);
         }
-        Decision { strategy: self.current, timed }
+        Decision::of_model(self.current, timed)
     }
 
     /// The next call of a trial that is under way. Its first, which is not timed, has as many calls
@@ -194,7 +186,7 @@ impl Model {
             self.trial = None;
             return None;
         }
-        Some(Decision { strategy: trial.strategy, timed: trial.next() })
+        Some(Decision::of_model(trial.strategy, trial.next()))
     }
 
     /// Where the leader is alone, as while other processes have their cores. What is known of
@@ -208,7 +200,7 @@ impl Model {
             // What is to be had from the others is not earned meanwhile.
             self.sampling.take_runs();
         }
-        Decision { strategy: Strategy::Serial, timed }
+        Decision::of_model(Strategy::Serial, timed)
     }
 
     /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how

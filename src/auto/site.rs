@@ -11,11 +11,7 @@ use std::{
 
 use bevy_utils::prelude::DebugName;
 
-use super::{
-    Explanation, Outcome, Strategy,
-    cost::RowCost,
-    model::{Decision, Model},
-};
+use super::{Decision, Explanation, Outcome, Strategy, cost::RowCost, model::Model};
 use crate::{record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.

@@ -1,4 +1,5 @@
-//! The ways in which a parallel call can run, and what one took: all that is told of calls here.
+//! The ways in which a parallel call can run, what is decided for one, and what it took: all that
+//! is told of calls here.
 
 use crate::settings::SchedulerMode;
 
@@ -47,6 +48,37 @@ const _: () = {
         place += 1;
     }
 };
+
+/// How one call is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) strategy: Strategy,
+    pub(crate) timing: Timing,
+}
+
+/// Whether the whole of a call is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// If it runs on this thread, now and then: for what a row costs. The model of mode `Auto` is
+    /// not told.
+    BySample,
+    /// The model wants to know.
+    Asked,
+    /// The model knows enough.
+    NotAsked,
+}
+
+impl Decision {
+    /// In a mode that leaves no choice.
+    pub(crate) fn fixed(strategy: Strategy) -> Self {
+        Self { strategy, timing: Timing::BySample }
+    }
+
+    /// In mode `Auto`; `asked` says whether the model wants to know what the call takes.
+    pub(super) fn of_model(strategy: Strategy, asked: bool) -> Self {
+        Self { strategy, timing: if asked { Timing::Asked } else { Timing::NotAsked } }
+    }
+}
 
 /// What one parallel call took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

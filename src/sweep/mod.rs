@@ -8,7 +8,7 @@
 //! or one part of an even division (`division.rs`). `rows.rs` says which rows there are, and
 //! `fetch.rs` is the contract with the ECS: the items of a range of rows; `prefetch.rs` asks for
 //! large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs` records what the gang
-//! has no part in.
+//! has no part in, `untagged.rs` warns.
 
 mod bevys_threads;
 mod division;
@@ -23,6 +23,7 @@ mod ranges;
 mod rows;
 mod scratch;
 mod span;
+mod untagged;
 
 pub(crate) use division::{Division, Owners, Parts};
 pub(crate) use fetch::RowLookup;

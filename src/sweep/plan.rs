@@ -2,22 +2,19 @@
 //! from the same place, and by where it is started), and what is learned from it.
 
 use std::{
-    collections::BTreeSet,
     panic::Location,
     sync::{Arc, Mutex, MutexGuard},
 };
-
-use log::warn;
 
 use super::{
     GangCall, Memory, bevys_threads, division::Parts, fork_join, lock_step, part::Part, rows::Rows, scratch::Scratch,
     span::SweepSpan,
 };
 use crate::{
-    auto::{Outcome, Owner, Site, SiteList, Strategy},
+    auto::{Decision, Outcome, Owner, Site, SiteList, Strategy, Timing},
     context::{Context, SystemContext, is_inside_call, with_system},
     pool::now,
-    record::{known_name, running_number},
+    record::running_number,
     settings::SchedulerMode,
     sync::lock,
 };
@@ -34,7 +31,7 @@ const STOLEN_PARTS: u32 = 7;
 /// What is kept of the parallel calls of one query parameter, from run to run of its system.
 #[derive(Default)]
 pub(crate) struct QueryCalls {
-    sites: SiteList,
+    pub(super) sites: SiteList,
     /// Never contended: of the calls on the gang one runs at a time.
     memory: Mutex<Memory>,
     pub(crate) scratch: Scratch,
@@ -54,7 +51,7 @@ impl QueryCalls {
 /// A place in a program that starts a parallel call of a query.
 #[derive(Clone, Copy)]
 pub(crate) struct SiteRef<'s> {
-    site: &'s Arc<Site>,
+    pub(super) site: &'s Arc<Site>,
     pub(crate) calls: &'s QueryCalls,
 }
 
@@ -70,38 +67,7 @@ impl<'s> SiteRef<'s> {
     pub(crate) fn at(location: &'static Location<'static>, calls: &'s QueryCalls) -> Self {
         Self { site: calls.sites.at(location), calls }
     }
-
-    /// Says once that what happens here happens because the system is not tagged, or is without the
-    /// plugin.
-    #[cold]
-    pub(crate) fn warn_untagged(&self, what: &str) {
-        let (place, owner) = (self.site.location(), self.calls.sites.owner());
-        let data = owner.map_or("unknown", |owner| owner.data);
-        if self.site.first_warning() && is_first_of_process(place, data) {
-            let system = owner.and_then(|owner| known_name(&owner.system));
-            let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
-            let why = if running_number().is_some() { NO_PLUGIN } else { NOT_TAGGED };
-            warn!("bevy_affinity: {what} at {place}{system} (its data is `{data}`) because {why}");
-        }
-    }
 }
-
-/// Whether this is called for the first time with this place and data: systems that come and go
-/// have a site of their own each time.
-fn is_first_of_process(place: &'static Location<'static>, data: &'static str) -> bool {
-    static KNOWN: Mutex<BTreeSet<(&str, u32, u32, &str)>> = Mutex::new(BTreeSet::new());
-    let key = (place.file(), place.line(), place.column(), data);
-    lock(&KNOWN).insert(key)
-}
-
-/// Why a call in a tagged system is not shared.
-const NO_PLUGIN: &str = "the world has no `AffinityParallelPlugin`: add the plugin to the app";
-
-/// Why a call in another system is not.
-const NOT_TAGGED: &str = "its system is not tagged: add `.affine()` to the system and `AffinityParallelPlugin` to \
-                          the app; if it is, behind `.chain()` or `.run_if(..)`, put `.affine()` before these: the \
-                          plugin did not see the schedule in time (observers and run conditions cannot be tagged: \
-                          see `IntoAffine`; threads that a tagged system starts are not tagged either)";
 
 /// What was decided for one call.
 pub(crate) struct Plan<'a> {
@@ -113,21 +79,6 @@ pub(crate) struct Plan<'a> {
     timing: Timing,
 }
 
-/// Whether the whole of a call is timed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Timing {
-    /// If it runs on this thread, now and then: for what a row costs. The model of mode `Auto` is
-    /// not told.
-    BySample,
-    /// The model wants to know.
-    Asked,
-    /// The model knows enough.
-    NotAsked,
-}
-
-/// How a call is to run.
-type Choice = (Strategy, Timing);
-
 impl<'a> Plan<'a> {
     /// The plan for a sweep of `rows` that is started at `at`, on this thread.
     #[inline]
@@ -135,11 +86,11 @@ impl<'a> Plan<'a> {
         if is_inside_call() {
             // Waiting for a round from inside one would be waiting for oneself, and Bevy's
             // `par_iter` could run other systems here.
-            return Self::by((Strategy::Serial, Timing::BySample), rows, at, None);
+            return Self::by(Decision::fixed(Strategy::Serial), rows, at, None);
         }
         let tagged = with_system(|system| {
-            let choice = choose(system, rows, at);
-            Self::by(choice, rows, at, choice.0.is_the_gangs().then(|| system.context.clone()))
+            let decision = decide(system, rows, at);
+            Self::by(decision, rows, at, decision.strategy.is_the_gangs().then(|| system.context.clone()))
         });
         tagged.unwrap_or_else(|| {
             at.warn_untagged("an AffineQuery runs through Bevy's par_iter");
@@ -147,7 +98,12 @@ impl<'a> Plan<'a> {
         })
     }
 
-    fn by((strategy, timing): Choice, rows: Rows<'a, 'a>, at: SiteRef<'a>, context: Option<Arc<Context>>) -> Self {
+    fn by(
+        Decision { strategy, timing }: Decision,
+        rows: Rows<'a, 'a>,
+        at: SiteRef<'a>,
+        context: Option<Arc<Context>>,
+    ) -> Self {
         Self { strategy, rows, at, context, timing }
     }
 
@@ -245,28 +201,25 @@ impl<'a> Plan<'a> {
 
 /// How a tagged system's call runs.
 #[inline]
-fn choose(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Choice {
+fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
     let SystemContext { mode, context } = system;
+    let is_worth_a_round = || at.site.cost().is_worth_a_round(rows.total());
     let strategy = match mode {
         SchedulerMode::Bevy => return on_bevys_threads(),
         SchedulerMode::Serial => Strategy::Serial,
         _ if context.pool.workers() == 1 => Strategy::Serial,
         SchedulerMode::Auto => {
             context.sites.register(at.site, running_number);
-            let present = context.pool.present();
-            let decision = at.site.decide(|| rows.total(), present, || context.pool.is_asleep());
-            return (decision.strategy, if decision.timed { Timing::Asked } else { Timing::NotAsked });
+            return at.site.decide(|| rows.total(), context.pool.present(), || context.pool.is_asleep());
         }
-        SchedulerMode::LockStep | SchedulerMode::Heartbeat if !at.site.cost().is_worth_a_round(rows.total()) => {
-            Strategy::Serial
-        }
-        SchedulerMode::Heartbeat => Strategy::Heartbeat,
+        SchedulerMode::LockStep | SchedulerMode::Heartbeat if !is_worth_a_round() => Strategy::Serial,
         SchedulerMode::LockStep => Strategy::LockStep,
+        SchedulerMode::Heartbeat => Strategy::Heartbeat,
     };
-    (strategy, Timing::BySample)
+    Decision::fixed(strategy)
 }
 
 /// As mode `Bevy`, or on this thread while there are none of Bevy's.
-fn on_bevys_threads() -> Choice {
-    (bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy), Timing::BySample)
+fn on_bevys_threads() -> Decision {
+    Decision::fixed(bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy))
 }

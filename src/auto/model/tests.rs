@@ -1,4 +1,5 @@
 use super::*;
+use crate::auto::Timing;
 
 /// What calls really take: a machine for a [`Model`] to find its way on.
 struct Machine {
@@ -39,7 +40,7 @@ impl Machine {
         let call = || {
             let decision = model.choose(|| rows, self.workers, || self.asleep);
             let takes = self.takes(decision.strategy, rows);
-            if decision.timed {
+            if decision.timing == Timing::Asked {
                 let busy = self.row * self.shared * rows as f64;
                 model.observe(decision.strategy, rows, 0..takes as u64, Some(busy as u64));
             }
@@ -111,7 +112,7 @@ fn a_bad_first_impression_is_looked_at_again() {
             Strategy::LockStep => 250_000,
             _ => 98_000,
         };
-        if decision.timed {
+        if decision.timing == Timing::Asked {
             model.observe(decision.strategy, 1_000, 0..takes, Some(98_000));
         }
     }
@@ -190,7 +191,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
         let tried = model.trial.is_some();
         let decision = model.choose(|| 4_000, 2, || false);
         let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
-        if decision.timed {
+        if decision.timing == Timing::Asked {
             model.observe(decision.strategy, 4_000, now..now + takes, None);
         }
         assert!(call < 100 || tried || decision.strategy == Strategy::Serial, "call {call}");
@@ -246,7 +247,7 @@ fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
             let decision = model.choose(|| rows, 2, || false);
             let interrupted = if call % 60 == 0 { 4_000_000 } else { 0 };
             let takes = machine.takes(decision.strategy, rows) as u64 + interrupted;
-            if decision.timed {
+            if decision.timing == Timing::Asked {
                 model.observe(decision.strategy, rows, 0..takes, Some(rows));
             }
         }
