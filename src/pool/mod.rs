@@ -2,14 +2,17 @@
 //! that each worker swept; `README.md` beside this file has the protocol.
 
 mod batch;
+mod batched;
 mod broadcast;
 mod call;
 mod clock;
 mod counters;
 mod eviction;
+mod fork_join;
 mod gang;
 mod heartbeat;
 mod job_board;
+mod leader_task;
 mod parker;
 mod per_worker;
 mod recording;
@@ -41,7 +44,7 @@ pub(crate) use words::Participants;
 use std::{
     collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -53,14 +56,13 @@ use crate::{
     ablation::Mechanism,
     record::{Recorder, SpanKind},
     settings::{AffinitySettings, WorkerCount},
-    sync::{Mutex, lock},
+    sync::lock,
     topology::{CoreId, Topology},
 };
-use batch::{BatchExchange, Run};
-use broadcast::{Measured, Turn};
+use broadcast::Measured;
 use counters::WorkerCounters;
-use gang::{Gang, LeaderGuard, PinState, SharedSeat};
-use heartbeat::{JobQueue, Session, on_the_spot};
+use gang::{Gang, PinState, SharedSeat};
+use heartbeat::JobQueue;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
 /// worker 0 may run on core 5.
@@ -220,156 +222,6 @@ impl AffinityPool {
     /// Counts that `worker` took work from another, in a closure that was called for it.
     pub(crate) fn count_taken(&self, worker: usize) {
         self.queues[worker].count_taken();
-    }
-
-    /// Recursive fork/join: calls `f` on this thread with a [`Scope`], whose joins the other
-    /// workers share in.
-    ///
-    /// Work is only given away when another worker has none, and by each worker at most once in a
-    /// [heartbeat](AffinitySettings::heartbeat): a join that is not shared costs about a
-    /// nanosecond. Inside a round or another `heartbeat`, and while another thread leads,
-    /// everything runs on this thread.
-    ///
-    /// ```
-    /// use bevy_affinity::prelude::*;
-    ///
-    /// fn fibonacci(scope: &mut Scope, n: u64) -> u64 {
-    ///     if n < 2 {
-    ///         return n;
-    ///     }
-    ///     let (a, b) = scope.join(|s| fibonacci(s, n - 1), |s| fibonacci(s, n - 2));
-    ///     a + b
-    /// }
-    ///
-    /// let pool = AffinityPool::new(&AffinitySettings::default());
-    /// assert_eq!(pool.heartbeat(|scope| fibonacci(scope, 20)), 6765);
-    /// ```
-    ///
-    /// # Panics
-    /// With the payload of the panic that serial execution would have met first, after all that was
-    /// started has finished.
-    ///
-    /// # Aborts
-    /// As [`Scope::join`] says.
-    pub fn heartbeat<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> R {
-        self.session(f).0
-    }
-
-    /// [`heartbeat`](Self::heartbeat), and what was measured of it.
-    pub(crate) fn session<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> (R, Finished<'_>) {
-        let turn = self.turn(Participants::ALL);
-        if self.seats.is_empty() || matches!(turn, Turn::Nested) {
-            // What `f` asks of other pools is inside of this, too.
-            let _leader = LeaderGuard::enter();
-            return (on_the_spot(f), Finished::nested(self));
-        }
-        let root = Mutex::new(Some(f));
-        let take_root = || lock(&root).take().expect("a round calls index 0 once");
-        let result = Mutex::new(None);
-        let finished = match turn {
-            Turn::Led(lead) => {
-                let session = Session::new(&self.queues, self.heartbeat, self.spin);
-                self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::Always, |worker| {
-                    match worker.index() {
-                        0 => {
-                            let (outcome, idle) = session.lead(take_root());
-                            *lock(&result) = Some(outcome);
-                            idle
-                        }
-                        index => session.follow(index),
-                    }
-                })
-            }
-            // The leader has the queues.
-            Turn::Here | Turn::Nested => self.run_here(SpanKind::Session, Participants::LEADER, |_| {
-                *lock(&result) = Some(Ok(on_the_spot(take_root())));
-                0
-            }),
-        };
-        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (result.expect("a round calls index 0").unwrap_or_else(|payload| resume_unwind(payload)), finished)
-    }
-
-    /// Many small calls: runs `caller` on this thread, and `function` on all workers with what the
-    /// caller sends them. Returns what the caller returned, and the answers in the order of the
-    /// calls.
-    ///
-    /// Keys are shared out evenly among the workers, this thread included. Calls with the same key
-    /// are run by the same worker, so on the same core, in the order in which they were made: state
-    /// that belongs to a key stays in that core's caches. They travel in batches, of which any
-    /// number may wait: a caller that is faster than the workers is not held up. A worker that is
-    /// left out, or does not begin within a millisecond, keeps nothing waiting: another one takes
-    /// over all its keys.
-    ///
-    /// Keys that follow each other belong to different workers. Where calls work on memory that
-    /// lies side by side, one key for some neighbours (`number / 16`) keeps cache lines from going
-    /// back and forth: a call for each of 30,000 slices of 400 bytes took 0.8 to 0.95 x the time.
-    ///
-    /// This thread runs the calls with its keys when the caller [flushes](BatchedCalls::flush) and
-    /// after it has returned; a worker that has nothing to do takes over a thirty-second of these
-    /// keys at a time. Where no worker takes part all calls are this thread's: with one worker,
-    /// inside a round, while another thread leads one, and if all workers are left out. So a caller
-    /// may wait for the effects of calls that it has flushed, and for [nothing
-    /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
-    /// for another call.
-    ///
-    /// ```
-    /// use bevy_affinity::prelude::*;
-    ///
-    /// let pool = AffinityPool::new(&AffinitySettings::default());
-    /// let (sum, squares) = pool.batched(
-    ///     |number: u64| number * number,
-    ///     |calls| (0..1000).map(|number| { calls.call(number, number); number }).sum::<u64>(),
-    /// );
-    /// assert_eq!((sum, squares[31]), (499_500, 961));
-    /// ```
-    ///
-    /// # Panics
-    /// If the caller or a call panics, after all other calls that were sent have run: with the
-    /// payload of the first call that panicked, else the caller's. Calls whose keys share a queue
-    /// with that of the one that panicked (all keys of its worker, or a part of this thread's)
-    /// are dropped: those that wait at once, later ones [as they are
-    /// made](BatchedCalls::is_closed). When the caller panics, calls that it had not sent are
-    /// dropped. An argument that panics while it is dropped in this way counts as a panic that came
-    /// later.
-    ///
-    /// # Aborts
-    /// Payloads of later panics are dropped. If one panics in its `Drop` the process aborts with a
-    /// line on stderr.
-    pub fn batched<A: Send, B: Send, R: Send>(
-        &self,
-        function: impl Fn(A) -> B + Sync,
-        caller: impl FnOnce(&mut BatchedCalls<A>) -> R + Send,
-    ) -> (R, Vec<B>) {
-        let exchange = BatchExchange::new(self.workers(), self.spin);
-        let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
-        let run: Run<A> = &|inbox, calls| {
-            let mut answered = lock(&answers[inbox]);
-            answered.extend(calls.map(&function));
-        };
-        let caller = Mutex::new(Some(caller));
-        let result = Mutex::new(None);
-        let lead = |takes_part: &dyn Fn(usize) -> bool| {
-            let caller = lock(&caller).take().expect("a round calls index 0 once");
-            *lock(&result) = Some(exchange.lead(takes_part, run, caller));
-            0
-        };
-        drop(match self.turn(Participants::ALL) {
-            Turn::Led(turn) => {
-                self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::Always, |worker| {
-                    match worker.index() {
-                        0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
-                        index => exchange.follow(index - 1, run),
-                    }
-                })
-            }
-            Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| lead(&|_| false)),
-            Turn::Nested => self.run_nested(Participants::LEADER, |_| lead(&|_| false)),
-        });
-        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let result = batch::first_panic(exchange, result.expect("a round calls index 0"));
-        let (result, inboxes) = result.unwrap_or_else(|payload| resume_unwind(payload));
-        (result, batch::in_order_of_calls(answers, &inboxes))
     }
 
     /// One round over the jobs of `board`: calls `run` once with each, on the worker that takes it.

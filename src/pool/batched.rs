@@ -1,0 +1,93 @@
+//! Many small calls on a pool, made by one serial closure.
+
+use std::panic::resume_unwind;
+
+use super::{
+    AffinityPool, BatchedCalls, Participants,
+    batch::{self, BatchExchange, Run},
+    broadcast::{Measured, Turn},
+    leader_task::LeaderTask,
+};
+use crate::{
+    record::SpanKind,
+    sync::{Mutex, lock},
+};
+
+impl AffinityPool {
+    /// Many small calls: runs `caller` on this thread, and `function` on all workers with what the
+    /// caller sends them. Returns what the caller returned, and the answers in the order of the
+    /// calls.
+    ///
+    /// Keys are shared out evenly among the workers, this thread included. Calls with the same key
+    /// are run by the same worker, so on the same core, in the order in which they were made: state
+    /// that belongs to a key stays in that core's caches. They travel in batches, of which any
+    /// number may wait: a caller that is faster than the workers is not held up. A worker that is
+    /// left out, or does not begin within a millisecond, keeps nothing waiting: another one takes
+    /// over all its keys.
+    ///
+    /// Keys that follow each other belong to different workers. Where calls work on memory that
+    /// lies side by side, one key for some neighbours (`number / 16`) keeps cache lines from going
+    /// back and forth: a call for each of 30,000 slices of 400 bytes took 0.8 to 0.95 x the time.
+    ///
+    /// This thread runs the calls with its keys when the caller [flushes](BatchedCalls::flush) and
+    /// after it has returned; a worker that has nothing to do takes over a thirty-second of these
+    /// keys at a time. Where no worker takes part all calls are this thread's: with one worker,
+    /// inside a round, while another thread leads one, and if all workers are left out. So a caller
+    /// may wait for the effects of calls that it has flushed, and for [nothing
+    /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
+    /// for another call.
+    ///
+    /// ```
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let (sum, squares) = pool.batched(
+    ///     |number: u64| number * number,
+    ///     |calls| (0..1000).map(|number| { calls.call(number, number); number }).sum::<u64>(),
+    /// );
+    /// assert_eq!((sum, squares[31]), (499_500, 961));
+    /// ```
+    ///
+    /// # Panics
+    /// If the caller or a call panics, after all other calls that were sent have run: with the
+    /// payload of the first call that panicked, else the caller's. Calls whose keys share a queue
+    /// with that of the one that panicked (all keys of its worker, or a part of this thread's)
+    /// are dropped: those that wait at once, later ones [as they are
+    /// made](BatchedCalls::is_closed). When the caller panics, calls that it had not sent are
+    /// dropped. An argument that panics while it is dropped in this way counts as a panic that came
+    /// later.
+    ///
+    /// # Aborts
+    /// Payloads of later panics are dropped. If one panics in its `Drop` the process aborts with a
+    /// line on stderr.
+    pub fn batched<A: Send, B: Send, R: Send>(
+        &self,
+        function: impl Fn(A) -> B + Sync,
+        caller: impl FnOnce(&mut BatchedCalls<A>) -> R + Send,
+    ) -> (R, Vec<B>) {
+        let exchange = BatchExchange::new(self.workers(), self.spin);
+        let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
+        let run: Run<A> = &|inbox, calls| {
+            let mut answered = lock(&answers[inbox]);
+            answered.extend(calls.map(&function));
+        };
+        let caller = LeaderTask::new(caller);
+        let lead =
+            |takes_part: &dyn Fn(usize) -> bool| caller.run(|caller| (exchange.lead(takes_part, run, caller), 0));
+        drop(match self.turn(Participants::ALL) {
+            Turn::Led(turn) => {
+                self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::Always, |worker| {
+                    match worker.index() {
+                        0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
+                        index => exchange.follow(index - 1, run),
+                    }
+                })
+            }
+            Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| lead(&|_| false)),
+            Turn::Nested => self.run_nested(Participants::LEADER, |_| lead(&|_| false)),
+        });
+        let result = batch::first_panic(exchange, caller.into_outcome());
+        let (result, inboxes) = result.unwrap_or_else(|payload| resume_unwind(payload));
+        (result, batch::in_order_of_calls(answers, &inboxes))
+    }
+}
