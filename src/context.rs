@@ -6,7 +6,7 @@ use std::{
     mem::ManuallyDrop,
     ops::Range,
     sync::{
-        Arc, Mutex, MutexGuard, TryLockError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -21,7 +21,7 @@ use crate::{
     pool::{AffinityPool, in_round, worker_of_round},
     record::{Recorder, Running, Span, SpanKind, SystemTiming, SystemTimings},
     settings::{AffinitySettings, SchedulerMode},
-    sync::lock,
+    sync::{lock, try_lock},
     topology::Topology,
 };
 
@@ -88,11 +88,7 @@ impl Context {
     /// The same for who must not wait. A call has it locked while code of users runs, which may
     /// help Bevy's threads, and so come to any other system on the same thread.
     pub(crate) fn try_ownership(&self) -> Option<MutexGuard<'_, CachePadded<Ownership>>> {
-        match self.ownership.try_lock() {
-            Ok(ownership) => Some(ownership),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        try_lock(&self.ownership)
     }
 
     /// Notes a run of a tagged system on this thread.

@@ -114,11 +114,14 @@ pub struct AffinitySettings {
     pub spare_cores: SpareCores,
     /// Where the worker threads may run. Default: [`Pinning::Core`].
     pub pinning: Pinning,
-    /// The most rows in the longest slice that
-    /// [`for_each_chunk`](crate::AffineParIter::for_each_chunk) passes on, in a block of
-    /// [`fused`](crate::fused), and, rounded up to whole cache lines (64 rows), in the grains of a
-    /// sweep by fork/join (not of one that sends). Default: 4,096 rows, 16 KiB of an `f32` column:
-    /// two such columns fit a first-level cache. 0 counts as 1.
+    /// The most rows, 0 counting as 1, in
+    /// - a slice of [`for_each_chunk`](crate::AffineParIter::for_each_chunk),
+    /// - a run of [`contiguous_par_iter`](crate::AffineQuery::contiguous_par_iter),
+    /// - a block of [`fused`](crate::fused),
+    /// - a grain of a sweep by fork/join, rounded up to whole cache lines (64 rows); not of one
+    ///   that sends messages.
+    ///
+    /// Default: 4,096 rows, 16 KiB of an `f32` column: two such columns fit a first-level cache.
     pub chunk_rows: usize,
     /// How long a worker stays awake after its last round before it blocks. Longer keeps the first
     /// round of the next system fast, shorter leaves the core to others; `Duration::MAX` is for

@@ -78,6 +78,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// What a lock guarded, whether or not a thread panicked while it held it.
+pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// Locks if the lock is free; poison counts as little as in [`lock`].
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     mutex.try_lock().map_or_else(not_held, Some)
@@ -87,5 +92,23 @@ fn not_held<T>(error: std::sync::TryLockError<MutexGuard<'_, T>>) -> Option<Mute
     match error {
         std::sync::TryLockError::Poisoned(poisoned) => Some(poisoned.into_inner()),
         std::sync::TryLockError::WouldBlock => None,
+    }
+}
+
+/// A count that one thread at a time raises and any may read, without order: a load and a store do,
+/// which take less than an atomic addition. Where two raise it by misuse, as by two threads that
+/// lead rounds in one world, some of it is lost.
+#[derive(Debug, Default)]
+pub(crate) struct OwnCounter(AtomicU64);
+
+impl OwnCounter {
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn add(&self, amount: u64) {
+        self.0.store(self.get().saturating_add(amount), Ordering::Relaxed);
     }
 }

@@ -74,7 +74,7 @@ impl SystemDiagnostics {
     fn pull(&mut self, timing: &SystemTiming, with_recent: bool) {
         self.calls = timing.calls();
         self.total = timing.total();
-        self.mean = self.total / u32::try_from(self.calls).unwrap_or(u32::MAX).max(1);
+        self.mean = Duration::from_nanos_u128(self.total.as_nanos() / u128::from(self.calls.max(1)));
         self.max = timing.longest();
         self.is_fresh = with_recent;
         if with_recent {

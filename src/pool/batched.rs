@@ -21,9 +21,9 @@ impl AffinityPool {
     /// Keys are shared out evenly among the workers, this thread included. Calls with the same key
     /// are run by the same worker, so on the same core, in the order in which they were made: state
     /// that belongs to a key stays in that core's caches. They travel in batches, of which any
-    /// number may wait: a caller that is faster than the workers is not held up. A worker that is
-    /// left out, or does not begin within a millisecond, keeps nothing waiting: another one takes
-    /// over all its keys.
+    /// number may wait: a caller that is faster than the workers is not held up. The keys
+    /// of a worker that is left out, or does not begin within a millisecond, are taken over by
+    /// another one, if there is one.
     ///
     /// Keys that follow each other belong to different workers. Where calls work on memory that
     /// lies side by side, one key for some neighbours (`number / 16`) keeps cache lines from going

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{clock::nanoseconds, stats::WorkerStats, words::RoundStats};
+use crate::sync::OwnCounter;
 
 /// Of rounds as short as the last one was, one in so many nanoseconds is measured: what that costs
 /// is half a percent.
@@ -28,12 +29,12 @@ const MOST_OWED: u64 = 50_000_000;
 /// loads and stores do, and readers see each value whole.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
-    busy: AtomicU64,
-    wait: AtomicU64,
-    rounds: AtomicU64,
-    taken: AtomicU64,
+    busy: OwnCounter,
+    wait: OwnCounter,
+    rounds: OwnCounter,
+    taken: OwnCounter,
     /// Rounds that the worker was left out of.
-    left_out: AtomicU64,
+    left_out: OwnCounter,
     /// The leader's alone: when the last call for its own index began, how long it took, and when
     /// its last call ended.
     began: AtomicU64,
@@ -66,10 +67,10 @@ struct Here {
 /// How many rows a worker swept, and how many of them on the core that swept them last time.
 #[derive(Default)]
 pub(crate) struct SweptRows {
-    all: AtomicU64,
-    located: AtomicU64,
-    same_core: AtomicU64,
-    stolen: AtomicU64,
+    all: OwnCounter,
+    located: OwnCounter,
+    same_core: OwnCounter,
+    stolen: OwnCounter,
 }
 
 impl SweptRows {
@@ -79,31 +80,31 @@ impl SweptRows {
     /// To be called by the thread that runs the worker's index, of which there is one at a time:
     /// plain loads and stores do.
     pub(crate) fn add(&self, all: u64, same_core: Option<u64>) {
-        add(&self.all, all);
+        self.all.add(all);
         if let Some(same_core) = same_core {
-            add(&self.located, all);
-            add(&self.same_core, same_core);
+            self.located.add(all);
+            self.same_core.add(same_core);
         }
     }
 
     /// Says that so many of those that were added are of another worker's share.
     pub(crate) fn note_stolen(&self, rows: u64) {
-        add(&self.stolen, rows);
+        self.stolen.add(rows);
     }
 
     /// Rows that other workers owned.
     pub(crate) fn stolen(&self) -> u64 {
-        self.stolen.load(Ordering::Relaxed)
+        self.stolen.get()
     }
 
     /// All rows.
     pub(crate) fn all(&self) -> u64 {
-        self.all.load(Ordering::Relaxed)
+        self.all.get()
     }
 
     /// Those swept on a core that is known, and of these those swept there last time too.
     pub(crate) fn located(&self) -> (u64, u64) {
-        (self.located.load(Ordering::Relaxed), self.same_core.load(Ordering::Relaxed))
+        (self.located.get(), self.same_core.get())
     }
 }
 
@@ -139,11 +140,6 @@ impl Marks {
     }
 }
 
-#[inline]
-fn add(counter: &AtomicU64, amount: u64) {
-    counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
-}
-
 fn weighed(nanoseconds: u64, weight: f64) -> u64 {
     if weight == 1.0 { nanoseconds } else { (nanoseconds as f64 * weight) as u64 }
 }
@@ -154,17 +150,17 @@ impl WorkerCounters {
     #[inline]
     pub(super) fn record_led(&self, call: Range<u64>, idle: u64, own: bool) {
         let busy = call.end.saturating_sub(call.start).saturating_sub(idle);
-        add(&self.busy, busy);
-        add(&self.rounds, 1);
+        self.busy.add(busy);
+        self.rounds.add(1);
         if own {
             self.began.store(call.start, Ordering::Relaxed);
             self.last_own.store(busy, Ordering::Relaxed);
             self.last_idle.store(idle, Ordering::Relaxed);
         } else {
-            add(&self.taken, 1);
+            self.taken.add(1);
         }
         if idle > 0 {
-            add(&self.wait, idle);
+            self.wait.add(idle);
         }
         self.ended.store(call.end, Ordering::Relaxed);
     }
@@ -187,25 +183,25 @@ impl WorkerCounters {
     #[inline]
     pub(super) fn record_stats(&self, stats: RoundStats, round: Range<u64>, weight: f64) {
         let wait = stats.began.saturating_sub(round.start) + stats.idle + (round.end - stats.ended);
-        add(&self.busy, weighed(stats.busy(), weight));
-        add(&self.rounds, 1);
-        add(&self.wait, weighed(wait, weight));
+        self.busy.add(weighed(stats.busy(), weight));
+        self.rounds.add(1);
+        self.wait.add(weighed(wait, weight));
     }
 
     /// Records an index that was run in a round that was not measured; `own` is false when it was
     /// another worker's.
     #[inline]
     pub(super) fn record_unmeasured(&self, own: bool) {
-        add(&self.rounds, 1);
+        self.rounds.add(1);
         if !own {
-            add(&self.taken, 1);
+            self.taken.add(1);
         }
     }
 
     /// Records a round that the worker was left out of.
     #[cold]
     pub(super) fn record_left_out(&self) {
-        add(&self.left_out, 1);
+        self.left_out.add(1);
     }
 
     /// Adds what the leader waited until the round, in which others were called, was over; and what
@@ -214,13 +210,13 @@ impl WorkerCounters {
         self.last_round.store(round_ended, Ordering::Relaxed);
         let wait = round_ended.saturating_sub(self.ended.load(Ordering::Relaxed));
         let idle = self.last_idle.load(Ordering::Relaxed);
-        add(&self.wait, weighed(wait, weight) + weighed(idle, weight - 1.0));
-        add(&self.busy, weighed(self.last_own(), weight - 1.0));
+        self.wait.add(weighed(wait, weight) + weighed(idle, weight - 1.0));
+        self.busy.add(weighed(self.last_own(), weight - 1.0));
     }
 
     /// Indices that the leader has run in rounds that called others.
     pub(super) fn rounds_led(&self) -> u64 {
-        self.rounds.load(Ordering::Relaxed)
+        self.rounds.get()
     }
 
     /// Whether the last round in which others were called ended longer ago than `spin`, so that
@@ -249,13 +245,13 @@ impl WorkerCounters {
     /// All that is counted here.
     pub(super) fn read(&self) -> WorkerStats {
         let Here { busy, wait, rounds, taken } = &self.here;
-        let read = |led: &AtomicU64, here: &AtomicU64| led.load(Ordering::Relaxed) + here.load(Ordering::Relaxed);
+        let read = |led: &OwnCounter, here: &AtomicU64| led.get() + here.load(Ordering::Relaxed);
         WorkerStats {
             busy: Duration::from_nanos(read(&self.busy, busy)),
             wait: Duration::from_nanos(read(&self.wait, wait)),
             rounds: read(&self.rounds, rounds),
             taken_over: read(&self.taken, taken),
-            rounds_left_out: self.left_out.load(Ordering::Relaxed),
+            rounds_left_out: self.left_out.get(),
             ..WorkerStats::default()
         }
     }

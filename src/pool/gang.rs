@@ -5,7 +5,7 @@ use std::{
     cell::Cell,
     io,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, Mutex, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     settings::Pinning,
+    sync::lock,
     topology::{
         CoreId, PinError, ThreadNumber, Topology, current_core, current_thread, pin_current_thread,
         pin_current_thread_to, unpin_current_thread,
@@ -146,7 +147,7 @@ impl Gang {
     /// The gang of this process, started by the first who asks.
     pub(super) fn shared() -> Arc<Self> {
         static GANG: Mutex<Weak<Gang>> = Mutex::new(Weak::new());
-        let mut gang = ignore_poison(GANG.lock());
+        let mut gang = lock(&GANG);
         gang.upgrade().unwrap_or_else(|| {
             let started = Arc::new(Self {
                 board: Arc::new(CachePadded::new(Board::new())),
@@ -161,7 +162,7 @@ impl Gang {
     /// The seats of workers 1 to `workers - 1`; fewer if threads cannot be started, with one
     /// warning.
     pub(super) fn seats(&self, workers: usize, pinning: Pinning, topology: &Arc<Topology>) -> Arc<[SharedSeat]> {
-        let mut members = ignore_poison(self.members.lock());
+        let mut members = lock(&self.members);
         let refused = self.start_missing(&mut members, workers, pinning, topology);
         let seats: Arc<[_]> = members.list.iter().take(workers - 1).map(|member| member.seat.clone()).collect();
         drop(members);
@@ -282,9 +283,4 @@ fn warn_unpinned(error: &PinError) {
     if !WARNED.load(Ordering::Relaxed) && !WARNED.swap(true, Ordering::Relaxed) {
         warn!("bevy_affinity: workers run unpinned: {error}");
     }
-}
-
-fn ignore_poison<'a, T>(locked: Result<MutexGuard<'a, T>, PoisonError<MutexGuard<'a, T>>>) -> MutexGuard<'a, T> {
-    // Each critical section leaves the list of members whole, whatever panics.
-    locked.unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,12 +1,8 @@
 //! What only the leader of a round does: a round's closure is called on all workers.
 
-use std::{
-    panic::resume_unwind,
-    sync::{Mutex, PoisonError},
-    thread,
-};
+use std::{panic::resume_unwind, sync::Mutex, thread};
 
-use crate::sync::lock;
+use crate::sync::{into_inner, lock};
 
 /// A closure that index 0 of a round runs, and what came of it. The locks are there for the
 /// compiler: one thread looks at a time.
@@ -34,7 +30,7 @@ impl<F, R> LeaderTask<F, R> {
 
     /// To be called when the round is over.
     pub(super) fn into_outcome(self) -> thread::Result<R> {
-        self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner).expect("a round calls index 0")
+        into_inner(self.outcome).expect("a round calls index 0")
     }
 
     /// What the closure returned.

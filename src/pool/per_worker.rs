@@ -1,10 +1,11 @@
 //! [`PerWorker`]: a value for each worker.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
 use super::{AffinityPool, Worker};
+use crate::sync;
 
 /// A value for each worker of a pool, on cache lines of its own: counters, scratch memory, partial
 /// results. Filled in a round, read after it.
@@ -44,7 +45,7 @@ impl<T> PerWorker<T> {
         let value = self.values.get(index).unwrap_or_else(|| {
             panic!("PerWorker: made for {} workers, asked for worker {index}: make it for this pool", self.values.len())
         });
-        f(&mut try_lock(value, index))
+        f(&mut lock_free(value, index))
     }
 
     /// The values by worker.
@@ -55,16 +56,12 @@ impl<T> PerWorker<T> {
 
 /// A panic while a value was in use leaves it as it was then: no reason to deny it to those who
 /// read it afterwards.
-fn try_lock<T>(value: &Mutex<T>, index: usize) -> MutexGuard<'_, T> {
-    match value.try_lock() {
-        Ok(value) => value,
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => {
-            panic!(
-                "PerWorker: the value of worker {index} is in use: do not call `with` inside `with`, nor share it between systems or threads that run at the same time (tagged ones with `Res<AffinityPool>` do not)"
-            )
-        }
-    }
+fn lock_free<T>(value: &Mutex<T>, index: usize) -> MutexGuard<'_, T> {
+    sync::try_lock(value).unwrap_or_else(|| {
+        panic!(
+            "PerWorker: the value of worker {index} is in use: do not call `with` inside `with`, nor share it between systems or threads that run at the same time (tagged ones with `Res<AffinityPool>` do not)"
+        )
+    })
 }
 
 impl<T> IntoIterator for PerWorker<T> {
@@ -73,9 +70,6 @@ impl<T> IntoIterator for PerWorker<T> {
 
     /// The values by worker.
     fn into_iter(self) -> Self::IntoIter {
-        self.values
-            .into_vec()
-            .into_iter()
-            .map(|value| value.into_inner().into_inner().unwrap_or_else(PoisonError::into_inner))
+        self.values.into_vec().into_iter().map(|value| sync::into_inner(value.into_inner()))
     }
 }

@@ -4,10 +4,9 @@ use std::{
     any::Any,
     io::{self, Write},
     mem, process,
-    sync::PoisonError,
 };
 
-use crate::sync::{Mutex, lock, planted};
+use crate::sync::{Mutex, into_inner, lock, planted};
 
 /// What a panicking closure leaves behind.
 pub(crate) type Payload = Box<dyn Any + Send>;
@@ -75,6 +74,6 @@ impl FirstPanic {
     }
 
     pub(crate) fn into_payload(self) -> Option<Payload> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        into_inner(self.0)
     }
 }

@@ -3,12 +3,16 @@
 
 use crate::sync::{AtomicU64, Ordering, planted};
 
-/// The number of a round. 48 bits: a round every 500 ns wraps after four years.
+/// The number of a round. 48 bits: at a round every 500 ns they last for four years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Epoch(u64);
 
 impl Epoch {
+    /// # Panics
+    /// After the last one: to begin again would have rounds end before they were run.
+    #[inline]
     pub(crate) fn successor(self) -> Self {
+        assert!(self.0 < LAST_EPOCH, "this process has run as many rounds as it can: restart it");
         Self(self.0 + 1)
     }
 }
@@ -60,6 +64,9 @@ pub(crate) struct AtomicCall(AtomicU64);
 /// [`Call::Stop`].
 const WORKER_BITS: u32 = 16;
 const STOP: u64 = (1 << WORKER_BITS) - 1;
+
+/// The last round whose number fits beside that of the workers.
+const LAST_EPOCH: u64 = u64::MAX >> WORKER_BITS;
 
 /// The most workers a round can have.
 pub(crate) const MAX_WORKERS: usize = STOP as usize - 1;

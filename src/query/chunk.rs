@@ -19,8 +19,8 @@ use crate::{
     sweep::{Plan, Sweep},
 };
 
-/// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Entity`, `Option` of
-/// these, and tuples of them.
+/// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Option<&T>`,
+/// `Option<&mut T>`, `Entity`, and tuples of these.
 ///
 /// # Safety
 /// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data
@@ -46,7 +46,7 @@ use crate::{
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`for_each_chunk` has no slices of `{Self}`",
-    note = "slices are of `&T`, `&mut T`, `Entity`, `Option` of these and tuples: use `for_each` for all other data"
+    note = "slices are of `&T`, `&mut T`, `Option` of these two, `Entity`, and tuples: use `for_each` for all other data"
 )]
 pub unsafe trait ChunkData: IterQueryData {
     /// What a closure gets: `&[T]`, `&mut [T]`, `&[Entity]`, an `Option` or a tuple of these.

@@ -3,7 +3,7 @@
 
 use std::{
     ops::{Deref, DerefMut},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use bevy_ecs::{
@@ -15,7 +15,10 @@ use bevy_ecs::{
 };
 
 use super::par_iter::AffineParIter;
-use crate::{sweep::Plan, sync::lock};
+use crate::{
+    sweep::Plan,
+    sync::{into_inner, lock},
+};
 
 /// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
 /// [`for_each_with_commands`](AffineParIter::for_each_with_commands). Applied where those of a
@@ -127,7 +130,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 }
             });
         });
-        let mut recorded = recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = into_inner(recorded);
         recorded.sort_unstable_by_key(|&(place, _)| place);
         recorded.iter_mut().for_each(|(_, queue)| commands.commands.append(queue));
     }

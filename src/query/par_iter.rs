@@ -20,9 +20,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     #[inline]
     #[track_caller]
     pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
-        let query = self.as_readonly();
-        let (sweep, site) = (query.sweep::<D::ReadOnly>(), query.call_site());
-        AffineParIter::new(query.query, sweep, site, query.longest_chunk)
+        self.as_readonly().par_iter_inner()
     }
 
     /// Parallel iteration over items that can be written.
@@ -32,8 +30,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     where
         D: IterQueryData,
     {
-        let (sweep, site) = (self.sweep::<D>(), self.call_site());
-        AffineParIter::new(self.query.reborrow(), sweep, site, self.longest_chunk)
+        self.reborrow_affine().par_iter_inner()
     }
 
     /// As [`par_iter_mut`](Self::par_iter_mut), of a query that is used up.
@@ -43,7 +40,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     where
         D: IterQueryData,
     {
-        let (sweep, site) = (self.sweep::<D>(), self.call_site());
+        let (site, sweep) = (self.call_site(), self.sweep());
         AffineParIter::new(self.query, sweep, site, self.longest_chunk)
     }
 
@@ -66,12 +63,29 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
         &self.state.calls
     }
 
-    /// All rows, for as long as the caller borrows this query, and mutably so if `Data` is not
-    /// read-only: 'access' on [`Sweep`].
+    /// Where all rows are.
     #[inline]
-    pub(crate) fn sweep<Data: IterQueryData<State = D::State>>(&self) -> Sweep<'w, 's, Data, F> {
+    pub(crate) fn rows(&self) -> Rows<'w, 's> {
+        Rows::new(self.world, &self.state.matched)
+    }
+
+    /// All rows, of a query that is used up.
+    #[inline]
+    pub(crate) fn into_sweep(self) -> Sweep<'w, 's, D, F>
+    where
+        D: IterQueryData,
+    {
+        self.sweep()
+    }
+
+    /// All rows. The caller uses up the query: 'access' on [`Sweep`].
+    #[inline]
+    fn sweep(&self) -> Sweep<'w, 's, D, F>
+    where
+        D: IterQueryData,
+    {
         Sweep {
-            rows: Rows::new(self.world, &self.state.matched),
+            rows: self.rows(),
             data: &self.state.data,
             filter: &self.state.filter,
             last_run: self.last_run,

@@ -1,9 +1,6 @@
 //! Reduction over a fixed tree of blocks: the same bits whatever the number of workers.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
+use std::{ops::Range, sync::Mutex};
 
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 
@@ -11,7 +8,7 @@ use super::par_iter::AffineParIter;
 use crate::{
     placement::Storage,
     sweep::{Part, Plan, Sweep},
-    sync::lock,
+    sync::{into_inner, lock},
 };
 
 /// Rows that are reduced from left to right before results are combined. Part of the result's
@@ -59,7 +56,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             let mut blocks = reduce_part(part, &sweep, &identity, &map, &combine);
             lock(&reduced).append(&mut blocks);
         });
-        let mut blocks = reduced.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = into_inner(reduced);
         blocks.sort_unstable_by_key(|&(ordinal, number, _)| (ordinal, number));
         let values = blocks.into_iter().map(|(_, _, value)| value).collect();
         combine_pairs(values, &combine).unwrap_or_else(identity)

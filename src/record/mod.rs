@@ -5,6 +5,7 @@
 //! recording a round costs one relaxed load more, and nothing is allocated.
 
 mod ring;
+mod running;
 mod sampling;
 mod span;
 mod stage;
@@ -12,12 +13,13 @@ mod system;
 mod weak_list;
 
 pub(crate) use ring::Ring;
+#[cfg(feature = "trace")]
+pub(crate) use running::named::running_name;
+pub(crate) use running::{Running, running_number};
 pub(crate) use sampling::{Sample, Sampling, distance};
 pub use span::{FrameSpan, Span, SpanKind};
 pub use stage::{StageLane, StageSpan};
-#[cfg(feature = "trace")]
-pub(crate) use system::named::running_name;
-pub(crate) use system::{Recent, Running, SystemTiming, SystemTimings, Totals, known_name, running_number};
+pub(crate) use system::{Recent, SystemTiming, SystemTimings, Totals, known_name};
 pub(crate) use weak_list::WeakList;
 
 use std::sync::{

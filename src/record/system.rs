@@ -1,7 +1,6 @@
-//! The tagged systems of a world: how often they ran, how long they took, and which of them runs.
+//! The tagged systems of a world: how often they ran and how long they took.
 
 use std::{
-    cell::Cell,
     ops::Range,
     sync::{
         Arc, Mutex, OnceLock,
@@ -14,7 +13,7 @@ use bevy_utils::prelude::DebugName;
 use crossbeam_utils::CachePadded;
 
 use super::{WeakList, sampling::distance};
-use crate::sync::lock;
+use crate::sync::{OwnCounter, lock};
 
 /// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
 /// names.
@@ -36,8 +35,8 @@ pub(crate) struct SystemTiming {
     untimed_left: AtomicU64,
     /// What the last one took that was timed, in nanoseconds.
     last: AtomicU64,
-    calls: AtomicU64,
-    total: AtomicU64,
+    calls: OwnCounter,
+    total: OwnCounter,
     /// Of the calls, those that were timed.
     timed: AtomicU64,
     longest: AtomicU64,
@@ -72,8 +71,8 @@ impl SystemTiming {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             untimed_left: AtomicU64::new(0),
             last: AtomicU64::new(0),
-            calls: AtomicU64::new(0),
-            total: AtomicU64::new(0),
+            calls: OwnCounter::default(),
+            total: OwnCounter::default(),
             timed: AtomicU64::new(0),
             longest: AtomicU64::new(0),
             name: name.into(),
@@ -112,8 +111,8 @@ impl SystemTiming {
     }
 
     fn count(&self, nanoseconds: u64) {
-        add(&self.total, nanoseconds);
-        add(&self.calls, 1);
+        self.total.add(nanoseconds);
+        self.calls.add(1);
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -121,11 +120,11 @@ impl SystemTiming {
     }
 
     pub(crate) fn calls(&self) -> u64 {
-        self.calls.load(Ordering::Relaxed)
+        self.calls.get()
     }
 
     pub(crate) fn total(&self) -> Duration {
-        Duration::from_nanos(self.total.load(Ordering::Relaxed))
+        Duration::from_nanos(self.total.get())
     }
 
     pub(crate) fn longest(&self) -> Duration {
@@ -156,7 +155,7 @@ pub(crate) struct SystemTimings {
     alone: CachePadded<Lane>,
     /// Nanoseconds that count of what ran inside of them, in frames that have ended. Written at the
     /// end of a frame.
-    inside: AtomicU64,
+    inside: OwnCounter,
     /// What ran inside of them, by worker: these run at a time.
     by_worker: OnceLock<Box<[CachePadded<Lane>]>>,
 }
@@ -174,16 +173,16 @@ struct Lane {
     began: AtomicU64,
     ended: AtomicU64,
     /// Runs so far, and nanoseconds that they took together.
-    calls: AtomicU64,
-    total: AtomicU64,
+    calls: OwnCounter,
+    total: OwnCounter,
     /// The same when the last frame ended. Written then.
     total_before: AtomicU64,
 }
 
 impl Lane {
     fn count(&self, nanoseconds: u64) {
-        add(&self.calls, 1);
-        add(&self.total, nanoseconds);
+        self.calls.add(1);
+        self.total.add(nanoseconds);
     }
 
     fn note(&self, run: &Range<u64>) {
@@ -269,97 +268,17 @@ impl SystemTimings {
     /// To be called at a frame's end: counts what ran inside of rounds since the last call.
     pub(crate) fn end_frame(&self) {
         let in_frame = |lane: &Lane| {
-            let total = lane.total.load(Ordering::Relaxed);
+            let total = lane.total.get();
             total.saturating_sub(lane.total_before.swap(total, Ordering::Relaxed))
         };
-        add(&self.inside, self.workers_lanes().map(in_frame).max().unwrap_or(0));
+        self.inside.add(self.workers_lanes().map(in_frame).max().unwrap_or(0));
     }
 
     /// What ran inside of rounds since the last frame's end is not in the time yet.
     pub(crate) fn totals(&self) -> Totals {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let lanes = std::iter::once(&*self.alone).chain(self.workers_lanes());
-        let total = read(&self.alone.total).saturating_add(read(&self.inside));
-        Totals { calls: lanes.map(|lane| read(&lane.calls)).sum(), total }
-    }
-}
-
-/// Adds to a counter that only this thread writes now. Where two do it by misuse, as by two threads
-/// that lead rounds in one world, a count is lost.
-fn add(counter: &AtomicU64, more: u64) {
-    counter.store(counter.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
-}
-
-thread_local! {
-    /// The number of the tagged system that runs on this thread.
-    static RUNNING: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
-/// Makes a system the one that runs on this thread; restores the one before when it is dropped,
-/// also by a panic.
-pub(crate) struct Running {
-    before: Option<usize>,
-    #[cfg(feature = "trace")]
-    _named: named::Named,
-}
-
-impl Running {
-    #[inline]
-    pub(crate) fn enter(system: &SystemTiming) -> Self {
-        Self {
-            before: RUNNING.replace(Some(system.number)),
-            #[cfg(feature = "trace")]
-            _named: named::Named::enter(system.name.clone()),
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUNNING.set(self.before);
-    }
-}
-
-/// The number of the tagged system that runs on this thread, if one does. The diagnostics know its
-/// place by that.
-#[inline]
-pub(crate) fn running_number() -> Option<usize> {
-    RUNNING.get()
-}
-
-/// The name of the tagged system that runs on this thread, for tracing spans.
-#[cfg(feature = "trace")]
-pub(crate) mod named {
-    use std::{cell::RefCell, mem::ManuallyDrop, sync::Arc};
-
-    thread_local! {
-        /// None when the thread ends. Not dropped by the thread: so it is there to the last, for a
-        /// round in the destructor of another thread-local.
-        static NAME: RefCell<ManuallyDrop<Option<Arc<str>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
-    }
-
-    fn replace(name: Option<Arc<str>>) -> Option<Arc<str>> {
-        ManuallyDrop::into_inner(NAME.replace(ManuallyDrop::new(name)))
-    }
-
-    /// Restores the name before when it is dropped.
-    pub(super) struct Named(Option<Arc<str>>);
-
-    impl Named {
-        pub(super) fn enter(name: Arc<str>) -> Self {
-            Self(replace(Some(name)))
-        }
-    }
-
-    impl Drop for Named {
-        fn drop(&mut self) {
-            drop(replace(self.0.take()));
-        }
-    }
-
-    /// The name of the tagged system that runs on this thread, if one does.
-    pub(crate) fn running_name() -> Option<Arc<str>> {
-        NAME.with_borrow(|name| (**name).clone())
+        let total = self.alone.total.get().saturating_add(self.inside.get());
+        Totals { calls: lanes.map(|lane| lane.calls.get()).sum(), total }
     }
 }
 

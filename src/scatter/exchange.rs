@@ -1,6 +1,6 @@
 //! One call in which rows send and others receive: its two phases, for all kinds of senders.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use bevy_ecs::{
     prelude::Entity,
@@ -16,23 +16,22 @@ use super::{
 use crate::{
     query::AffineQuery,
     sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep},
-    sync::lock,
+    sync::{into_inner, lock},
 };
 
-/// The rows that receive what is sent in one call, and where its memory is kept. The query that
-/// they are of is borrowed mutably for as long: 'access' on [`Sweep`].
+/// The rows that receive what is sent in one call, and where its memory is kept.
 pub(crate) struct Receivers<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(crate) sweep: Sweep<'w, 's, D, F>,
     pub(crate) scratch: &'s Scratch,
 }
 
-impl<'w, 's, D: IterQueryData, F: QueryFilter> Receivers<'w, 's, D, F> {
+impl<'q, 's, D: IterQueryData, F: QueryFilter> Receivers<'q, 's, D, F> {
     /// Those of a query beside that of the `senders`.
     ///
     /// # Panics
     /// If they are of another world, whose rows have other owners; names the `verb`.
-    pub(crate) fn of(verb: &str, query: &mut AffineQuery<'w, 's, D, F>, senders: Rows<'_, '_>) -> Self {
-        let (sweep, scratch) = (query.sweep::<D>(), &query.calls().scratch);
+    pub(crate) fn of(verb: &str, query: &'q mut AffineQuery<'_, 's, D, F>, senders: Rows<'_, '_>) -> Self {
+        let (scratch, sweep) = (&query.calls().scratch, query.reborrow_affine().into_sweep());
         let is_one = sweep.rows.world.id() == senders.world.id();
         assert!(is_one, "{verb}: the receivers are of another world than the senders");
         Self { sweep, scratch }
@@ -130,7 +129,7 @@ impl Exchange<'_> {
         self.plan.run_both(parts, send, (self.receivers, deliver));
         let keep = |Later { entity, time, message }| calendar.send_at(entity, time, message);
         mail.later.drain_for(0, || None::<fn(&_)>, keep);
-        calendar.keep(arrivals.into_inner().unwrap_or_else(PoisonError::into_inner).0);
+        calendar.keep(into_inner(arrivals).0);
         self.scratch.keep(parts, mail);
         counts.into_report()
     }

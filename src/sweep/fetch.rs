@@ -17,12 +17,12 @@ use crate::placement::Storage;
 /// A query's rows, ready to be visited in ranges from any thread.
 ///
 /// # Invariant (access)
-/// Made only by `AffineQuery` and for the kernels of a fused system: a `SystemParam` registered the
-/// access of `D` and `F` with the scheduler, in the world that all the states belong to. For as
-/// long as it is used no other code touches that data (but for the other kernels: 'one kernel at a
-/// time' on `Kernels`), and the world's structure stays as it is; for data that is not read-only
-/// its user borrows the `AffineQuery` mutably, or uses up the `FusedParam`. Code that visits rows
-/// takes care that no row is visited by two threads, or twice while an item of it is still alive.
+/// Made only of an `AffineQuery` or a `FusedParam` that is used up for it (mostly a reborrowed
+/// one): a `SystemParam` registered the access of `D` and `F` with the scheduler, in the world that
+/// all the states belong to. So for as long as it lives no other code touches that data (but for
+/// the other kernels: 'one kernel at a time' on `Kernels`), and the world's structure stays as it
+/// is. Code that visits rows takes care that no row is visited by two threads, or twice while an
+/// item of it is still alive.
 pub struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(crate) rows: Rows<'w, 's>,
     pub(crate) data: &'s D::State,

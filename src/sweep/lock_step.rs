@@ -175,6 +175,8 @@ pub(super) struct Layouts {
     by_owner: Vec<Layout>,
     /// By owner. Apart: only the leader needs them.
     progress: Vec<Progress>,
+    /// How many rows there were in the last call that had all of them; 0 before it.
+    all: u64,
 }
 
 impl Layouts {
@@ -193,6 +195,7 @@ impl Layouts {
                 self.progress[owner].has_parts |= runs.parts() > 1;
             }
         }
+        self.all = self.progress.iter().map(Progress::rows).sum();
         self.end()
     }
 
@@ -216,14 +219,13 @@ impl Layouts {
         }
     }
 
-    /// How many rows there are to cut, or were in the last call: counting those of many storages
-    /// takes time.
+    /// How many rows there are to cut, or were in the last such call: counting those of many
+    /// storages takes time.
     fn about(&self, rows: &Rows<'_, '_>) -> u64 {
         if rows.selection.is_some() {
             return rows.all();
         }
-        let known: u64 = self.by_owner.iter().map(Layout::rows).sum();
-        if known > 0 { known } else { rows.total() }
+        if self.all > 0 { self.all } else { rows.total() }
     }
 
     /// A storage of fewer rows need not be cut for workers to have equal shares: there are others.

@@ -171,7 +171,8 @@ impl<'a> Plan<'a> {
         let _span = SweepSpan::begin(&self.rows);
         let is_timed = match self.timing {
             Timing::BySample => self.at.site.cost().count_call(),
-            Timing::Asked => true,
+            // The model has asked about the way that was planned.
+            Timing::Asked => self.strategy == Strategy::Serial,
             Timing::NotAsked => false,
         };
         if !is_timed {

@@ -168,6 +168,8 @@ impl Matched {
             let archetypes = query.matched_archetypes().map(|archetype| archetype.index() as u32);
             self.storages.extend(archetypes.map(Storage::Archetype));
         }
+        // So they are, but Bevy does not promise it.
+        self.storages.sort_unstable_by_key(|storage| storage.index());
         self.note_contained();
     }
 
@@ -367,4 +369,10 @@ pub(super) struct Progress {
     segments: usize,
     rows: u64,
     pub(super) has_parts: bool,
+}
+
+impl Progress {
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
 }

@@ -226,7 +226,7 @@ where
         value: T,
         visit: impl for<'i> Fn(&T, Entity, D::Item<'i, 's>) -> Option<T> + Send + Sync,
     ) -> TreeReport {
-        self.claims.begin(self.nodes.sweep::<Node<D, R>>().rows.world.entities().len());
+        self.claims.begin(self.nodes.rows().world.entities().len());
         self.propagate_from(&Roots { entities: roots, values: Values::Same(value) }, visit)
     }
 
@@ -269,7 +269,7 @@ where
         entity: impl Fn(&Root) -> Entity,
         report: &mut TreeReport,
     ) -> Vec<Root> {
-        let rows = self.nodes.sweep::<Node<D, R>>().rows;
+        let rows = self.nodes.rows();
         let claims = &mut *self.claims;
         claims.begin(rows.world.entities().len());
         let mut is_new = |root: &Root| match rows.find(entity(root)) {
@@ -310,6 +310,6 @@ where
     }
 
     fn walk(&mut self) -> Walk<'_, 's, '_, D, F, R> {
-        Walk { sweep: self.nodes.sweep(), claims: &self.claims }
+        Walk { sweep: self.nodes.reborrow_affine().into_sweep(), claims: &self.claims }
     }
 }

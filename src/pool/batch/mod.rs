@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::unwind::{AbortOnUnwind, FirstPanic, drop_or_abort};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, into_inner};
 use exchange::{Batch, drop_each};
 pub(crate) use exchange::{BatchExchange, Run};
 
@@ -83,7 +83,8 @@ impl<A> BatchExchange<A> {
 /// ```
 ///
 /// # What the caller may wait for
-/// The effects of calls that were [flushed](Self::flush), whatever the workers do. But not for
+/// The effects of calls that were [flushed](Self::flush): they run, at the latest when the system
+/// lets the worker run that they were sent to. But not for
 /// - calls that were not: they may lie here until the caller returns;
 /// - the effect of a call that panicked, and of those after it: they are dropped. A channel whose
 ///   sender is in the argument says so, as above, and so does [`is_closed`](Self::is_closed).
@@ -212,8 +213,6 @@ pub(crate) fn first_panic<A, R>(exchange: BatchExchange<A>, result: thread::Resu
 
 /// Puts the answers of each inbox, which are in the order of its calls, in the order of all calls.
 pub(crate) fn in_order_of_calls<B>(answers: Box<[Mutex<Vec<B>>]>, inboxes: &[u16]) -> Vec<B> {
-    let into_iter =
-        |answers: Mutex<Vec<B>>| answers.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).into_iter();
-    let mut answers: Box<[_]> = answers.into_vec().into_iter().map(into_iter).collect();
+    let mut answers: Box<[_]> = answers.into_iter().map(|answers| into_inner(answers).into_iter()).collect();
     inboxes.iter().filter_map(|&inbox| answers[usize::from(inbox)].next()).collect()
 }

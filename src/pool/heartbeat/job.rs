@@ -3,12 +3,11 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::NonNull,
-    sync::PoisonError,
     thread,
 };
 
 use super::{super::unwind::AbortOnUnwind, Scope};
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock, needed};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, into_inner, lock, needed};
 
 /// How a job is started, whatever its closure and its result are.
 type Start<'a> = &'a (dyn Fn(&mut Scope) + Sync + 'a);
@@ -104,7 +103,7 @@ impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
 
     /// Runs the closure that no other worker took.
     pub(super) fn run_here(self, scope: &mut Scope) -> R {
-        let closure = self.closure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let closure = into_inner(self.closure);
         closure.expect("a job that was popped has not run")(scope)
     }
 
@@ -122,7 +121,7 @@ impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
     /// # Panics
     /// With the payload of the closure, if it panicked.
     pub(super) fn into_outcome(self) -> R {
-        let outcome = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let outcome = into_inner(self.outcome);
         outcome.expect("a job that is done has an outcome").unwrap_or_else(|payload| resume_unwind(payload))
     }
 }

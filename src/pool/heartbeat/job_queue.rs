@@ -8,7 +8,7 @@ use super::{
     job::JobRef,
 };
 use crate::sync::{
-    AtomicU64, AtomicUsize, Mutex, Ordering,
+    AtomicU64, AtomicUsize, Mutex, Ordering, OwnCounter,
     deque::{Steal, Stealer, Worker as Deque},
 };
 
@@ -25,9 +25,9 @@ pub(crate) struct JobQueue {
     /// the worker sat down.
     taken_from: CachePadded<AtomicU64>,
     /// How many jobs (and ranges of sweeps) this worker has taken from others, and how many joins
-    /// it has published. Only the worker itself counts, so plain additions do.
-    taken: AtomicU64,
-    published: AtomicU64,
+    /// it has published. Only the worker itself counts.
+    taken: OwnCounter,
+    published: OwnCounter,
     /// The worker's end of the deque; held for as long as it sits here.
     pub(super) deque: Mutex<Deque<JobRef>>,
     stealer: Stealer<JobRef>,
@@ -43,8 +43,8 @@ impl JobQueue {
         Self {
             limit: CachePadded::new(AtomicUsize::new(OPEN)),
             taken_from: CachePadded::new(AtomicU64::new(0)),
-            taken: AtomicU64::new(0),
-            published: AtomicU64::new(0),
+            taken: OwnCounter::default(),
+            published: OwnCounter::default(),
             stealer: deque.stealer(),
             deque: Mutex::new(deque),
             latch: Parker::new(),
@@ -93,20 +93,20 @@ impl JobQueue {
     }
 
     pub(crate) fn count_taken(&self) {
-        self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.taken.add(1);
     }
 
     pub(super) fn count_published(&self) {
-        self.published.store(self.published.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.published.add(1);
     }
 
     /// How many jobs the worker of this queue has taken from others so far.
     pub(crate) fn jobs_taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+        self.taken.get()
     }
 
     /// How many joins the worker of this queue has published so far.
     pub(crate) fn joins_published(&self) -> u64 {
-        self.published.load(Ordering::Relaxed)
+        self.published.get()
     }
 }
