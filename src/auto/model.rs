@@ -13,7 +13,7 @@ use std::{ops::Range, time::Duration};
 
 use super::{
     Decision, Strategy, UNKNOWN_ROWS,
-    cost::Estimate,
+    estimate::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
     heavy::HeavyCalls,
     trial::{TRIAL_CALLS, Trial},

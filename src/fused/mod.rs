@@ -9,13 +9,13 @@ mod ticks;
 pub use kernel::{Kernel, KernelParam, Row};
 pub use kernels::Kernels;
 
-use std::{fmt, marker::PhantomData, ops::Range, panic::Location};
+use std::{fmt, marker::PhantomData, panic::Location};
 
 use bevy_ecs::system::{SystemParamFunction, SystemParamItem};
 
 use crate::{
     query::longest_chunk,
-    sweep::{Plan, SiteRef},
+    sweep::{Plan, SiteRef, pieces},
 };
 use param::FusedParam;
 
@@ -120,34 +120,16 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
     fn run(&mut self, (): (), run: SystemParamItem<Self::Param>) {
         let Self { kernels, location } = &*self;
         let FusedParam { rows, calls, passes, block_rows } = run;
-        let length = longest_chunk().min(block_rows) as u32;
+        let length = longest_chunk().min(block_rows);
         let plan = Plan::new(rows, SiteRef::at(location, calls));
         plan.run(move |part| {
             part.for_each_range(|_, storage, rows| {
-                for block in blocks(rows, length) {
+                for block in pieces(rows, length) {
                     // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by
                     // 'parts' on `Part`; `run` is used up, so no other call visits these rows.
                     unsafe { kernels.visit(&passes, storage, block) };
                 }
             });
         });
-    }
-}
-
-/// `rows` in blocks of at most `length`.
-fn blocks(rows: Range<u32>, length: u32) -> impl Iterator<Item = Range<u32>> {
-    rows.clone().step_by(length as usize).map(move |start| start..rows.end.min(start.saturating_add(length)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::blocks;
-
-    #[test]
-    fn blocks_are_all_rows_in_order() {
-        assert_eq!(blocks(3..10, 3).collect::<Vec<_>>(), [3..6, 6..9, 9..10]);
-        assert_eq!(blocks(5..5, 3).count(), 0);
-        let end = u32::MAX;
-        assert_eq!(blocks(end - 3..end, 2).collect::<Vec<_>>(), [end - 3..end - 1, end - 1..end]);
     }
 }

@@ -208,7 +208,7 @@ impl AffinityPool {
     }
 
     /// Those that `participants` calls, but the leader.
-    fn called(&self, participants: Participants) -> impl Iterator<Item = (usize, &SharedSeat)> {
+    pub(super) fn called(&self, participants: Participants) -> impl Iterator<Item = (usize, &SharedSeat)> {
         (1..).zip(self.seats.iter()).filter(move |&(worker, _)| participants.has(worker))
     }
 

@@ -38,11 +38,10 @@ impl AffinityPool {
     #[cold]
     pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: RoundStats, participants: Participants) {
         let own = self.own_span(kind, own);
-        let called = || (1..).zip(self.seats.iter()).filter(|&(worker, _)| participants.has(worker));
-        let stats = || called().filter_map(|(worker, seat)| Some((worker, seat.round.stats.get()?)));
+        let stats = || self.called(participants).filter_map(|(worker, seat)| Some((worker, seat.round.stats.get()?)));
         // A worker may begin before the leader does: the call goes out first.
-        let called = stats().fold(round.start, |called, (_, stats)| called.min(stats.began));
-        let own = Span { called, released: round.end, ..own };
+        let began = stats().fold(round.start, |began, (_, stats)| began.min(stats.began));
+        let own = Span { called: began, released: round.end, ..own };
         self.recorder.write(|spans| {
             // These were recorded before anyone knew this; others of this round may stand between.
             let of_round = spans.newest_mut().take_while(|span| span.end >= round.start);

@@ -16,7 +16,7 @@ use crate::{
     context::with_system,
     placement::Storage,
     settings::AffinitySettings,
-    sweep::{Plan, Sweep},
+    sweep::{Plan, Sweep, pieces},
 };
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Option<&T>`,
@@ -239,6 +239,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         plan.run(move |part| {
             part.for_each_range(|_, storage, rows| {
                 for chunk in pieces(rows, length) {
+                    let chunk = chunk.start as usize..chunk.end as usize;
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator.
                     f(unsafe { sweep.chunk(storage, chunk, change) });
@@ -262,10 +263,4 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 /// system gets its parameters, since workers that run closures of its calls are in none.
 pub(crate) fn longest_chunk() -> usize {
     with_system(|entered| entered.context.longest_piece()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
-}
-
-/// `rows` in pieces of at most `length`.
-pub(super) fn pieces(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<usize>> {
-    let (start, end) = (rows.start as usize, rows.end as usize);
-    (start..end).step_by(length).map(move |piece| piece..end.min(piece.saturating_add(length)))
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::{AffineQuery, chunk::pieces, par_iter::AffineParIter};
+use super::{AffineQuery, par_iter::AffineParIter};
 use crate::{
     auto::Strategy,
     context::BevysBatch,
     placement::Storage,
-    sweep::{Plan, Sweep, SweepSpan},
+    sweep::{Plan, Sweep, SweepSpan, pieces},
 };
 use bevy_ecs::{
     batching::BatchingStrategy,
@@ -180,10 +180,9 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> Sweep<'w, 's, D, F> {
     ///
     /// # Safety
     /// As for [`Sweep::visit`], for as long as what this returns lives.
-    unsafe fn contiguous(&self, storage: Storage, rows: Range<usize>) -> Option<D::Contiguous<'w, 's>> {
+    unsafe fn contiguous(&self, storage: Storage, rows: Range<u32>) -> Option<D::Contiguous<'w, 's>> {
         let table = self.rows.table(TableId::from_u32(storage.index() as u32))?;
         let mut data = self.fetch_storage(storage)?.data;
-        let rows = rows.start as u32..rows.end as u32;
         // SAFETY: the table was entered, the entities are its own and the rows in it; the access is
         // the caller's promise.
         Some(unsafe { D::fetch_contiguous(self.data, &mut data, table.entities(), rows) })

@@ -37,6 +37,12 @@ pub(super) fn even_positions(rows: u64, part: usize, parts: usize) -> Range<u64>
     cut(part)..cut(part + 1)
 }
 
+/// `rows` in pieces of at most `length`, which is not 0.
+pub(crate) fn pieces(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<u32>> {
+    let most = u32::try_from(length).unwrap_or(u32::MAX);
+    rows.clone().step_by(length).map(move |start| start..rows.end.min(start.saturating_add(most)))
+}
+
 impl<'a> Division<'a> {
     /// Whose the rows of `storage` are, which are `rows`.
     pub(crate) fn owners(&self, storage: Storage, rows: impl FnOnce() -> u32) -> Owners<'a> {
@@ -69,4 +75,18 @@ pub(crate) struct Parts {
     pub(crate) owners: usize,
     /// Chunks of each sending part that other workers may sweep.
     pub(crate) stolen: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn pieces_are_all_rows_in_order() {
+        assert_eq!(pieces(3..10, 3).collect::<Vec<_>>(), [3..6, 6..9, 9..10]);
+        assert_eq!(pieces(5..5, 3).count(), 0);
+        let end = u32::MAX;
+        assert_eq!(pieces(end - 3..end, 2).collect::<Vec<_>>(), [end - 3..end - 1, end - 1..end]);
+        assert!(pieces(0..end, usize::MAX).eq(std::iter::once(0..end)));
+    }
 }

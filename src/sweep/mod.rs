@@ -6,9 +6,10 @@
 //! `bevys_threads.rs` does so on Bevy's threads. A thread goes through its rows part by part
 //! (`part.rs`): what it claims of a share, a range that is forked (`fork_range.rs`, `ranges.rs`),
 //! or one part of an even division (`division.rs`). `rows.rs` says which rows there are, and
-//! `fetch.rs` is the contract with the ECS: the items of a range of rows; `prefetch.rs` asks for
-//! large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs` records what the gang
-//! has no part in, `untagged.rs` warns.
+//! `fetch.rs` is the contract with the ECS: the items of a range of rows; `selected.rs` visits some
+//! of a range, `lookup.rs` single rows, and `prefetch.rs` asks for large ones ahead. `scratch.rs`
+//! keeps memory from call to call, `span.rs` records what the gang has no part in, `untagged.rs`
+//! warns.
 
 mod bevys_threads;
 mod division;
@@ -16,18 +17,20 @@ mod fetch;
 mod fork_join;
 mod fork_range;
 mod lock_step;
+mod lookup;
 mod part;
 mod plan;
 mod prefetch;
 mod ranges;
 mod rows;
 mod scratch;
+mod selected;
 mod span;
 mod untagged;
 
-pub(crate) use division::{Division, Owners, Parts};
-pub(crate) use fetch::RowLookup;
+pub(crate) use division::{Division, Owners, Parts, pieces};
 pub use fetch::Sweep;
+pub(crate) use lookup::RowLookup;
 pub(crate) use part::Part;
 pub(crate) use plan::{Plan, QueryCalls, SiteRef};
 pub(crate) use prefetch::Columns;

@@ -56,11 +56,13 @@ impl Binding {
     }
 
     /// Where a task with these accesses may run at best.
-    fn place(self, accesses: &[SystemAccess]) -> Place {
-        match accesses {
-            _ if accesses.iter().any(|access| self.may_wait_for_main_thread(access)) => Place::Alone,
-            _ if accesses.iter().any(|access| self.may_run_pool(access)) => Place::Leader,
-            _ => Place::Anywhere,
+    fn freest_place(self, accesses: &[SystemAccess]) -> Place {
+        if accesses.iter().any(|access| self.may_wait_for_main_thread(access)) {
+            Place::Alone
+        } else if accesses.iter().any(|access| self.may_run_pool(access)) {
+            Place::Leader
+        } else {
+            Place::Anywhere
         }
     }
 
@@ -118,7 +120,7 @@ impl Tasks {
         let before = order.all_before();
         let list = acts.into_iter().zip(accesses).zip(reduced(&before)).map(|(((act, _), accesses), before)| {
             let tag = if let Act::System(system) = act { blueprint.tags[numbers[system]] } else { Tag::None };
-            let place = binding.place(&accesses).max(tasks.place(&act, systems, tag));
+            let place = binding.freest_place(&accesses).max(tasks.place(&act, systems, tag));
             Task { act, place, tagged: tag != Tag::None, before }
         });
         tasks.list = list.collect();

@@ -1,0 +1,111 @@
+//! What the calls of one site take by one strategy.
+
+/// A new measurement of a call counts as one part in this many.
+const CALL_SMOOTHING: f32 = 4.0;
+
+/// A measurement counts as at most this many times the estimate, and at least as its inverse: one
+/// that an interrupt fell into hardly counts. Many in a row that are further off
+/// [restart](Estimate::restart) it.
+const LARGEST_STEP: f32 = 1.25;
+
+/// An estimate needs this many measurements.
+const FIRST_SAMPLES: u32 = 2;
+
+/// What calls take by one strategy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Estimate {
+    /// Smoothed, in nanoseconds, for `rows` rows.
+    time: f32,
+    rows: f32,
+    samples: u32,
+    /// When it was measured last, on the pool's clock.
+    measured_at: u64,
+}
+
+impl Estimate {
+    /// Whether it was measured often enough.
+    pub(super) fn is_known(&self) -> bool {
+        self.samples >= FIRST_SAMPLES
+    }
+
+    /// Whether it was ever measured.
+    pub(super) fn was_tried(&self) -> bool {
+        self.time > 0.0
+    }
+
+    /// Measurements that it rests on: none while it is in doubt.
+    pub(super) fn samples(&self) -> u32 {
+        self.samples
+    }
+
+    /// When it was measured last, on the pool's clock; 0 if that was not noted.
+    pub(super) fn measured_at(&self) -> u64 {
+        self.measured_at
+    }
+
+    /// Notes when it was measured.
+    pub(super) fn stamp(&mut self, now: u64) {
+        self.measured_at = now;
+    }
+
+    /// What `rows` rows should take, of which `fixed` nanoseconds do not depend on the number of
+    /// rows.
+    pub(super) fn expected(&self, rows: u64, fixed: f32) -> f32 {
+        // Whatever is said to be fixed: a part of what was measured depends on rows.
+        let fixed = fixed.min(self.time * 0.75);
+        fixed + (self.time - fixed) * (rows as f32 / self.rows.max(1.0))
+    }
+
+    /// Learns that `rows` rows took `nanoseconds`; returns by which factor that is more or
+    /// less than expected.
+    pub(super) fn observe(&mut self, rows: u64, nanoseconds: u64, fixed: f32) -> f32 {
+        let (now, expected) = ((nanoseconds as f32).max(1.0), self.expected(rows, fixed).max(1.0));
+        if self.samples == 0 {
+            self.restart(rows, nanoseconds);
+            return 1.0;
+        }
+        self.samples = self.samples.saturating_add(1);
+        self.rows = rows as f32;
+        self.time = if self.samples <= FIRST_SAMPLES {
+            // The first ones are cold, or an interrupt fell into them: the least is nearest to what
+            // will be.
+            now.min(expected)
+        } else {
+            let bounded = now.clamp(expected / LARGEST_STEP, expected * LARGEST_STEP);
+            expected + (bounded - expected) / CALL_SMOOTHING
+        };
+        now / expected
+    }
+
+    /// Begins anew with one measurement.
+    pub(super) fn restart(&mut self, rows: u64, nanoseconds: u64) {
+        *self = Self { time: (nanoseconds as f32).max(1.0), rows: rows as f32, samples: 1, ..*self };
+    }
+
+    /// The next measurement counts if it is less than the estimate, and else not at all.
+    pub(super) fn reopen(&mut self) {
+        self.samples = 1;
+    }
+
+    /// Keeps the estimate until the next measurement.
+    pub(super) fn doubt(&mut self) {
+        self.samples = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Estimate;
+
+    #[test]
+    fn the_least_of_the_first_measurements_counts_and_then_no_single_one() {
+        let mut estimate = Estimate::default();
+        estimate.observe(10, 25_000, 0.0);
+        assert!(!estimate.is_known());
+        estimate.observe(10, 7_000, 0.0);
+        assert!(estimate.is_known());
+        assert_eq!(estimate.expected(10, 0.0), 7_000.0);
+        estimate.observe(10, 70_000, 0.0);
+        assert!(estimate.expected(10, 0.0) < 7_500.0);
+    }
+}
