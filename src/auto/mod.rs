@@ -2,11 +2,11 @@
 //! each strategy, and so how the next call is to run.
 //!
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
-//! row costs says how calls are cut in each. `site.rs` is the record of
-//! one place, shared by those who ask, `cost.rs` and `estimate.rs` its two measures (a row, a call),
-//! `model.rs` the choice of mode `Auto`, with `trial.rs` and, where few calls are heavy, `heavy.rs`. `bursts.rs`
-//! says when heavy ones count: for schedules too.
-//! `strategy.rs` has the words: how a call runs, and what it took.
+//! row costs says how calls are cut in each. `site.rs` is the record of one place, shared by those
+//! who ask, `cost.rs` and `estimate.rs` its two measures (a row, a call), `model.rs` the choice of
+//! mode `Auto`, with `trial.rs`, `rival.rs` and, where few calls are heavy, `heavy.rs`. `bursts.rs`
+//! says when heavy ones count: for schedules too. `strategy.rs` has the words: how a call runs, and
+//! what it took.
 
 mod bursts;
 mod cost;
@@ -14,6 +14,7 @@ mod estimate;
 mod explanation;
 mod heavy;
 mod model;
+mod rival;
 mod site;
 mod strategy;
 mod trial;
@@ -22,6 +23,7 @@ pub(crate) use bursts::{HeavyShare, is_heavy};
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
+pub(crate) use rival::Rival;
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::{Decision, Outcome, Strategy, Timing};
 

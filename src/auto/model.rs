@@ -12,7 +12,7 @@ mod tests;
 use std::{ops::Range, time::Duration};
 
 use super::{
-    Decision, Strategy, UNKNOWN_ROWS,
+    Decision, Rival, Strategy, UNKNOWN_ROWS,
     estimate::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
     heavy::HeavyCalls,
@@ -27,14 +27,14 @@ use crate::{
 /// to several.
 const CHEAPEST_ROUND: f32 = 300.0;
 
-/// The same of a session of fork/join.
+/// What a session of fork/join costs at least, in nanoseconds.
 const CHEAPEST_SESSION: f32 = 1_000.0;
 
 /// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
 /// take, and what a trial costs.
 const ROUND: f32 = 600.0;
 
-/// The same of a session of fork/join.
+/// What a session of fork/join costs on most machines, in nanoseconds.
 const SESSION: f32 = 2_000.0;
 
 /// Another strategy has to be better by this factor to be taken: nothing is gained by going back
@@ -81,6 +81,9 @@ const SURPRISES: u32 = 4;
 /// By how much a measurement that surprises is off.
 const SURPRISING: f32 = 1.5;
 
+/// Of a strategy that was not tried yet.
+const NEW: Rival = Rival::new(FIRST_INTERVAL);
+
 /// What of a call's time does not depend on its rows.
 fn fixed(strategy: Strategy) -> f32 {
     match strategy {
@@ -96,9 +99,7 @@ pub(crate) struct Model {
     estimates: [Estimate; Strategy::MEASURED_COUNT],
     current: Strategy,
     trial: Option<Trial>,
-    /// Calls until each strategy may be tried again, and between two trials.
-    wait: [u32; Strategy::MEASURED_COUNT],
-    interval: [u32; Strategy::MEASURED_COUNT],
+    rivals: [Rival; Strategy::MEASURED_COUNT],
     sampling: Sampling,
     /// Calls that take far longer than the others.
     heavy: HeavyCalls,
@@ -124,8 +125,7 @@ impl Default for Model {
             estimates: Default::default(),
             current: Strategy::Serial,
             trial: None,
-            wait: Default::default(),
-            interval: [FIRST_INTERVAL; Strategy::MEASURED_COUNT],
+            rivals: [NEW; Strategy::MEASURED_COUNT],
             sampling: Sampling::default(),
             heavy: HeavyCalls::default(),
             mean: None,
@@ -177,8 +177,7 @@ impl Model {
         Decision::of_model(self.current, timed)
     }
 
-    /// The next call of a trial that is under way. Its first, which is not timed, has as many calls
-    /// to come as the trial has.
+    /// Decides the next call of a trial, if one is under way. The first call of a trial is not timed.
     fn go_on_with_trial(&mut self) -> Option<Decision> {
         let trial = self.trial.as_mut()?;
         if trial.is_over() {
@@ -239,8 +238,7 @@ impl Model {
 
     /// Other strategies are to be tried as soon as that pays.
     fn try_soon(&mut self) {
-        self.wait = Default::default();
-        self.interval = [FIRST_INTERVAL; Strategy::MEASURED_COUNT];
+        self.rivals = [NEW; Strategy::MEASURED_COUNT];
     }
 
     fn end_trial(&mut self, strategy: Strategy, rows: u64) {
@@ -250,12 +248,12 @@ impl Model {
             return;
         }
         self.trial = None;
-        let interval = &mut self.interval[strategy as usize];
-        *interval = match slower {
-            ..BETTER => FIRST_INTERVAL,
-            ..MUCH_SLOWER => (*interval * 2).min(LONGEST_INTERVAL_OF_THE_CLOSE).max(*interval),
-            _ => (*interval * 2).min(LONGEST_INTERVAL),
-        };
+        let rival = &mut self.rivals[strategy as usize];
+        match slower {
+            ..BETTER => rival.ask_every(FIRST_INTERVAL),
+            ..MUCH_SLOWER => rival.ask_less(LONGEST_INTERVAL_OF_THE_CLOSE.max(rival.interval())),
+            _ => rival.ask_less(LONGEST_INTERVAL),
+        }
     }
 
     /// Forgets what it knows when the present strategy surprises again and again.
@@ -280,7 +278,7 @@ impl Model {
         if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
             (self.current, self.mean) = (best, Some(self.expected(best, rows)));
         }
-        self.wait.iter_mut().for_each(|wait| *wait = wait.saturating_sub(CALLS_OF_SAMPLE));
+        self.rivals.iter_mut().for_each(|rival| rival.pass(CALLS_OF_SAMPLE));
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
         let Some(strategy) = next else { return };
         let wakes = strategy != Strategy::Serial && are_asleep();
@@ -296,7 +294,7 @@ impl Model {
         self.exploration_budget -= cost;
         let first = !self.estimates[place].was_tried();
         self.estimates[place].doubt();
-        self.wait[place] = self.interval[place];
+        self.rivals[place].pause();
         self.trials += 1;
         self.trial = Some(Trial::new(strategy, first));
     }
@@ -312,7 +310,7 @@ impl Model {
         if self.at_best(other, rows, workers) >= now * BETTER {
             return false;
         }
-        self.wait[other as usize] == 0 && self.exploration_budget >= self.cost_of_trial(other, rows)
+        self.rivals[other as usize].may_be_tried() && self.exploration_budget >= self.cost_of_trial(other, rows)
     }
 
     /// What a trial takes longer than the same calls by the present strategy.

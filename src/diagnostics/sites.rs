@@ -88,7 +88,7 @@ impl CallSiteDiagnostics {
         self.measurement(mode).map(|known| known.time)
     }
 
-    /// The same, with how well it is known.
+    /// What a call took in `mode`, as [`expected`](Self::expected), and how well that is known.
     pub fn measurement(&self, mode: SchedulerMode) -> Option<CallMeasurement> {
         let strategy = Strategy::MEASURED.into_iter().find(|strategy| strategy.mode() == mode)?;
         self.measurements[strategy as usize]

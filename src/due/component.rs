@@ -78,7 +78,7 @@ fn note<A: Send + Sync + 'static>(mut world: DeferredWorld<'_>, context: HookCon
     }
 }
 
-/// The same of a time that another one may be about to replace, before observers see that.
+/// Tells the agenda that another time may be about to replace this one, before observers see that.
 fn note_replaced<A: Send + Sync + 'static>(mut world: DeferredWorld<'_>, context: HookContext) {
     if let Some(mut store) = world.get_resource_mut::<Store<A>>() {
         store.note(context.entity, 0);
@@ -125,7 +125,7 @@ impl<A: Send + Sync + 'static> Due<A> {
         }
     }
 
-    /// The same for the one thread that writes the row meanwhile.
+    /// [`bring_forward`](Self::bring_forward), for the one thread that writes the row meanwhile.
     #[inline]
     pub(super) fn bring_forward_alone(&self, time: u64) {
         if time < self.time() {

@@ -165,7 +165,7 @@ impl Page {
         self.take_below(FLOORS, 0, now, &mut |slot| look(first + slot as u32))
     }
 
-    /// The same for what the minimum at `place` on `floor` is of.
+    /// Takes what is due below `place` on `floor`; returns the earliest time that is left there.
     fn take_below(
         &mut self,
         floor: usize,

@@ -42,7 +42,7 @@ use crate::{
     topology::process_ran,
 };
 use gang::{BlueprintSlot, Handler, SystemsOnGang};
-use race::{Decision, Race, Took};
+use race::{Race, Took, WayDecision};
 use record::Traced;
 
 /// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, by its
@@ -190,13 +190,15 @@ impl AffinityExecutor {
         Self::install_forced(schedule, None);
     }
 
-    /// The same, with only one way to go, where it can be gone: for tests and measurements.
+    /// [`install`](Self::install), with only one way to go, where it can be gone: for tests and
+    /// measurements.
     #[doc(hidden)]
     pub fn install_forced(schedule: &mut Schedule, forced: Option<ScheduleWay>) {
         Self::install_for(schedule, forced);
     }
 
-    /// The same; returns what is kept of it outside of the schedule.
+    /// Installs one, with only one way to go if that is `forced`; returns what is kept of it outside
+    /// of the schedule.
     pub(crate) fn install_for(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Installed {
         let slot = BlueprintSlot::default();
         let executor = Self::reading(slot.clone(), forced);
@@ -259,7 +261,12 @@ impl AffinityExecutor {
     }
 
     /// How the next run is to be; counts it.
-    fn decide(&mut self, schedule: &mut SystemSchedule, world: &World, skip_systems: Option<&FixedBitSet>) -> Decision {
+    fn decide(
+        &mut self,
+        schedule: &mut SystemSchedule,
+        world: &World,
+        skip_systems: Option<&FixedBitSet>,
+    ) -> WayDecision {
         let decision = match self.only_way(schedule, world, skip_systems).or(self.forced) {
             Some(way) => self.race.count(way),
             None => self.race.choose(),
@@ -269,23 +276,23 @@ impl AffinityExecutor {
     }
 
     /// The decision, or another one if it needs the gang and that is not to be had.
-    fn possible(&mut self, decision: Decision, schedule: &mut SystemSchedule, world: &World) -> Decision {
+    fn possible(&mut self, decision: WayDecision, schedule: &mut SystemSchedule, world: &World) -> WayDecision {
         if decision.lesson {
             if self.gang.prepare(schedule, world) {
                 return decision;
             }
             self.race.plan(None);
-            return Decision::plainly(self.race.present());
+            return WayDecision::plainly(self.race.present());
         }
         if decision.way != ScheduleWay::OnTheGang || self.gang.is_planned(world) {
             return decision;
         }
         self.race.lose_gang();
         if self.forced.is_none() {
-            return Decision::plainly(self.race.present());
+            return WayDecision::plainly(self.race.present());
         }
         let lesson = self.gang.prepare(schedule, world);
-        Decision { lesson, ..Decision::plainly(ScheduleWay::OneThread) }
+        WayDecision { lesson, ..WayDecision::plainly(ScheduleWay::OneThread) }
     }
 
     /// Runs the schedule on one thread and learns what its systems take.
@@ -355,7 +362,7 @@ impl SystemExecutor for AffinityExecutor {
         if mem::replace(&mut self.unfinished, true) {
             self.recover(schedule, world);
         }
-        let Decision { way, timed, lesson, closely } = self.decide(schedule, world, skip_systems);
+        let WayDecision { way, timed, lesson, closely } = self.decide(schedule, world, skip_systems);
         let traced = self.record.traced().is_some();
         let ran = (closely && way != ScheduleWay::OnTheGang).then(process_ran).flatten();
         let began = (timed || traced).then(now);

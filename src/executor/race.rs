@@ -9,10 +9,13 @@ use risk::{LESSONS, Risk, Stakes, most_on_one_thread};
 use super::{
     cycles::Cycles,
     times::{Found, HOPELESS, RunTimes, WayTimes},
-    trial::Trial,
+    trial::WayTrial,
     way::{ScheduleWay, WAYS},
 };
-use crate::record::{Sample, Sampling};
+use crate::{
+    auto::Rival,
+    record::{Sample, Sampling},
+};
 
 /// Trials may cost one part in this many of the time that runs take: 1.6%.
 const BUDGET: f32 = 64.0;
@@ -49,7 +52,7 @@ const LEAST_OF_GANG: f32 = 40_000.0;
 
 /// What is to be done with one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decision {
+pub(super) struct WayDecision {
     pub(super) way: ScheduleWay,
     pub(super) timed: bool,
     /// Whether it runs on one thread in any case and tells what each system takes.
@@ -59,7 +62,7 @@ pub(super) struct Decision {
     pub(super) closely: bool,
 }
 
-impl Decision {
+impl WayDecision {
     pub(super) fn plainly(way: ScheduleWay) -> Self {
         Self { way, timed: false, lesson: false, closely: false }
     }
@@ -74,17 +77,8 @@ pub(super) struct Took {
     pub(super) work: Option<u64>,
 }
 
-/// What is known of a way that is not the present one.
-#[derive(Clone, Copy, Debug)]
-struct Rival {
-    /// Runs until it is tried again, and between two trials.
-    wait: u32,
-    interval: u32,
-}
-
-impl Rival {
-    const NEW: Self = Self { wait: 0, interval: FIRST_INTERVAL };
-}
+/// Of a way that was not tried yet.
+const NEW: Rival = Rival::new(FIRST_INTERVAL);
 
 /// What is known of the gang.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +101,7 @@ pub(super) struct Race {
     times: WayTimes,
     rivals: [Rival; WAYS],
     gang: Gang,
-    trial: Option<Trial>,
+    trial: Option<WayTrial>,
     /// What the present way took on average when the last trial ended.
     at_trial: Option<f32>,
     /// Nanoseconds that trials may cost.
@@ -125,7 +119,7 @@ impl Race {
         Self {
             present: ScheduleWay::BevysThreads,
             times: WayTimes::default(),
-            rivals: [Rival::NEW; WAYS],
+            rivals: [NEW; WAYS],
             gang: Gang::Unknown,
             trial: None,
             at_trial: None,
@@ -167,27 +161,27 @@ impl Race {
     }
 
     /// A run for which there is only this way.
-    pub(super) fn count(&mut self, way: ScheduleWay) -> Decision {
+    pub(super) fn count(&mut self, way: ScheduleWay) -> WayDecision {
         self.runs += 1;
-        Decision::plainly(way)
+        WayDecision::plainly(way)
     }
 
     /// How the next run is to be.
     #[inline]
-    pub(super) fn choose(&mut self) -> Decision {
+    pub(super) fn choose(&mut self) -> WayDecision {
         self.runs += 1;
         if let Some(trial) = &self.trial {
-            return Decision { timed: true, ..Decision::plainly(trial.next()) };
+            return WayDecision { timed: true, ..WayDecision::plainly(trial.next()) };
         }
         if matches!(self.gang, Gang::Learning(_)) {
-            return Decision { lesson: true, ..Decision::plainly(ScheduleWay::OneThread) };
+            return WayDecision { lesson: true, ..WayDecision::plainly(ScheduleWay::OneThread) };
         }
         let known = self.times.mean(self.present);
         // The very first run fetches everything into the caches.
         let Sample { due, timed } =
             self.sampling.next(known, self.runs > 1 && known.is_none() || self.times.was_heavy());
         let closely = due && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
-        Decision { timed, closely, ..Decision::plainly(self.present) }
+        WayDecision { timed, closely, ..WayDecision::plainly(self.present) }
     }
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
@@ -203,7 +197,7 @@ impl Race {
         }
         let runs = self.sampling.take_runs();
         self.budget += nanoseconds * runs as f32 / BUDGET;
-        self.rivals.iter_mut().for_each(|rival| rival.wait = rival.wait.saturating_sub(runs));
+        self.rivals.iter_mut().for_each(|rival| rival.pass(runs));
         let turned = self.times.note(self.present, nanoseconds);
         let Some(mean) = self.mean(self.present) else { return };
         if turned {
@@ -217,7 +211,7 @@ impl Race {
 
     /// All other ways are to be tried soon, where the present one takes `mean` now.
     fn compare_anew(&mut self, mean: f32) {
-        self.rivals = [Rival::NEW; WAYS];
+        self.rivals = [NEW; WAYS];
         self.at_trial = Some(mean);
     }
 
@@ -271,8 +265,8 @@ impl Race {
         self.trials += 1;
         let (present, other) = (self.times.times(self.present), self.times.times(rival));
         self.trial = Some(match self.times.share() {
-            None => Trial::in_turns(self.present, rival, most),
-            Some(share) => Trial::by_cycles(self.present, rival, Cycles::new(present, other, share)),
+            None => WayTrial::in_turns(self.present, rival, most),
+            Some(share) => WayTrial::by_cycles(self.present, rival, Cycles::new(present, other, share)),
         });
     }
 
@@ -287,8 +281,9 @@ impl Race {
         let expected = |way| self.mean(way).unwrap_or(0.0);
         let mut ways: [_; WAYS] = std::array::from_fn(|way| ScheduleWay::ALL[way]);
         ways.sort_by(|&a, &b| expected(a).total_cmp(&expected(b)));
-        let is_next =
-            move |&way: &ScheduleWay| way != self.present && self.rivals[way as usize].wait == 0 && may_be_better(way);
+        let is_next = move |&way: &ScheduleWay| {
+            way != self.present && self.rivals[way as usize].may_be_tried() && may_be_better(way)
+        };
         ways.into_iter().filter(is_next)
     }
 
@@ -299,8 +294,9 @@ impl Race {
         let (Some(present), Some(other)) = (self.mean(self.present), self.mean(rival)) else { return };
         if other / present.max(1.0) < BETTER {
             // Tried again sooner, for it may have been chance.
-            let interval = (self.rivals[rival as usize].interval / 2).max(FIRST_INTERVAL);
-            self.rivals[self.present as usize] = Rival { wait: interval, interval };
+            let interval = (self.rivals[rival as usize].interval() / 2).max(FIRST_INTERVAL);
+            self.rivals[self.present as usize].ask_every(interval);
+            self.rivals[self.present as usize].pause();
             self.present = rival;
         } else {
             self.postpone(rival, other / present.max(1.0));
@@ -316,8 +312,8 @@ impl Race {
             _ => LONGEST_INTERVAL_OF_THE_HOPELESS,
         };
         let rival = &mut self.rivals[rival as usize];
-        rival.interval = (rival.interval * 2).min(longest);
-        rival.wait = rival.interval;
+        rival.ask_less(longest);
+        rival.pause();
     }
 
     /// A lesson is over, which took so many nanoseconds on one thread. Returns whether it was the

@@ -15,7 +15,7 @@ const OTHERS: [bool; 2 * RUNS] = [false, true, true, false, true, false, false, 
 pub(super) const RUNS: usize = 4;
 
 #[derive(Clone, Debug)]
-pub(super) struct Trial {
+pub(super) struct WayTrial {
     present: ScheduleWay,
     pub(super) other: ScheduleWay,
     order: Order,
@@ -29,7 +29,7 @@ enum Order {
     ByCycles(Cycles),
 }
 
-impl Trial {
+impl WayTrial {
     /// A run by `other` takes `most` nanoseconds at most, as far as is known.
     pub(super) fn in_turns(present: ScheduleWay, other: ScheduleWay, most: f32) -> Self {
         Self { present, other, order: Order::InTurns(InTurns { most, ..InTurns::default() }) }

@@ -73,7 +73,8 @@ impl AffinitySchedules {
         Self { others: false, exceptions: HashSet::default() }
     }
 
-    /// The same, but the opposite for this schedule.
+    /// With this schedule as the one exception more: it keeps its executor if the others get one, and
+    /// the other way round.
     #[must_use]
     pub fn except(mut self, label: impl ScheduleLabel) -> Self {
         self.set(label, !self.others);

@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 
 use super::{
     AffinityPool, BatchedCalls, Participants,
-    batch::{self, BatchExchange, Run},
+    batch::{self, BatchExchange, RunCalls},
     broadcast::{Measured, Turn},
     leader_task::LeaderTask,
 };
@@ -67,7 +67,7 @@ impl AffinityPool {
     ) -> (R, Vec<B>) {
         let exchange = BatchExchange::new(self.workers(), self.spin);
         let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
-        let run: Run<A> = &|inbox, calls| {
+        let run: RunCalls<A> = &|inbox, calls| {
             let mut answered = lock(&answers[inbox]);
             answered.extend(calls.map(&function));
         };

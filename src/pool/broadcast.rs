@@ -15,7 +15,7 @@ use super::{
     counters::WorkerCounters,
     eviction::{Evidence, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, warn_if_unpinned},
-    round::{Job, Lead},
+    round::{Lead, RoundJob},
     unwind::{FirstPanic, Payload},
     words::{Participants, RoundStats, Taken},
 };
@@ -97,7 +97,7 @@ impl AffinityPool {
         })
     }
 
-    /// The same for all, in which work changes hands as in a session of fork/join: recorded as one.
+    /// [`run`](Self::run), recorded as a session of fork/join: work changes hands in it.
     pub(crate) fn run_session(&self, f: impl Fn(Worker) + Sync) -> Finished<'_> {
         self.dispatch(SpanKind::Session, Participants::ALL, Measured::Always, move |worker| {
             f(worker);
@@ -189,7 +189,7 @@ impl AffinityPool {
         // By value: the workers find all that the closure holds in one place. What it owns is
         // dropped while this thread still counts as inside the round: code of users, too.
         let closure = move |index| f(worker(index));
-        let job = Job { wrap: self, closure: &closure, note: watched.note() };
+        let job = RoundJob { wrap: self, closure: &closure, note: watched.note() };
         lead.run(seats, participants, left_out, self.spin, job)
     }
 

@@ -22,7 +22,7 @@ pub(super) enum Watched {
 }
 
 impl Watched {
-    /// For [`Job::note`].
+    /// For [`RoundJob::note`].
     pub(super) fn note(self) -> u8 {
         match self {
             Self::Nothing => 0,

@@ -45,7 +45,7 @@ pub(crate) struct WorkerCounters {
     /// The leader's alone: when the last round ended in which others were called.
     last_round: AtomicU64,
     /// The leader's alone: which rounds are measured.
-    pub(super) sampling: Sampling,
+    pub(super) sampling: RoundSampling,
     /// Of worker 0: what threads did by themselves.
     here: Here,
     /// What the worker had done when its last span was recorded.
@@ -260,7 +260,7 @@ impl WorkerCounters {
 /// When the next round is measured, and for how many the measured one stands. Written by the thread
 /// that leads.
 #[derive(Default)]
-pub(super) struct Sampling {
+pub(super) struct RoundSampling {
     /// Rounds to go before the next one that is due.
     left: AtomicU64,
     /// Rounds since the last measured one.
@@ -273,7 +273,7 @@ pub(super) struct Sampling {
     dice: AtomicU32,
 }
 
-impl Sampling {
+impl RoundSampling {
     /// To be called once before each round: whether it is due to be looked at.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
@@ -326,7 +326,7 @@ mod tests {
     /// Rounds one after another, each as long as `took` says of its number. How many were measured,
     /// and how much of the time they stand for.
     fn play(rounds: u64, took: impl Fn(u64) -> u64) -> (u64, f64) {
-        let (sampling, mut now, mut measured, mut sum, mut all) = (Sampling::default(), 1, 0, 0.0, 0);
+        let (sampling, mut now, mut measured, mut sum, mut all) = (RoundSampling::default(), 1, 0, 0.0, 0);
         for number in 0..rounds {
             let took = took(number);
             let round = now..now + took;
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_round_stands_for_no_more_than_there_was_time_for() {
-        let sampling = Sampling::default();
+        let sampling = RoundSampling::default();
         sampling.measured(0..1_000, true);
         (0..30).for_each(|_| sampling.skip());
         assert_eq!(sampling.measured(10_000..1_010_000, true), 1.009);
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn after_an_odd_round_the_next_one_is_due() {
-        let sampling = Sampling::default();
+        let sampling = RoundSampling::default();
         assert!(sampling.is_due());
         sampling.measured(0..200, true);
         assert!(!sampling.is_due());

@@ -154,7 +154,7 @@ impl JobBoard {
         if over { Found::Over } else { Found::NoneReady }
     }
 
-    /// The same in one list, of which only `left` may still be unclaimed.
+    /// Looks for a job in one list, of which only `left` may still be unclaimed.
     fn look_in(&self, list: usize, worker: usize, left: &mut Range<usize>) -> Found {
         let jobs = &self.lists[list];
         while left.start < left.end && self.is_taken(jobs[left.start], worker) {

@@ -42,7 +42,7 @@ pub(crate) trait Wrap: Sync {
 
 /// What a round runs.
 #[derive(Clone, Copy)]
-pub(crate) struct Job<'a> {
+pub(crate) struct RoundJob<'a> {
     /// Beside the closure, not inside: what no round writes stays in the workers' caches. A closure
     /// lies on the leader's stack, which is a cache line more for each worker in each round; one
     /// that holds nothing is not even looked at.
@@ -51,7 +51,7 @@ pub(crate) struct Job<'a> {
     pub(crate) note: u8,
 }
 
-impl Job<'_> {
+impl RoundJob<'_> {
     fn call(self, index: usize) {
         self.wrap.call(self.closure, index, self.note);
     }
@@ -66,7 +66,7 @@ impl Job<'_> {
     }
 }
 
-/// A [`Job`] without its lifetimes: pointers, because between rounds they dangle.
+/// A [`RoundJob`] without its lifetimes: pointers, because between rounds they dangle.
 #[derive(Clone, Copy)]
 struct ErasedJob {
     wrap: NonNull<dyn Wrap>,
@@ -217,7 +217,7 @@ impl Board {
         self.panic.take()
     }
 
-    fn run_index(&self, job: Job<'_>, index: usize) {
+    fn run_index(&self, job: RoundJob<'_>, index: usize) {
         if planted("workers_panic_uncaught") && index > 0 {
             return job.call(index);
         }
@@ -330,7 +330,7 @@ fn run_claimed(board: &Board, index: usize) {
     let wrap = unsafe { job.wrap.as_ref() };
     // SAFETY: as above.
     let closure = unsafe { job.closure.as_ref() };
-    board.run_index(Job { wrap, closure, note: job.note }, index);
+    board.run_index(RoundJob { wrap, closure, note: job.note }, index);
 }
 
 /// The next call for this worker. Others are no news: it neither gains nor loses time to stay hot
@@ -375,7 +375,7 @@ impl Lead<'_> {
         participants: Participants,
         left_out: impl Fn(usize) -> bool,
         spin: Duration,
-        job: Job<'_>,
+        job: RoundJob<'_>,
     ) -> Result<(), Payload>
     where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
@@ -401,7 +401,7 @@ impl Lead<'_> {
         participants: Participants,
         left_out: impl Fn(usize) -> bool,
         spin: Duration,
-        job: Job<'_>,
+        job: RoundJob<'_>,
     ) where
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
@@ -445,7 +445,12 @@ impl Lead<'_> {
     /// Runs the indices of workers that are left out, and of those that are still asleep: their
     /// wake-up is under way but takes longer than most rounds. A worker that is found to
     /// be away during the round may have claimed its seat before: it still runs its index.
-    fn take_over_sleepers<'a>(&self, seats: impl Iterator<Item = &'a Seat>, participants: Participants, job: Job<'_>) {
+    fn take_over_sleepers<'a>(
+        &self,
+        seats: impl Iterator<Item = &'a Seat>,
+        participants: Participants,
+        job: RoundJob<'_>,
+    ) {
         for (seat, index) in called(seats, participants) {
             if self.has_reserved(seat)
                 || seat.parker.is_asleep() && (planted("sleepers_unclaimed") || seat.claim(self.epoch))
@@ -456,7 +461,7 @@ impl Lead<'_> {
     }
 
     /// Waits for a worker that started; runs the index of one that did not.
-    fn finish_seat(&self, seat: &Seat, index: usize, job: Job<'_>) {
+    fn finish_seat(&self, seat: &Seat, index: usize, job: RoundJob<'_>) {
         let arrived = || seat.has_arrived(self.epoch).then_some(());
         if spin_until(START_GRACE, arrived).is_some() {
             return;
@@ -467,7 +472,7 @@ impl Lead<'_> {
         spin_until(ARRIVAL_SPIN, arrived).unwrap_or_else(|| self.board.leader.park(arrived));
     }
 
-    fn run_taken(&self, seat: &Seat, index: usize, job: Job<'_>) {
+    fn run_taken(&self, seat: &Seat, index: usize, job: RoundJob<'_>) {
         self.board.run_index(job, index);
         seat.stats.clear();
         seat.leaders.taken.store(self.epoch, Ordering::Relaxed);

@@ -23,8 +23,9 @@ use crate::{
 /// A row that a message is for.
 pub(crate) type Destination = (Storage, u32);
 
-/// The same as a letter has it. Of one call's receivers all are in tables or all in archetypes, and
-/// letters are as short as can be: they are written once and read once, by another core maybe.
+/// A [`Destination`] as a letter has it. Of one call's receivers all are in tables or all in
+/// archetypes, and letters are as short as can be: they are written once and read once, by another
+/// core maybe.
 #[derive(Clone, Copy)]
 pub(super) struct Address {
     storage: u32,

@@ -31,7 +31,8 @@ pub(super) fn even_rows(rows: u32, part: usize, parts: usize) -> Range<u32> {
     cut(part)..cut(part + 1)
 }
 
-/// The same of rows that are selected, which are not addressed by owner.
+/// The places of one of `parts` even parts of `rows` selected rows, which are not addressed by
+/// owner.
 pub(super) fn even_positions(rows: u64, part: usize, parts: usize) -> Range<u64> {
     let cut = |part: usize| (u128::from(rows) * part as u128 / parts as u128) as u64;
     cut(part)..cut(part + 1)

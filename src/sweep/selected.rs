@@ -34,7 +34,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         let columns = (rows.len() > AHEAD).then(|| Columns::worth_asking_for(&self.rows, storage)).flatten();
         let mut taken = 0;
         for (entities, first) in fetch.at.runs(rows) {
-            let run = Run { entities, beside: &beside[first as usize..][..entities.len()], first };
+            let run = RowRun { entities, beside: &beside[first as usize..][..entities.len()], first };
             taken += match &columns {
                 // SAFETY: the storage was entered and the rows are in it: the caller's promise.
                 None => unsafe { self.visit_run(&fetch, run, &select, &mut visit) },
@@ -45,14 +45,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         taken
     }
 
-    /// The same for large rows in a table that was entered.
+    /// Visits those that are selected of some large rows, in a table that was entered.
     ///
     /// # Safety
     /// As for [`visit`](Self::visit).
     unsafe fn visit_large<T>(
         &self,
         fetch: &StorageFetch<'w, D, F>,
-        mut run: Run<'_, T>,
+        mut run: RowRun<'_, T>,
         columns: &Columns,
         select: &impl Fn(&T) -> bool,
         visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
@@ -69,7 +69,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         all
     }
 
-    /// The same for rows that stand one after another in a table that was entered.
+    /// Visits those that are selected of rows that stand one after another in a table that was
+    /// entered.
     ///
     /// Not inlined: beside the loops of its callers this one would not have the registers that it
     /// needs.
@@ -80,7 +81,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     unsafe fn visit_run<T>(
         &self,
         fetch: &StorageFetch<'w, D, F>,
-        run: Run<'_, T>,
+        run: RowRun<'_, T>,
         select: &impl Fn(&T) -> bool,
         visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
     ) -> u64 {
@@ -99,8 +100,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         taken
     }
 
-    /// The same, where `columns` of some rows are asked for before those that were taken before
-    /// them are visited. Ends where rows that are taken follow each other: a processor asks for
+    /// Visits those that are selected, some at a time: before they are, `columns` of the next ones
+    /// are asked for. Ends where rows that are taken follow each other: a processor asks for
     /// these by itself. Returns the place of the first row that is left, too.
     ///
     /// # Safety
@@ -109,13 +110,13 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     unsafe fn visit_ahead<T>(
         &self,
         fetch: &StorageFetch<'w, D, F>,
-        run: Run<'_, T>,
+        run: RowRun<'_, T>,
         columns: &Columns,
         select: &impl Fn(&T) -> bool,
         visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
     ) -> (u64, usize) {
         let (mut data, mut filter) = (fetch.data.clone(), fetch.filter.clone());
-        let Run { entities, beside, first } = run;
+        let RowRun { entities, beside, first } = run;
         let mut taken = 0;
         let mut places = beside.iter().enumerate().filter(|(_, beside)| select(beside)).map(|(place, _)| place);
         let mut look_at_next = || Ahead::of(&mut places).inspect(|ahead| ahead.ask_for(columns, first as usize));
@@ -138,7 +139,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
 }
 
 /// Rows that stand one after another in their table.
-struct Run<'a, T> {
+struct RowRun<'a, T> {
     entities: &'a [Entity],
     /// A column of the table.
     beside: &'a [T],
@@ -146,15 +147,15 @@ struct Run<'a, T> {
     first: u32,
 }
 
-impl<T> Clone for Run<'_, T> {
+impl<T> Clone for RowRun<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Run<'_, T> {}
+impl<T> Copy for RowRun<'_, T> {}
 
-impl<T> Run<'_, T> {
+impl<T> RowRun<'_, T> {
     fn from(self, place: usize) -> Self {
         let Self { entities, beside, first } = self;
         Self { entities: &entities[place..], beside: &beside[place..], first: first + place as u32 }

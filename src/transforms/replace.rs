@@ -30,7 +30,7 @@ pub(super) fn take_places(schedules: &mut Schedules, choice: &Choice) {
     for_each_schedule(schedules, |schedule| _ = take_all(schedule, choice));
 }
 
-/// The same when all plugins have added their systems. Where Bevy's plugin is missing, so are the
+/// Takes them when all plugins have added their systems. Where Bevy's plugin is missing, so are the
 /// places: they are made.
 pub(super) fn make_and_take_places(mut schedules: ResMut<Schedules>, choice: &Choice) {
     for_each_schedule(&mut schedules, |schedule| {

@@ -40,7 +40,7 @@ use loom::{
 use crate::{
     model::model,
     parker::Parker,
-    round::{Board, Closure, Job, Lead, Seat, Wrap, work},
+    round::{Board, Closure, Lead, RoundJob, Seat, Wrap, work},
     words::Participants,
 };
 
@@ -80,7 +80,7 @@ where
         job(index);
         0
     };
-    lead.run(seats, participants, |_| left_out, Duration::ZERO, Job { wrap: &Plain, closure: &closure, note: 0 })
+    lead.run(seats, participants, |_| left_out, Duration::ZERO, RoundJob { wrap: &Plain, closure: &closure, note: 0 })
 }
 
 /// A gang of `workers - 1` threads plays a round for each of `participants`; each must call their

@@ -43,7 +43,8 @@ impl Costs {
         }
     }
 
-    /// The same on average: runs in which its conditions keep it from running count as nothing.
+    /// What a task takes on average: runs in which its conditions keep it from running count as
+    /// nothing.
     pub(super) fn on_average(&self, task: usize, leads: bool, workers: usize) -> f32 {
         self.when_it_runs(task, leads, workers) * self.ran[task]
     }

@@ -39,7 +39,7 @@ use crate::{
 };
 use costs::Costs;
 use plan::{Phase, SchedulePlan, Workload};
-use run::{Notes, Run};
+use run::{Notes, ScheduleRun};
 use tasks::{Binding, Place, Task, Tasks};
 
 /// What a plan has to gain in each run before it is tried, in nanoseconds: what workers take to
@@ -180,10 +180,11 @@ impl SystemsOnGang {
             // They take something else by now.
             *costs = Costs::new(tasks.list.len());
         }
-        let run = Run::new(tasks, notes, systems_of(schedule), world, handler, true);
+        let run = ScheduleRun::new(tasks, notes, systems_of(schedule), world, handler, true);
         for task in 0..tasks.list.len() {
             let rounds = pool.rounds_led();
-            // SAFETY: 'tasks' on `Run`: in the order of the list, on this thread, one at a time.
+            // SAFETY: 'tasks' on `ScheduleRun`: in the order of the list, on this thread, one at a
+            // time.
             unsafe { run.task(task) };
             costs.note_led(task, pool.rounds_led() != rounds);
         }
@@ -221,14 +222,14 @@ impl SystemsOnGang {
         let Some(prepared) = &mut self.prepared else { unreachable!("it was planned") };
         let Prepared { pool, tasks, notes, costs, plan, .. } = prepared;
         let Some(Planned { steps, .. }) = plan else { unreachable!("it was planned") };
-        let run = Run::new(tasks, notes, systems_of(schedule), world, handler, timed);
+        let run = ScheduleRun::new(tasks, notes, systems_of(schedule), world, handler, timed);
         for step in steps {
             match step {
                 Step::Here(tasks) => {
                     for &task in &*tasks {
                         let rounds = timed.then(|| pool.rounds_led());
-                        // SAFETY: 'tasks' on `Run`: phases keep the order, and nothing else runs
-                        // now.
+                        // SAFETY: 'tasks' on `ScheduleRun`: phases keep the order, and nothing else
+                        // runs now.
                         unsafe { run.task(task) };
                         if let Some(rounds) = rounds {
                             costs.note_led(task, pool.rounds_led() != rounds);

@@ -64,7 +64,7 @@ impl Notes {
 /// order of [`Tasks`] nobody else touches its system meanwhile, nor what it writes, nor writes what
 /// it reads; and a task that is alone has the world to itself. This borrows systems and world for
 /// as long as it lives, and has made sure of the number of systems.
-pub(super) struct Run<'r> {
+pub(super) struct ScheduleRun<'r> {
     tasks: &'r Tasks,
     notes: &'r Notes,
     systems: *mut SystemWithAccess,
@@ -77,9 +77,9 @@ pub(super) struct Run<'r> {
 
 // SAFETY: 'tasks' on the type: no two threads touch a system, or what it accesses, at a time;
 // systems are `Send`, and those that are not run on the thread that made this.
-unsafe impl Sync for Run<'_> {}
+unsafe impl Sync for ScheduleRun<'_> {}
 
-impl<'r> Run<'r> {
+impl<'r> ScheduleRun<'r> {
     /// A run of `tasks`, which are those of `systems`.
     pub(super) fn new(
         tasks: &'r Tasks,

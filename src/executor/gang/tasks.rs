@@ -25,7 +25,7 @@ pub(super) enum Act {
     Sets(Vec<usize>),
     /// Evaluates the conditions of a system, and runs it if they hold.
     System(usize),
-    /// The same for a sync point.
+    /// Evaluates the conditions of a sync point, and applies what is deferred if they hold.
     Sync(usize),
 }
 

@@ -44,7 +44,7 @@ impl Machine {
 
     /// The same for a run that takes so many times as long as usual.
     fn run_taking(&mut self, times: f32) -> ScheduleWay {
-        let Decision { way, timed, lesson, closely } = self.race.choose();
+        let WayDecision { way, timed, lesson, closely } = self.race.choose();
         let usual = self.takes(way);
         if lesson && self.race.end_lesson(usual) {
             self.race.plan(self.gang.filter(|&gang| gang + 30_000 < self.one_thread).map(|gang| gang as f32));
@@ -72,7 +72,7 @@ impl Machine {
 
 #[test]
 fn the_first_run_is_bevys_default() {
-    assert_eq!(Race::new().choose(), Decision::plainly(ScheduleWay::BevysThreads));
+    assert_eq!(Race::new().choose(), WayDecision::plainly(ScheduleWay::BevysThreads));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn run_bursts(race: &mut Race, takes: Bursting, runs: u64, is_heavy: impl Fn(u64
     let (mut spent, mut by_way) = (0, [0_u64; WAYS]);
     let mut all = [0; 2];
     for run in 0..runs {
-        let Decision { way, timed, lesson, .. } = race.choose();
+        let WayDecision { way, timed, lesson, .. } = race.choose();
         if lesson && race.end_lesson(takes[0].0) {
             race.plan(None);
         }

@@ -59,7 +59,8 @@ pub(in crate::overlay) const OUTSIDE: &str = "outside of systems";
 pub(in crate::overlay) enum BarKind {
     /// A whole run of a system, on the leader.
     System,
-    /// The same of a small one, on the worker that it was dealt out to: inside of a round of such.
+    /// A whole run of a small system, on the worker that it was dealt out to: inside of a round of
+    /// such.
     DealtOut,
     /// A worker's share of a round, or its part in fork/join.
     #[default]

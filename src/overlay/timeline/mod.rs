@@ -239,7 +239,7 @@ fn describe(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
     }
 }
 
-/// The same in one line, for the bar that was clicked.
+/// What a bar is, in one line: for the one that was clicked.
 fn describe_in_line(ui: &mut egui::Ui, lane: &Lane, bar: &Bar, systems: &[SystemRow]) {
     let counted = |rows: u64, what: &str| if rows > 0 { format!(", {rows} {what}") } else { String::new() };
     let rows = counted(bar.rows, "rows") + &counted(bar.stolen_rows, "of them stolen");

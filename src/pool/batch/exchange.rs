@@ -32,7 +32,7 @@ const LOOSE: usize = if cfg!(affinity_loom) { 1 } else { 32 };
 pub(super) type Batch<A> = Vec<A>;
 
 /// Runs calls of one inbox. Those that are left when it panics are its caller's.
-pub(crate) type Run<'a, A> = &'a (dyn Fn(usize, &mut Drain<'_, A>) + Sync + 'a);
+pub(crate) type RunCalls<'a, A> = &'a (dyn Fn(usize, &mut Drain<'_, A>) + Sync + 'a);
 
 /// Who runs the calls of an inbox.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -263,21 +263,21 @@ impl<A> BatchExchange<A> {
 
     /// Runs on the caller's thread what lies in the loose inboxes, but for those that a worker has
     /// taken over, and in all if no worker takes part. To be called by the caller.
-    pub(super) fn run_callers(&self, run: Run<A>) {
+    pub(super) fn run_callers(&self, run: RunCalls<A>) {
         let first = if self.unattended.load(Ordering::Relaxed) { 0 } else { self.followers };
         self.run_by_halves(first..self.inboxes(), run);
     }
 
     /// As [`run_callers`](Self::run_callers), and what waits for workers that have not begun: there
     /// is nothing else left for the caller to do.
-    pub(super) fn run_strays(&self, run: Run<A>) {
+    pub(super) fn run_strays(&self, run: RunCalls<A>) {
         self.run_by_halves(0..self.inboxes(), run);
     }
 
     /// Runs what lies in half of these inboxes, then in half of the others, and so on: inboxes that
     /// are run together go nearly in the order of calls, in which what calls work on mostly lies in
     /// memory; those that wait are left to workers that are idle.
-    fn run_by_halves(&self, inboxes: Range<usize>, run: Run<A>) {
+    fn run_by_halves(&self, inboxes: Range<usize>, run: RunCalls<A>) {
         let mut left = inboxes;
         while !left.is_empty() {
             let middle = left.start + left.len().div_ceil(2);
@@ -287,7 +287,7 @@ impl<A> BatchExchange<A> {
     }
 
     /// Runs a batch of an inbox that is the caller's, or is nobody's yet. Whether there was one.
-    fn run_if_callers(&self, inbox: usize, run: Run<A>) -> bool {
+    fn run_if_callers(&self, inbox: usize, run: RunCalls<A>) -> bool {
         let is_callers = || self.hold(inbox, Holder::Caller) || self.is_callers(inbox) || planted("callers_unclaimed");
         if self.is_empty(inbox) || !is_callers() {
             return false;
@@ -302,12 +302,12 @@ impl<A> BatchExchange<A> {
 
     /// Runs a batch. A panic closes the inbox: what lies there is dropped at once, by this thread,
     /// and so is what comes.
-    fn run(&self, inbox: usize, mut batch: Batch<A>, run: Run<A>) {
+    fn run(&self, inbox: usize, mut batch: Batch<A>, run: RunCalls<A>) {
         self.drain(inbox, batch.drain(..), run);
         self.inboxes[inbox].give_back(batch);
     }
 
-    fn drain(&self, inbox: usize, mut calls: Drain<'_, A>, run: Run<A>) {
+    fn drain(&self, inbox: usize, mut calls: Drain<'_, A>, run: RunCalls<A>) {
         let outcome = catch_unwind(AssertUnwindSafe(|| run(inbox, &mut calls)));
         if let Err(payload) = outcome {
             // First the hint: who finds the inbox closed has it.
@@ -320,7 +320,7 @@ impl<A> BatchExchange<A> {
 
     /// Runs the calls that come to one inbox, and to those that it takes over, until there will be
     /// no more. Returns for how many nanoseconds there were none.
-    pub(crate) fn follow(&self, index: usize, run: Run<A>) -> u64 {
+    pub(crate) fn follow(&self, index: usize, run: RunCalls<A>) -> u64 {
         // The calls of an inbox whose holder is gone would wait for ever.
         let guard = AbortOnUnwind::because("a worker panicked outside of the calls that it runs");
         let mut held = Vec::new();

@@ -16,7 +16,7 @@ use std::{
 use super::unwind::{AbortOnUnwind, FirstPanic, drop_or_abort};
 use crate::sync::{Mutex, into_inner};
 use exchange::{Batch, drop_each};
-pub(crate) use exchange::{BatchExchange, Run};
+pub(crate) use exchange::{BatchExchange, RunCalls};
 
 /// The most calls that travel together. Handing a batch over costs 100 to 300 ns, so about 3 ns a
 /// call.
@@ -39,7 +39,7 @@ impl<A> BatchExchange<A> {
     pub(crate) fn lead<R>(
         &self,
         takes_part: impl Fn(usize) -> bool,
-        run: Run<A>,
+        run: RunCalls<A>,
         caller: impl FnOnce(&mut BatchedCalls<A>) -> R,
     ) -> thread::Result<(R, Vec<u16>)> {
         let guard = AbortOnUnwind::because("a panic would leave workers that wait for calls");
@@ -94,7 +94,7 @@ impl<A> BatchExchange<A> {
 pub struct BatchedCalls<'e, A> {
     exchange: &'e BatchExchange<A>,
     /// Runs the calls that are this thread's.
-    run: Run<'e, A>,
+    run: RunCalls<'e, A>,
     /// For each inbox what has not been sent yet.
     pending: Box<[Batch<A>]>,
     /// Of each call.

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{BatchExchange, BatchedCalls, Run, first_panic};
+use super::{BatchExchange, BatchedCalls, RunCalls, first_panic};
 
 /// Far longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ type Log = Mutex<HashMap<u64, Vec<(usize, ThreadId)>>>;
 /// second one comes when the caller has called `late`.
 fn play(second_takes_part: bool, caller: impl FnOnce(&mut BatchedCalls<Ask>, &dyn Fn())) -> Log {
     let (exchange, log) = (BatchExchange::new(3, Duration::from_micros(50)), Log::default());
-    let run: Run<Ask> = &|_, calls| {
+    let run: RunCalls<Ask> = &|_, calls| {
         for (key, number, done) in calls {
             log.lock().unwrap().entry(key).or_default().push((number, thread::current().id()));
             let _ = done.send(number);

@@ -3,7 +3,7 @@
 use super::{
     super::{clock::now, parker::Parker, spin::spin_until, unwind::AbortOnUnwind},
     Scope,
-    job::{Job, JobRef},
+    job::{JobRef, PublishedJob},
     session::Session,
 };
 use crate::sync::{handshake_fence, planted};
@@ -30,7 +30,7 @@ impl<'s> Scope<'s> {
     /// from that worker, and no others: these are parts of `job`. (That worker had nothing on its
     /// queue when it took the job, or it would have taken that.) Other jobs could hold up this join
     /// for long, and stack up.
-    pub(super) fn wait_for(&mut self, job: &Job) {
+    pub(super) fn wait_for(&mut self, job: &PublishedJob) {
         let Some((session, index)) = self.seat() else { return };
         let news = || match job.is_done() {
             true => Some(News::Finished),

@@ -25,7 +25,7 @@ const NOBODY: usize = usize::MAX;
 /// [`AbortOnUnwind`]), until it has popped the one [`JobRef`] from its own deque or has seen
 /// `done`. A worker that got hold of the `JobRef` runs the job once, and storing `done` is the last
 /// it does with it.
-pub(super) struct Job {
+pub(super) struct PublishedJob {
     start: ErasedStart,
     /// The worker whose join this is.
     owner: usize,
@@ -34,9 +34,10 @@ pub(super) struct Job {
     done: AtomicBool,
 }
 
-impl Job {
+impl PublishedJob {
     pub(super) fn new(start: Start<'_>, owner: usize) -> Self {
-        // SAFETY: only the lifetime changes; 'frame' on `Job` keeps every use within the borrow.
+        // SAFETY: only the lifetime changes; 'frame' on `PublishedJob` keeps every use within the
+        // borrow.
         let start = unsafe { std::mem::transmute::<Start<'_>, ErasedStart>(start) };
         Self { start, owner, taker: AtomicUsize::new(NOBODY), done: AtomicBool::new(false) }
     }
@@ -56,25 +57,25 @@ impl Job {
 }
 
 /// The right to run a published job: there is one for each, and it cannot be copied.
-pub(super) struct JobRef(NonNull<Job>);
+pub(super) struct JobRef(NonNull<PublishedJob>);
 
 // SAFETY: what it leads to may be used from any thread: the start function is `Sync`, the rest is
 // atomic or never written.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
-    pub(super) fn new(job: &Job) -> Self {
+    pub(super) fn new(job: &PublishedJob) -> Self {
         Self(NonNull::from(job))
     }
 
     /// Runs the job on the worker `taker`, and returns its owner, who may be waiting for it.
     pub(super) fn run(self, scope: &mut Scope, taker: usize) -> usize {
-        // SAFETY: 'frame' on `Job`: the job is not done, and this is its one `JobRef`.
+        // SAFETY: 'frame' on `PublishedJob`: the job is not done, and this is its one `JobRef`.
         let job = unsafe { self.0.as_ref() };
         let owner = job.owner;
         // Relaxed: a hint for the owner, who checks what it finds there.
         job.taker.store(taker, Ordering::Relaxed);
-        // SAFETY: 'frame' on `Job`: what the pointer leads to lives as long as the frame.
+        // SAFETY: 'frame' on `PublishedJob`: what the pointer leads to lives as long as the frame.
         let start = unsafe { &*job.start };
         start(scope);
         job.done.store(true, needed(Ordering::Release, "done_store"));

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     super::unwind::AbortOnUnwind,
-    job::{Job, JobRef, SecondHalf},
+    job::{JobRef, PublishedJob, SecondHalf},
     job_queue::OPEN,
     session::Session,
 };
@@ -61,7 +61,7 @@ const LONG_DESCENT: u32 = 16;
 /// ```
 pub struct Scope<'s> {
     limit: &'s AtomicUsize,
-    seat: Option<Seat<'s>>,
+    seat: Option<SessionSeat<'s>>,
     /// Address in the frame of the innermost published join; [`OPEN`] if none is.
     innermost: usize,
     /// Least distance between the frames of two published joins, in bytes.
@@ -75,7 +75,7 @@ pub struct Scope<'s> {
 }
 
 /// A worker's place in a session.
-pub(super) struct Seat<'s> {
+pub(super) struct SessionSeat<'s> {
     pub(super) session: &'s Session<'s>,
     pub(super) index: usize,
     deque: MutexGuard<'s, Deque<JobRef>>,
@@ -96,7 +96,7 @@ fn frame_address() -> usize {
 }
 
 impl<'s> Scope<'s> {
-    fn new(limit: &'s AtomicUsize, seat: Option<Seat<'s>>) -> Self {
+    fn new(limit: &'s AtomicUsize, seat: Option<SessionSeat<'s>>) -> Self {
         Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0, idle: 0 }
     }
 
@@ -106,7 +106,7 @@ impl<'s> Scope<'s> {
         let queue = session.queue(index);
         let deque = try_lock(&queue.deque)?;
         queue.open();
-        Some(Self::new(&queue.limit, Some(Seat { session, index, deque })))
+        Some(Self::new(&queue.limit, Some(SessionSeat { session, index, deque })))
     }
 
     /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it,
@@ -205,8 +205,8 @@ impl<'s> Scope<'s> {
         };
         let half = SecondHalf::new(b);
         let start = |scope: &mut Scope| half.run_for_owner(scope);
-        let job = Job::new(&start, seat.index);
-        // Until the job is back or done nothing unwinds from here: 'frame' on `Job`.
+        let job = PublishedJob::new(&start, seat.index);
+        // Until the job is back or done nothing unwinds from here: 'frame' on `PublishedJob`.
         let guard = AbortOnUnwind::because("a panic would leave a join whose second half others may run");
         let outer = self.publish(&job, frame_address());
         let a = catch_unwind(AssertUnwindSafe(|| a(self)));
@@ -226,7 +226,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Lays the job out for others; returns the frame of the join around it.
-    fn publish(&mut self, job: &Job, frame: usize) -> usize {
+    fn publish(&mut self, job: &PublishedJob, frame: usize) -> usize {
         self.heed_requests();
         self.descent += 1;
         if self.descent >= LONG_DESCENT {
