@@ -85,8 +85,9 @@ impl Context {
         lock(&self.ownership)
     }
 
-    /// [`ownership`](Self::ownership), for who must not wait. A call has it locked while code of users runs, which may
-    /// help Bevy's threads, and so come to any other system on the same thread.
+    /// [`ownership`](Self::ownership), for who must not wait. A call has it locked while code of
+    /// users runs, which may help Bevy's threads, and so come to any other system on the same
+    /// thread.
     pub(crate) fn try_ownership(&self) -> Option<MutexGuard<'_, CachePadded<Ownership>>> {
         try_lock(&self.ownership)
     }

@@ -177,7 +177,7 @@ impl Model {
         Decision::of_model(self.current, timed)
     }
 
-    /// Decides the next call of a trial, if one is under way. The first call of a trial is not timed.
+    /// Decides the next call of a trial, if one is under way. The first call of one is not timed.
     fn go_on_with_trial(&mut self) -> Option<Decision> {
         let trial = self.trial.as_mut()?;
         if trial.is_over() {

@@ -197,8 +197,8 @@ impl AffinityExecutor {
         Self::install_for(schedule, forced);
     }
 
-    /// Installs one, with only one way to go if that is `forced`; returns what is kept of it outside
-    /// of the schedule.
+    /// Installs one, with only one way to go if that is `forced`; returns what is kept of it
+    /// outside of the schedule.
     pub(crate) fn install_for(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Installed {
         let slot = BlueprintSlot::default();
         let executor = Self::reading(slot.clone(), forced);

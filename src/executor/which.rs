@@ -73,7 +73,7 @@ impl AffinitySchedules {
         Self { others: false, exceptions: HashSet::default() }
     }
 
-    /// With this schedule as the one exception more: it keeps its executor if the others get one, and
+    /// With this schedule as one exception more: it keeps its executor if the others get one, and
     /// the other way round.
     #[must_use]
     pub fn except(mut self, label: impl ScheduleLabel) -> Self {

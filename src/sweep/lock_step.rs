@@ -253,3 +253,32 @@ impl Layouts {
         &self.by_owner
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bevy_ecs::prelude::{Component, World};
+
+    use super::*;
+    use crate::sweep::Matched;
+
+    #[derive(Component)]
+    struct Row;
+
+    #[test]
+    fn a_sweep_of_all_rows_is_cut_as_such_after_one_of_a_few() {
+        let mut world = World::new();
+        world.spawn_batch((0..1_000).map(|_| Row));
+        let query = world.query::<&Row>();
+        let mut matched = Matched::new(true);
+        matched.update(&query, world.archetypes());
+        let all = Rows::new(world.as_unsafe_world_cell_readonly(), &matched);
+        let mut selection = Selection::default();
+        selection.push(0, matched.storages[0], 7);
+        let few = Rows { selection: Some(&selection), ..all };
+        let (mut layouts, mut placement) = (Layouts::default(), Placement::new(2));
+        for rows in [few, all, few] {
+            layouts.lay_out(&rows, &mut placement, 1);
+            assert_eq!(layouts.about(&all), 1_000);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! When what is not the present choice is tried again: strategies of calls, and ways of schedules.
+
+/// The pause between two trials of one candidate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rival {
+    /// Calls, or runs, until it may be tried again.
+    wait: u32,
+    /// And between two trials.
+    interval: u32,
+}
+
+impl Rival {
+    /// One that may be tried at once, and after that so many calls apart.
+    pub(crate) const fn new(interval: u32) -> Self {
+        Self { wait: 0, interval }
+    }
+
+    pub(crate) fn may_be_tried(&self) -> bool {
+        self.wait == 0
+    }
+
+    /// So many calls have gone by.
+    pub(crate) fn pass(&mut self, calls: u32) {
+        self.wait = self.wait.saturating_sub(calls);
+    }
+
+    /// Begins a pause.
+    pub(crate) fn pause(&mut self) {
+        self.wait = self.interval;
+    }
+
+    /// The answer was the same again: from now on it is asked half as often, but at least once in
+    /// `longest` calls.
+    pub(crate) fn ask_less(&mut self, longest: u32) {
+        self.interval = (self.interval * 2).min(longest);
+    }
+
+    /// From now on it is asked after `interval` calls.
+    pub(crate) fn ask_every(&mut self, interval: u32) {
+        self.interval = interval;
+    }
+
+    pub(crate) fn interval(&self) -> u32 {
+        self.interval
+    }
+}
