@@ -1,8 +1,9 @@
 //! [`AffinityParallelPlugin`]: the one line to add.
 
-use bevy_app::{App, First, Last, Plugin, PreStartup};
+use bevy_app::{App, First, Last, MainScheduleOrder, Plugin, PreStartup};
 use bevy_ecs::{
     prelude::{AppTypeRegistry, Commands, IntoScheduleConfigs, Res, Schedules, World},
+    schedule::ScheduleLabel,
     system::NonSendMarker,
 };
 
@@ -64,9 +65,7 @@ impl Plugin for AffinityParallelPlugin {
         // before the frame's end.
         app.add_systems(First, begin.ambiguous_with_all());
         app.add_systems(Last, (look_into_first.ambiguous_with_all(), end_frame).in_set(AffinitySystems::EndFrame));
-        // What is configured and tagged in `Startup` is wrapped before that is built; `First` comes
-        // behind it.
-        app.add_systems(PreStartup, look_into_schedules.ambiguous_with_all());
+        look_before_startup(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);
         // `First` cannot be looked into while the system runs in it, and not all apps are finished.
@@ -79,6 +78,21 @@ impl Plugin for AffinityParallelPlugin {
         }
         look_now(app.world_mut());
     }
+}
+
+/// Runs once, before all others: ahead of `PreStartup` the first state may be entered.
+#[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct BeforeStartup;
+
+/// Has schedules looked into before the first of them runs: what is configured and tagged is wrapped
+/// before its schedule is built, and `First` comes behind `Startup`.
+fn look_before_startup(app: &mut App) {
+    app.add_systems(BeforeStartup, look_into_schedules.ambiguous_with_all());
+    if let Some(mut order) = app.world_mut().get_resource_mut::<MainScheduleOrder>() {
+        order.startup_labels.insert(0, BeforeStartup.intern());
+    }
+    // An app that got its order later, or one of its own.
+    app.add_systems(PreStartup, look_into_schedules.ambiguous_with_all());
 }
 
 /// Looks into all schedules.

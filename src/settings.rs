@@ -177,11 +177,21 @@ impl Default for AffinitySettings {
 /// use bevy::prelude::*;
 /// use bevy_affinity::prelude::*;
 ///
-/// /// Every other frame as Bevy would run it; `AffinityDiagnostics::modes` compares them.
-/// fn compare(mut mode: ResMut<SchedulerMode>) {
-///     *mode = if *mode == SchedulerMode::Bevy { SchedulerMode::Auto } else { SchedulerMode::Bevy };
+/// /// In turns as Bevy would run it; `AffinityDiagnostics::modes` compares them. Frames in which
+/// /// the mode changes do not count there.
+/// fn compare(mut mode: ResMut<SchedulerMode>, mut frame: Local<u32>) {
+///     *frame += 1;
+///     if *frame % 20 == 0 {
+///         *mode = if *mode == SchedulerMode::Bevy { SchedulerMode::Auto } else { SchedulerMode::Bevy };
+///     }
 /// }
-/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, compare).update();
+/// # let mut app = App::new();
+/// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, compare);
+/// # (0..60).for_each(|_| app.update());
+/// # let diagnostics = app.world().resource::<AffinityDiagnostics>();
+/// # for mode in [SchedulerMode::Auto, SchedulerMode::Bevy] {
+/// #     assert!(diagnostics.mode(mode).unwrap().frames > 10);
+/// # }
 /// ```
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 #[reflect(Resource, Default)]

@@ -129,8 +129,9 @@ pub(crate) struct SiteList {
 #[derive(Debug)]
 pub(crate) struct Owner {
     pub(crate) system: DebugName,
-    /// The type of the query's data, as the compiler calls it.
+    /// The type of the query's data, or of a fused system's kernels, as the compiler calls it.
     pub(crate) data: &'static str,
+    pub(crate) is_fused: bool,
 }
 
 #[derive(Debug)]

@@ -222,7 +222,7 @@ impl AffinityDiagnostics {
         self.refreshed = is_time || self.is_young();
         self.pull_systems(places, self.refreshed);
         // A place that was vacated is not that of their systems any more.
-        if is_time || !places.vacated().is_empty() {
+        if self.refreshed || !places.vacated().is_empty() {
             pull_sites(&mut self.call_sites, &context.sites, places);
             pull_schedules(&mut self.schedules, looked_into);
         }

@@ -10,7 +10,10 @@ use bevy_ecs::{
     world::unsafe_world_cell::UnsafeWorldCell,
 };
 
+use bevy_utils::prelude::ShortName;
+
 use super::{component::Due, store::Store, times::Times};
+use crate::record::known_name;
 
 /// Knows which rows are due: a system parameter for those who visit rows that have a
 /// [`Due<A>`](Due), or wake them.
@@ -141,9 +144,10 @@ unsafe impl<A: Send + Sync + 'static> SystemParam for Agenda<'_, A> {
         let taken = access.try_add(due).is_err();
         assert!(
             !taken,
-            "bevy_affinity: an Agenda in system {} conflicts with a previous parameter that reads its `Due`, or with an Agenda of the \
+            "bevy_affinity: `{}`{} conflicts with a previous parameter that reads its `Due`, or with an Agenda of the \
              same type: a system has one, and asks it for times with `Agenda::time`",
-            meta.name()
+            ShortName::of::<Agenda<'static, A>>(),
+            known_name(meta.name()).map_or_else(String::new, |name| format!(" in system `{name}`")),
         );
         <ResMut<'_, Store<A>> as SystemParam>::init_access(&state.store, meta, access, world);
     }

@@ -21,7 +21,7 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 #[derive(Resource, Clone, Debug, PartialEq, Reflect)]
 #[reflect(Resource, Default)]
 pub struct OverlaySettings {
-    /// Shows and hides the panel. The game does not see this key. Default: F3.
+    /// Shows and hides the panel. The game's `ButtonInput` does not have this key. Default: F3.
     pub key: KeyCode,
     /// Whether the panel is on show. Default: no.
     pub visible: bool,

@@ -75,7 +75,10 @@ fn no_column<T>() -> ! {
 
 /// A component in a sparse set has no slices: said when the program is compiled.
 const fn assert_in_table<T: Component>() {
-    assert!(matches!(T::STORAGE_TYPE, StorageType::Table), "for_each_chunk needs components in table storage");
+    assert!(
+        matches!(T::STORAGE_TYPE, StorageType::Table),
+        "for_each_chunk needs components in table storage: use for_each, or give the component table storage"
+    );
 }
 
 // SAFETY: reads the rows it is told of the column that `&T` registers.

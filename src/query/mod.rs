@@ -125,7 +125,7 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
 
     /// Registers the access of the query, which panics if `access` conflicts with it.
     pub(crate) fn register(&self, meta: &SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
-        self.sweeps.calls.set_owner(Owner { system: meta.name().clone(), data: type_name::<D>() });
+        self.sweeps.calls.set_owner(Owner { system: meta.name().clone(), data: type_name::<D>(), is_fused: false });
         let conflicts = access.get_conflicts_single(self.query.component_access());
         assert!(conflicts.is_empty(), "{}", self.explain(&conflicts, meta, world));
         self.query.init_access(Some(meta.name()), access, world.into());

@@ -55,7 +55,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     #[cold]
     #[track_caller]
     pub(crate) fn warn_untagged(&self, what: &str) {
-        self.call_site().warn_untagged(what);
+        self.call_site().warn_untagged(what, self.rows());
     }
 
     /// What is kept of the query's parallel calls.

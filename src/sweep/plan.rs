@@ -93,7 +93,7 @@ impl<'a> Plan<'a> {
             Self::by(decision, rows, at, decision.strategy.is_the_gangs().then(|| system.context.clone()))
         });
         tagged.unwrap_or_else(|| {
-            at.warn_untagged("an AffineQuery runs through Bevy's par_iter");
+            at.warn_of_bevys_threads(rows);
             Self::by(on_bevys_threads(), rows, at, None)
         })
     }

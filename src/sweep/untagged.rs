@@ -4,26 +4,51 @@ use std::{collections::BTreeSet, panic::Location, sync::Mutex};
 
 use log::warn;
 
-use super::SiteRef;
+use super::{Rows, SiteRef};
 use crate::{
+    context::WorldContext,
     record::{known_name, running_number},
     sync::lock,
 };
 
 impl SiteRef<'_> {
+    /// Says once that a call for `rows` goes to Bevy's threads.
+    #[cold]
+    pub(super) fn warn_of_bevys_threads(&self, rows: Rows<'_, '_>) {
+        let is_fused = self.calls.sites.owner().is_some_and(|owner| owner.is_fused);
+        let query = "an AffineQuery runs through Bevy's par_iter";
+        self.warn_untagged(if is_fused { "a fused system runs on Bevy's threads" } else { query }, rows);
+    }
+
     /// Says once that what happens here happens because the system is not tagged, or is without the
     /// plugin.
     #[cold]
-    pub(crate) fn warn_untagged(&self, what: &str) {
+    pub(crate) fn warn_untagged(&self, what: &str, rows: Rows<'_, '_>) {
         let (place, owner) = (self.site.location(), self.calls.sites.owner());
         let data = owner.map_or("unknown", |owner| owner.data);
         if self.site.first_warning() && is_first_of_process(place, data) {
             let system = owner.and_then(|owner| known_name(&owner.system));
             let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
-            let why = if running_number().is_some() { NO_PLUGIN } else { NOT_TAGGED };
-            warn!("bevy_affinity: {what} at {place}{system} (its data is `{data}`) because {why}");
+            let of = if owner.is_some_and(|owner| owner.is_fused) { "kernels are" } else { "data is" };
+            let why = why(rows);
+            warn!("bevy_affinity: {what} at {place}{system} (its {of} `{data}`) because {why}");
         }
     }
+}
+
+/// Why a call that is started here is not shared.
+fn why(rows: Rows<'_, '_>) -> String {
+    if running_number().is_some() {
+        return "the world has no `AffinityParallelPlugin`: add the plugin to the app".into();
+    }
+    let has_plugin = rows.world.components().component_id::<WorldContext>().is_some();
+    let plugin = if has_plugin { "" } else { " and `AffinityParallelPlugin` to the app" };
+    format!(
+        "its system is not tagged: add `.affine()` to the system{plugin}; if it is, behind `.chain()` or \
+         `.run_if(..)`, put `.affine()` before these: the plugin did not see the schedule in time (observers \
+         and run conditions cannot be tagged: see `IntoAffine`; threads that a tagged system starts are not \
+         tagged either)"
+    )
 }
 
 /// Whether this is called for the first time with this place and data: systems that come and go
@@ -33,12 +58,3 @@ fn is_first_of_process(place: &'static Location<'static>, data: &'static str) ->
     let key = (place.file(), place.line(), place.column(), data);
     lock(&KNOWN).insert(key)
 }
-
-/// Why a call in a tagged system is not shared.
-const NO_PLUGIN: &str = "the world has no `AffinityParallelPlugin`: add the plugin to the app";
-
-/// Why a call in another system is not.
-const NOT_TAGGED: &str = "its system is not tagged: add `.affine()` to the system and `AffinityParallelPlugin` to \
-                          the app; if it is, behind `.chain()` or `.run_if(..)`, put `.affine()` before these: the \
-                          plugin did not see the schedule in time (observers and run conditions cannot be tagged: \
-                          see `IntoAffine`; threads that a tagged system starts are not tagged either)";

@@ -32,8 +32,8 @@ use fold::{Fold, Sums};
 use propagate::{Branches, Propagate, Roots, Values};
 use visits::{Node, Walk};
 
-/// Recursive queries over the trees of a relationship `R`, by default Bevy's
-/// [`Children`](bevy_ecs::hierarchy::Children).
+/// Recursive queries over the trees of a relationship `R`, which is named by its component on the
+/// child: by default Bevy's [`ChildOf`](bevy_ecs::hierarchy::ChildOf).
 ///
 /// A node is an entity that matches `D` and `F`; what does not match is left out, with all below
 /// it. In a system tagged with [`.affine()`](crate::IntoAffine::affine) a walk that takes more than
@@ -72,6 +72,33 @@ use visits::{Node, Walk};
 /// let ship = app.world_mut().spawn((part(), children![part(), part()])).id();
 /// app.update();
 /// assert_eq!(app.world().get::<TotalMass>(ship).unwrap().0, 6.0);
+/// ```
+///
+/// Of a relationship of one's own:
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// # #[derive(Component)] struct Salary(u32);
+/// #[derive(Component)]
+/// #[relationship(relationship_target = Team)]
+/// struct WorksFor(Entity);
+/// #[derive(Component)]
+/// #[relationship_target(relationship = WorksFor)]
+/// struct Team(Vec<Entity>);
+///
+/// fn raise(mut staff: AffineTree<&mut Salary, (), WorksFor>, heads: Query<Entity, Without<WorksFor>>) {
+///     staff.propagate(heads.iter().map(|head| (head, 3)), |percent, _, mut salary| {
+///         salary.0 += salary.0 * percent / 100;
+///         Some(percent - 1)
+///     });
+/// }
+/// # let mut app = App::new();
+/// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, raise.affine());
+/// # let head = app.world_mut().spawn(Salary(100)).id();
+/// # let clerk = app.world_mut().spawn((Salary(100), WorksFor(head))).id();
+/// # app.update();
+/// # assert_eq!([head, clerk].map(|one| app.world().get::<Salary>(one).unwrap().0), [103, 102]);
 /// ```
 #[derive(SystemParam)]
 pub struct AffineTree<'w, 's, D, F = (), R = ChildOf>

@@ -51,6 +51,24 @@ fn other_schedules() {
     assert_on_the_gang(PostUpdate, || count_up.run_if(|| true).affine());
 }
 
+/// Entered before `Startup`, in an app that is updated without having been finished.
+#[test]
+fn entering_the_first_state() {
+    #[derive(States, Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+    enum Stage {
+        #[default]
+        First,
+    }
+    let mut app = GANG.app();
+    app.add_plugins(bevy::state::app::StatesPlugin).init_state::<Stage>();
+    spawn_many(&mut app);
+    app.add_systems(OnEnter(Stage::First), (first_of_none, count_up).chain().affine());
+    app.update();
+    assert_counted(&mut app, 1);
+    let systems = &app.world().resource::<AffinityDiagnostics>().systems;
+    assert_eq!(systems.iter().map(|system| system.calls).collect::<Vec<_>>(), [1, 1], "{systems:?}");
+}
+
 fn first_of_none() {}
 
 #[test]
