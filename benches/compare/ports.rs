@@ -1,5 +1,5 @@
 //! Group `ports`: programs written for Bevy, with one type name and one word changed, in every
-//! mode. They are those of `tests/query/ports`, which compares their results to the bit.
+//! mode. They are those of `tests/it/query/ports`, which compares their results to the bit.
 
 use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
@@ -10,19 +10,19 @@ use crate::race::{Race, Turn};
 use crate::report::SizeTable;
 use crate::setup::Setup;
 
-#[path = "../../tests/query/ports/components.rs"]
+#[path = "../../tests/it/query/ports/components.rs"]
 mod components;
-#[path = "../../tests/query/ports/world.rs"]
+#[path = "../../tests/it/query/ports/world.rs"]
 mod world;
 
 mod bevys {
     use bevy::prelude::Query;
-    include!("../../tests/query/ports/systems.rs");
+    include!("../../tests/it/query/ports/systems.rs");
 }
 
 mod affine {
     use bevy_affinity::AffineQuery as Query;
-    include!("../../tests/query/ports/systems.rs");
+    include!("../../tests/it/query/ports/systems.rs");
 }
 
 const ROWS: u32 = 50_000;

@@ -219,7 +219,7 @@ impl Model {
             _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy)),
         };
         self.estimates[strategy as usize].stamp(call.end);
-        if self.trial.is_some_and(|trial| trial.is_over()) {
+        if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
             self.end_trial(strategy, rows);
         }
         if let (Strategy::LockStep, Some(busy), false) = (strategy, busy, heavy) {

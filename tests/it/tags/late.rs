@@ -1,0 +1,147 @@
+//! Systems that are configured first and tagged then.
+
+use bevy::{
+    app::MainScheduleOrder,
+    ecs::schedule::{ScheduleConfigs, ScheduleLabel},
+    ecs::system::ScheduleSystem,
+    prelude::*,
+};
+use bevy_affinity::prelude::*;
+
+use crate::common::{Scheduling, swept_rows};
+use crate::tags::{MANY, assert_counted, count_up, first, fourth, second, spawn_many, third, traced_frame};
+
+const GANG: Scheduling = Scheduling::lock_step(3);
+
+/// Asserts that the gang sweeps the rows of `systems`, which count up once a frame, in `schedule`.
+fn assert_on_the_gang(schedule: impl ScheduleLabel + Clone, systems: impl Fn() -> ScheduleConfigs<ScheduleSystem>) {
+    for scheduling in Scheduling::all() {
+        let mut app = scheduling.app();
+        spawn_many(&mut app);
+        app.add_systems(schedule.clone(), systems());
+        (0..3).for_each(|_| app.update());
+        assert_counted(&mut app, 3);
+        let systems = &app.world().resource::<AffinityDiagnostics>().systems;
+        assert!(systems.iter().any(|system| system.calls >= 2), "{scheduling:?}: {systems:?}");
+        if scheduling.is_parallel() {
+            let swept = swept_rows(&app);
+            assert_eq!(swept.iter().sum::<u64>(), 3 * MANY as u64, "{scheduling:?}");
+            assert!(swept.iter().all(|&rows| rows > 0), "{swept:?}");
+        }
+    }
+}
+
+#[test]
+fn chains() {
+    assert_on_the_gang(Update, || (first_of_none, count_up).chain().affine());
+}
+
+#[test]
+fn conditions() {
+    assert_on_the_gang(Update, || count_up.run_if(|| true).affine());
+    assert_on_the_gang(Update, || (first_of_none, count_up).run_if(|| true).affine().run_if(|| true));
+}
+
+#[test]
+fn other_schedules() {
+    assert_on_the_gang(PreUpdate, || count_up.run_if(|| true).affine());
+    assert_on_the_gang(PostUpdate, || count_up.run_if(|| true).affine());
+}
+
+/// Entered before `Startup`, in an app that is updated without having been finished.
+#[test]
+fn entering_the_first_state() {
+    #[derive(States, Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+    enum Stage {
+        #[default]
+        First,
+    }
+    let mut app = GANG.app();
+    app.add_plugins(bevy::state::app::StatesPlugin).init_state::<Stage>();
+    spawn_many(&mut app);
+    app.add_systems(OnEnter(Stage::First), (first_of_none, count_up).chain().affine());
+    app.update();
+    assert_counted(&mut app, 1);
+    let systems = &app.world().resource::<AffinityDiagnostics>().systems;
+    assert_eq!(systems.iter().map(|system| system.calls).collect::<Vec<_>>(), [1, 1], "{systems:?}");
+}
+
+fn first_of_none() {}
+
+#[test]
+fn order_sets_and_names_are_as_before() {
+    let mut app = GANG.app();
+    app.add_systems(Update, (fourth, third).chain().affine().after(second));
+    app.add_systems(Update, (first.before(AffineSystems), second.after(first).affine()));
+    app.add_systems(PostUpdate, (second.after(AffineSystems), first.run_if(|| true).affine()));
+    assert_eq!(traced_frame(&mut app), ["first", "second", "fourth", "third", "first", "second"]);
+}
+
+#[test]
+fn systems_tagged_twice_are_tagged_once() {
+    let mut app = GANG.app();
+    app.add_systems(Update, (first.affine(), second, third.run_if(|| true).affine()).chain().affine());
+    (0..2).for_each(|_| assert_eq!(traced_frame(&mut app), ["first", "second", "third"]));
+    let systems = &app.world().resource::<AffinityDiagnostics>().systems;
+    assert_eq!((systems.len(), systems[0].name.as_str()), (3, "it::tags::first"));
+    // These tests are built without Bevy's names: what is left is the place of the tag.
+    assert!(systems[1].name.starts_with("tagged at tests/it/tags/late.rs:"), "{systems:?}");
+    assert!(systems.iter().all(|system| system.calls == 2), "{systems:?}");
+}
+
+#[test]
+fn sync_points_stay_sync_points() {
+    fn spawn(mut commands: Commands) {
+        commands.spawn(Name::new("new"));
+    }
+    fn look(names: AffineQuery<&Name>, mut trace: ResMut<crate::tags::Trace>) {
+        trace.0.push(if names.is_empty() { "none" } else { "new" });
+    }
+
+    let mut app = GANG.app();
+    app.add_systems(Update, (spawn, ApplyDeferred, look).chain_ignore_deferred().affine());
+    assert_eq!(traced_frame(&mut app), ["new"]);
+}
+
+#[test]
+fn schedules_that_run_already() {
+    let mut app = GANG.app();
+    spawn_many(&mut app);
+    app.add_systems(Update, first);
+    (0..3).for_each(|_| assert_eq!(traced_frame(&mut app), ["first"]));
+    app.add_systems(Update, (count_up, second).chain().affine().after(first));
+    (0..3).for_each(|_| assert_eq!(traced_frame(&mut app), ["first", "second"]));
+    assert_counted(&mut app, 3);
+    assert!(swept_rows(&app).iter().all(|&rows| rows > 0));
+}
+
+#[test]
+fn startup_and_schedules_of_ones_own() {
+    #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Own;
+
+    for finishes in [false, true] {
+        let mut app = GANG.app();
+        spawn_many(&mut app);
+        app.init_schedule(Own).world_mut().resource_mut::<MainScheduleOrder>().insert_after(Update, Own);
+        app.add_systems(Startup, count_up.run_if(|| true).affine());
+        app.add_systems(Own, count_up.run_if(|| true).affine());
+        if finishes {
+            app.finish();
+            app.cleanup();
+        }
+        app.update();
+        assert_counted(&mut app, 2);
+        let systems = &app.world().resource::<AffinityDiagnostics>().systems;
+        assert_eq!(systems.iter().filter(|system| system.calls == 1).count(), 2, "{systems:?}");
+    }
+}
+
+#[test]
+fn without_the_plugin_they_are_ordinary_systems() {
+    let mut app = GANG.bare_app();
+    spawn_many(&mut app);
+    app.add_systems(Update, (first, count_up).chain().affine());
+    assert_eq!(traced_frame(&mut app), ["first"]);
+    assert_counted(&mut app, 1);
+}
