@@ -86,9 +86,24 @@ fn untagged_systems_are_named_with_the_place_once_each() {
         let warnings = warnings_with(&format!("tests/warnings.rs:{line}:"));
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(warnings[0].contains("because its system is not tagged"), "{warnings:?}");
+        assert!(!warnings[0].contains("Plugin"), "it is there: {warnings:?}");
         // Bevy has names for systems only if it is built with its feature `debug`.
         assert!(warnings[0].contains("warnings::Health`"), "{warnings:?}");
     }
+}
+
+#[test]
+fn an_untagged_fused_system_is_called_one() {
+    fn heal(Row(mut health): Row<&mut Health>) {
+        health.0 += 1;
+    }
+
+    let mut app = app();
+    app.add_systems(Update, fused((heal,)));
+    app.update();
+    let warnings = warnings_with("a fused system runs on Bevy's threads");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("its kernels are `") && warnings[0].contains("heal"), "{warnings:?}");
 }
 
 #[test]
@@ -126,6 +141,13 @@ fn senders_that_are_receivers_are_told_of_scatter_within() {
     let message = panic_of(conduct);
     assert!(message.contains("error[B0001]: AffineQuery<&mut Health> in "), "{message}");
     assert!(message.contains("`scatter_within`"), "{message}");
+}
+
+#[test]
+fn a_second_agenda_is_named() {
+    struct Meals;
+    let message = panic_of(|_: Agenda<Meals>, _: Agenda<Meals>| {});
+    assert!(message.contains("`Agenda<Meals>` conflicts with a previous parameter"), "{message}");
 }
 
 /// A system that is tagged is not told to be: what is missing is the plugin.
