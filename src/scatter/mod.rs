@@ -202,17 +202,24 @@ struct Addresses<'a> {
     /// Whose the rows of the storage are in which an entity was found last: mostly the next one is
     /// in it too.
     last: Option<(Storage, Owners<'a>)>,
+    /// Then none of that is asked. To foresee whether an entity is where the last one was, a
+    /// processor would have to know where it is: of those in many tables it guesses one in ten
+    /// wrong, and then waits for memory.
+    has_one_owner: bool,
 }
 
 impl<'a> Addresses<'a> {
     fn new(rows: Rows<'a, 'a>, division: Division<'a>) -> Self {
-        Self { rows, division, last: None }
+        Self { rows, division, last: None, has_one_owner: matches!(division, Division::Even { parts: 1 }) }
     }
 
     /// Where `entity` is, and the part that owns it.
     #[inline]
     fn find(&mut self, entity: Entity) -> Result<(Destination, usize), Missing> {
         let (storage, row) = self.rows.locate(entity).ok_or(Missing::Despawned)?;
+        if self.has_one_owner {
+            return self.rows.matched.contains(storage).then_some(((storage, row), 0)).ok_or(Missing::Unmatched);
+        }
         let owner = match &self.last {
             // All storages of a query are of one kind.
             Some((last, owners)) if last.index() == storage.index() => owners.of(row),
