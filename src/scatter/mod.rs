@@ -202,9 +202,8 @@ struct Addresses<'a> {
     /// Whose the rows of the storage are in which an entity was found last: mostly the next one is
     /// in it too.
     last: Option<(Storage, Owners<'a>)>,
-    /// Then none of that is asked. To foresee whether an entity is where the last one was, a
-    /// processor would have to know where it is: of those in many tables it guesses one in ten
-    /// wrong, and then waits for memory.
+    /// Whether all rows are one part's, so that none of that is asked: where rows are in many tables
+    /// a processor often guesses wrong whether the next one is where the last one was, and waits.
     has_one_owner: bool,
 }
 

@@ -49,7 +49,6 @@ impl<'a> Division<'a> {
     pub(crate) fn owners(&self, storage: Storage, rows: impl FnOnce() -> u32) -> Owners<'a> {
         match *self {
             Self::Placed(placement) => placement.get(storage).map_or(Owners::One(0), Owners::Runs),
-            Self::Even { parts: 1 } => Owners::One(0),
             Self::Even { parts } => Owners::Even { rows: rows(), parts },
         }
     }
