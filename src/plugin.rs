@@ -12,7 +12,7 @@ use crate::{
     diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, Places, begin_frame},
     executor::AffinitySchedules,
     pool::{AffinityPool, in_round},
-    schedule::{AffinitySystems, LookedInto, look_into_first, look_into_schedules},
+    schedule::{AffinitySystems, BeforeStartup, LookedInto, look_into_first, look_into_schedules},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
 };
@@ -79,10 +79,6 @@ impl Plugin for AffinityParallelPlugin {
         look_now(app.world_mut());
     }
 }
-
-/// Runs once, before all others: ahead of `PreStartup` the first state may be entered.
-#[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct BeforeStartup;
 
 /// Has schedules looked into before the first of them runs: what is configured and tagged is wrapped
 /// before its schedule is built, and `First` comes behind `Startup`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bevy_app::First;
 use bevy_ecs::{
     prelude::{DetectChanges, DetectChangesMut, Res, ResMut, Resource, Schedules},
-    schedule::{InternedScheduleLabel, Schedule},
+    schedule::{InternedScheduleLabel, Schedule, ScheduleLabel},
 };
 use bevy_platform::collections::HashMap;
 
@@ -16,9 +16,16 @@ use crate::{
     record::Recorder,
 };
 
+/// Runs once, before all others: ahead of `PreStartup` the first state may be entered. It keeps
+/// Bevy's executor, and so does not show in diagnostics.
+#[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BeforeStartup;
+
 /// What was found in the schedules of one world.
 #[derive(Resource)]
 pub(crate) struct LookedInto {
+    /// [`BeforeStartup`].
+    own: InternedScheduleLabel,
     schedules: HashMap<InternedScheduleLabel, Seen>,
     /// How often all were looked through.
     looks: u64,
@@ -93,7 +100,7 @@ impl Seen {
 
 impl LookedInto {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { schedules: HashMap::default(), looks: 0, recorder }
+        Self { own: BeforeStartup.intern(), schedules: HashMap::default(), looks: 0, recorder }
     }
 
     /// Has the next look find all schedules changed: a build pass that is added shows in no number.
@@ -110,6 +117,9 @@ impl LookedInto {
 
     fn look_at(&mut self, schedule: &mut Schedule, which: &AffinitySchedules) {
         let label = schedule.label();
+        if label == self.own {
+            return;
+        }
         let seen = self.schedules.entry(label).or_default();
         if seen.is_of_another(schedule, self.looks) {
             *seen = Seen::default();

@@ -7,7 +7,7 @@ mod looked_into;
 mod sets;
 mod tagged;
 
-pub(crate) use looked_into::{LookedInto, look_into_first, look_into_schedules};
+pub(crate) use looked_into::{BeforeStartup, LookedInto, look_into_first, look_into_schedules};
 pub use sets::{AffineSystems, AffinitySystems};
 
 use bevy_ecs::{
