@@ -1,5 +1,6 @@
 //! Three short systems as one sweep: a block of rows goes through all of them while it is cached.
-//! That gains most where a round is a good part of the sweep, and nothing where memory is the limit.
+//! That gains most where a round is a good part of the sweep, and nothing where memory is the
+//! limit.
 //!
 //! `cargo run --release --example fused`
 

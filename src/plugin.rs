@@ -80,8 +80,8 @@ impl Plugin for AffinityParallelPlugin {
     }
 }
 
-/// Has schedules looked into before the first of them runs: what is configured and tagged is wrapped
-/// before its schedule is built, and `First` comes behind `Startup`.
+/// Has schedules looked into before the first of them runs: what is configured and tagged is
+/// wrapped before its schedule is built, and `First` comes behind `Startup`.
 fn look_before_startup(app: &mut App) {
     app.add_systems(BeforeStartup, look_into_schedules.ambiguous_with_all());
     if let Some(mut order) = app.world_mut().get_resource_mut::<MainScheduleOrder>() {

@@ -10,7 +10,7 @@ pub(crate) struct Rival {
 }
 
 impl Rival {
-    /// One that may be tried at once, and after that so many calls apart.
+    /// A candidate that may be tried at once, and after that every `interval` calls.
     pub(crate) const fn new(interval: u32) -> Self {
         Self { wait: 0, interval }
     }
@@ -19,7 +19,7 @@ impl Rival {
         self.wait == 0
     }
 
-    /// So many calls have gone by.
+    /// Counts `calls` that have gone by.
     pub(crate) fn pass(&mut self, calls: u32) {
         self.wait = self.wait.saturating_sub(calls);
     }

@@ -202,8 +202,8 @@ struct Addresses<'a> {
     /// Whose the rows of the storage are in which an entity was found last: mostly the next one is
     /// in it too.
     last: Option<(Storage, Owners<'a>)>,
-    /// Whether all rows are one part's, so that none of that is asked: where rows are in many tables
-    /// a processor often guesses wrong whether the next one is where the last one was, and waits.
+    /// Whether one part owns all rows, so that none of that is asked: where rows are in many tables
+    /// a processor often guesses wrong whether the next is where the last was, and waits.
     has_one_owner: bool,
 }
 

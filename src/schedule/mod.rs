@@ -1,6 +1,6 @@
 //! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang;
-//! small ones the gang may run elsewhere. `looked_into.rs` goes through the app's schedules: it tags
-//! the systems that are waiting for that (`configured.rs`), and installs executors.
+//! small ones the gang may run elsewhere. `looked_into.rs` goes through the app's schedules: it
+//! tags the systems that are waiting for that (`configured.rs`), and installs executors.
 
 mod configured;
 mod looked_into;

@@ -161,7 +161,7 @@ impl<T> RowRun<'_, T> {
         Self { entities: &entities[place..], beside: &beside[place..], first: first + place as u32 }
     }
 
-    /// The first so many rows, and the others.
+    /// The first `rows` rows, and the others.
     fn split_at(self, rows: usize) -> (Self, Self) {
         let rows = rows.min(self.entities.len());
         (Self { entities: &self.entities[..rows], beside: &self.beside[..rows], ..self }, self.from(rows))
