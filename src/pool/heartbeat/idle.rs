@@ -35,7 +35,7 @@ impl<'s> Scope<'s> {
         let news = || match job.is_done() {
             true => Some(News::Finished),
             false if planted("joiner_takes_from_any") => session.take_from_any(index).map(News::Job),
-            false => job.taker().and_then(|taker| session.take_from(taker)).map(News::Job),
+            false => job.taker().and_then(|taker| session.take_from(taker, index)).map(News::Job),
         };
         let latch = &session.queue(index).latch;
         self.run_until_finished(|| spin_until(session.spin, news).unwrap_or_else(|| session.doze(latch, news)));
@@ -59,7 +59,7 @@ impl<'s> Scope<'s> {
     fn run(&mut self, job: JobRef) {
         let Some((session, index)) = self.seat() else { return };
         session.queue(index).count_taken();
-        let owner = job.run(self, index);
+        let owner = self.run_apart(|scope| job.run(scope, index));
         // The sleep handshake of `Parker`: the job that is done is the condition. The job itself
         // may be gone by now.
         handshake_fence("done_fence");

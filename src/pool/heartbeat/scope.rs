@@ -3,25 +3,34 @@
 use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::Duration,
 };
 
 use super::{
-    super::unwind::AbortOnUnwind,
+    super::{
+        clock::{nanoseconds, now},
+        unwind::AbortOnUnwind,
+    },
     job::{JobRef, PublishedJob, SecondHalf},
     job_queue::OPEN,
     session::Session,
 };
 use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, planted, try_lock};
 
-/// How many published joins have to finish, without a request from another worker, before
-/// publishing gets sparser. The whole way to sparse costs a microsecond or two, once in a
-/// heartbeat.
-const UNDISTURBED: u32 = 16;
+/// So many published joins are finished between two looks at how often joins are published.
+const JOINS_PER_LOOK: u32 = 16;
 
-/// How many bytes of stack lie between two published joins at first, once publishing is sparse: a
-/// few levels of a small recursive function. Doubled each time that [`UNDISTURBED`] joins have
-/// finished.
-const FIRST_STRIDE: usize = 256;
+/// To publish a join and to take it back costs 20 to 40 ns: a hundredth of this, which is how long
+/// it should be on average from one to the next.
+const WORTH_PUBLISHING: Duration = Duration::from_micros(4);
+
+/// Joins that are published so many times more seldom may be published down to a deeper level, or
+/// three: each has twice as many.
+const SELDOM: u64 = 8;
+
+/// How many bytes of stack more than asked for others get to see the joins of: frames of one level
+/// are not all as long.
+const MARGIN: usize = 256;
 
 /// This many joins published one inside the other, with none finished between, are a long chain
 /// rather than a bushy tree: there the many short joins lie near the leaves, here every second half
@@ -33,12 +42,13 @@ const LONG_DESCENT: u32 = 16;
 ///
 /// # Which joins are published
 /// To be taken by others a join has to be published, which costs 20 to 40 ns; one that is not is
-/// two calls. At the start, and after another worker took a job or asked for one, all are
-/// published. From then on publishing gets sparser: only joins whose frames lie a stride deeper in
-/// the stack than the last published one, and the stride doubles whenever a few joins have finished
-/// undisturbed. (A join inside no published one is always published.) So one comparison of the
-/// stack's address with a limit decides, and others ask for jobs by raising the limit. Addresses
-/// are a measure of depth only: nothing but speed depends on them.
+/// two calls. The first joins of a recursion have the most in them, so published are those whose
+/// frames lie no deeper in the stack than so many bytes below the outermost one. How many is
+/// learned: at the start all are published, then ever fewer levels until some microseconds lie
+/// between two that finish; and when another worker finds nothing to take, the levels down to the
+/// next join. So one comparison of the stack's address with a limit decides, and others ask for
+/// jobs by opening the limit. Addresses are a measure of depth only: nothing but speed depends on
+/// them.
 ///
 /// ```
 /// use bevy_affinity::prelude::*;
@@ -62,12 +72,17 @@ const LONG_DESCENT: u32 = 16;
 pub struct Scope<'s> {
     limit: &'s AtomicUsize,
     seat: Option<SessionSeat<'s>>,
-    /// Address in the frame of the innermost published join; [`OPEN`] if none is.
-    innermost: usize,
-    /// Least distance between the frames of two published joins, in bytes.
-    stride: usize,
-    /// How many published joins have finished with this stride.
+    /// Address in the frame of the outermost published join of the job that runs; nothing while
+    /// there is none.
+    outermost: Option<usize>,
+    /// How many bytes below it the frames of published joins lie at most.
+    depth: usize,
+    /// How many published joins have finished since the last look at how often they do, and how
+    /// deep their frames lay at most.
     finished: u32,
+    deepest: usize,
+    /// When that was, in nanoseconds of the pool's clock.
+    looked: u64,
     /// How many joins were published since one finished.
     descent: u32,
     /// For how many nanoseconds this worker had no job, since it sat down.
@@ -83,8 +98,8 @@ pub(super) struct SessionSeat<'s> {
 
 /// Runs `f` with a scope whose joins all run on this thread.
 pub(crate) fn on_the_spot<R>(f: impl FnOnce(&mut Scope) -> R) -> R {
-    // No frame lies below address 0, so nothing is published.
-    let limit = AtomicUsize::new(0);
+    // No frame lies as high, so nothing is published.
+    let limit = AtomicUsize::new(usize::MAX);
     f(&mut Scope::new(&limit, None))
 }
 
@@ -97,7 +112,17 @@ fn frame_address() -> usize {
 
 impl<'s> Scope<'s> {
     fn new(limit: &'s AtomicUsize, seat: Option<SessionSeat<'s>>) -> Self {
-        Self { limit, seat, innermost: OPEN, stride: 0, finished: 0, descent: 0, idle: 0 }
+        Self {
+            limit,
+            seat,
+            outermost: None,
+            depth: usize::MAX,
+            finished: 0,
+            deepest: 0,
+            looked: 0,
+            descent: 0,
+            idle: 0,
+        }
     }
 
     /// The scope of a worker in a session; `None` if a thread sits at the queue, which cannot be of
@@ -106,7 +131,8 @@ impl<'s> Scope<'s> {
         let queue = session.queue(index);
         let deque = try_lock(&queue.deque)?;
         queue.open();
-        Some(Self::new(&queue.limit, Some(SessionSeat { session, index, deque })))
+        let seat = SessionSeat { session, index, deque };
+        Some(Self { looked: now(), ..Self::new(&queue.limit, Some(seat)) })
     }
 
     /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it,
@@ -189,7 +215,7 @@ impl<'s> Scope<'s> {
     /// without one.
     #[inline(always)]
     pub(crate) fn is_to_publish(&self) -> bool {
-        frame_address() < self.limit.load(Ordering::Relaxed)
+        frame_address() >= self.limit.load(Ordering::Relaxed)
     }
 
     #[cold]
@@ -208,9 +234,10 @@ impl<'s> Scope<'s> {
         let job = PublishedJob::new(&start, seat.index);
         // Until the job is back or done nothing unwinds from here: 'frame' on `PublishedJob`.
         let guard = AbortOnUnwind::because("a panic would leave a join whose second half others may run");
-        let outer = self.publish(&job, frame_address());
+        let frame = frame_address();
+        let outermost = self.publish(&job, frame);
         let a = catch_unwind(AssertUnwindSafe(|| a(self)));
-        let is_back = self.retract(outer);
+        let is_back = self.retract(frame, outermost);
         let leaves_early = planted("join_leaves_early") && a.is_err();
         if !is_back && !leaves_early {
             self.wait_for(&job);
@@ -225,61 +252,83 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Lays the job out for others; returns the frame of the join around it.
-    fn publish(&mut self, job: &PublishedJob, frame: usize) -> usize {
-        self.heed_requests();
+    /// Lays the job out for others; returns which join was the outermost before.
+    fn publish(&mut self, job: &PublishedJob, frame: usize) -> Option<usize> {
+        self.heed_request(frame);
         self.descent += 1;
         if self.descent >= LONG_DESCENT {
-            self.publish_all();
+            self.depth = usize::MAX;
         }
-        let outer = std::mem::replace(&mut self.innermost, frame);
+        let before = self.outermost;
+        self.outermost = before.or(Some(frame));
         if let Some(seat) = &self.seat {
             seat.deque.push(JobRef::new(job));
             seat.session.queue(seat.index).count_published();
         }
         self.set_limit();
-        outer
+        before
     }
 
     /// Takes the newest job back; false if another worker was faster. A thief takes the
     /// oldest, so if there is a job left it is the one of the innermost join.
-    fn retract(&mut self, outer: usize) -> bool {
+    fn retract(&mut self, frame: usize, outermost: Option<usize>) -> bool {
         let is_back = self.seat.as_ref().is_some_and(|seat| seat.deque.pop().is_some());
-        self.heed_requests();
         self.descent = 0;
+        self.deepest = self.deepest.max(self.depth_of(frame));
         self.finished += 1;
-        if self.finished == UNDISTURBED {
-            self.publish_fewer();
+        if self.finished == JOINS_PER_LOOK {
+            self.look();
         }
-        self.innermost = outer;
+        self.outermost = outermost;
         self.set_limit();
         is_back
     }
 
-    /// Publishes all joins for a while, if another worker has raised the limit.
-    fn heed_requests(&mut self) {
+    /// Publishes the joins of this frame's level too from now on, if another worker found nothing
+    /// to take.
+    fn heed_request(&mut self, frame: usize) {
         if self.ends_at() != OPEN && self.limit.load(Ordering::Relaxed) == OPEN {
-            self.publish_all();
+            self.depth = self.depth.max(self.depth_of(frame).saturating_add(MARGIN));
         }
     }
 
-    fn publish_all(&mut self) {
-        self.stride = 0;
+    /// Looks at how often published joins finish: where that is too often fewer levels are
+    /// published from now on, where it is seldom, more.
+    fn look(&mut self) {
+        let now = now();
+        let took = now.saturating_sub(std::mem::replace(&mut self.looked, now));
+        let worth = nanoseconds(WORTH_PUBLISHING) * u64::from(JOINS_PER_LOOK);
+        let deepest = std::mem::take(&mut self.deepest);
         self.finished = 0;
+        if took < worth {
+            self.depth = self.depth.min(deepest) / 4 * 3;
+        } else if took > SELDOM * worth {
+            self.depth = self.depth.saturating_add(self.depth / 3).saturating_add(MARGIN);
+        }
     }
 
-    fn publish_fewer(&mut self) {
-        self.stride = (self.stride.saturating_mul(2)).max(FIRST_STRIDE);
-        self.finished = 0;
+    /// How many bytes a frame lies below that of the outermost join.
+    fn depth_of(&self, frame: usize) -> usize {
+        self.outermost.map_or(0, |outermost| outermost.saturating_sub(frame))
     }
 
     fn set_limit(&self) {
         self.limit.store(self.ends_at(), Ordering::Relaxed);
     }
 
-    /// Where the limit is, unless others have raised it.
+    /// Where the limit is, unless others have opened it.
     fn ends_at(&self) -> usize {
-        if self.stride == 0 || self.innermost == OPEN { OPEN } else { self.innermost.saturating_sub(self.stride) }
+        self.outermost.map_or(OPEN, |outermost| outermost.saturating_sub(self.depth))
+    }
+
+    /// Runs `job` as one that has no joins around it.
+    pub(super) fn run_apart<R>(&mut self, job: impl FnOnce(&mut Self) -> R) -> R {
+        let outermost = self.outermost.take();
+        self.set_limit();
+        let result = job(self);
+        self.outermost = outermost;
+        self.set_limit();
+        result
     }
 
     /// The index of the worker that this scope belongs to; the leader's where everything runs on

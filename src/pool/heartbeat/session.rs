@@ -9,9 +9,13 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{
-    super::{clock::nanoseconds, unwind::AbortOnUnwind},
+    super::{
+        clock::{nanoseconds, now},
+        unwind::AbortOnUnwind,
+    },
     JobQueue, Scope,
     job::JobRef,
+    job_queue::Beat,
     on_the_spot,
 };
 use crate::sync::{AtomicBool, Ordering, handshake_fence, planted};
@@ -19,8 +23,8 @@ use crate::sync::{AtomicBool, Ordering, handshake_fence, planted};
 /// What the workers share while the leader's closure runs.
 pub(crate) struct Session<'p> {
     queues: &'p [CachePadded<JobQueue>],
-    /// Least time between two jobs taken from one queue, in nanoseconds.
-    interval: u64,
+    /// How often jobs may be taken from one queue.
+    beat: Beat,
     /// How long a worker without a job looks for one before it sleeps.
     pub(super) spin: Duration,
     /// The leader's closure has returned, and with it all joins.
@@ -35,8 +39,8 @@ pub(super) struct Ticker<'s>(&'s Session<'s>);
 
 impl<'p> Session<'p> {
     pub(crate) fn new(queues: &'p [CachePadded<JobQueue>], interval: Duration, spin: Duration) -> Self {
-        let interval = nanoseconds(interval);
-        Self { queues, interval, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
+        let beat = Beat::new(nanoseconds(interval), queues.len());
+        Self { queues, beat, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
     }
 
     /// Runs the root on worker 0, and ends the session: in any case, or the others would help for
@@ -80,7 +84,7 @@ impl<'p> Session<'p> {
     }
 
     pub(super) fn interval(&self) -> Duration {
-        Duration::from_nanos(self.interval)
+        Duration::from_nanos(self.beat.interval)
     }
 
     /// Relaxed would do for the decision; acquire because the round's end is not far and what
@@ -90,16 +94,22 @@ impl<'p> Session<'p> {
         self.over.load(Ordering::Acquire)
     }
 
-    /// A job from the queue of worker `from`.
-    pub(super) fn take_from(&self, from: usize) -> Option<JobRef> {
-        self.queue(from).take(self.interval)
+    /// A job for worker `index` from the queue of worker `from`.
+    pub(super) fn take_from(&self, from: usize, index: usize) -> Option<JobRef> {
+        self.take(self.queue(from), now(), index)
     }
 
-    /// A job from any queue, beginning at the one after `index`.
+    /// A job for worker `index` from any other queue, beginning at the next one.
     pub(super) fn take_from_any(&self, index: usize) -> Option<JobRef> {
         let (before, after) = self.queues.split_at(index);
-        let others = after.iter().skip(1).chain(before);
-        others.into_iter().find_map(|queue| queue.take(self.interval))
+        let (others, now) = (after.iter().skip(1).chain(before), now());
+        others.into_iter().find_map(|queue| self.take(queue, now, index))
+    }
+
+    fn take(&self, queue: &JobQueue, now: u64, index: usize) -> Option<JobRef> {
+        let (job, jobs) = queue.take(now, self.beat)?;
+        self.queue(index).allow(jobs);
+        Some(job)
     }
 
     /// The ticker's role, if it is free.
