@@ -33,6 +33,9 @@ const MOST_KEPT_TOGETHER: u32 = 1024;
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
 
+/// So many rounds of a place are measured before one in some is: the first ones are of cold rows.
+const FIRST_ROUNDS: u32 = 16;
+
 /// A new measurement of a row counts as one part in this many.
 const ROW_SMOOTHING: u32 = 8;
 
@@ -53,7 +56,7 @@ pub(crate) struct RowCost(CachePadded<Learned>);
 struct Learned {
     /// In 1/256 ns; 0 before the first measurement.
     row: AtomicU32,
-    /// Sweeps on one thread that go untimed until the next one that is timed, and those that were.
+    /// Sweeps that go untimed until the next one that is timed, and those that were.
     untimed_left: AtomicU32,
     timed: AtomicU32,
 }
@@ -127,6 +130,17 @@ impl RowCost {
         true
     }
 
+    /// Counts a sweep by the gang; true if it is one to be measured, as the first ones are.
+    #[inline]
+    pub(crate) fn count_round(&self) -> bool {
+        let timed = self.0.timed.load(Ordering::Relaxed);
+        if timed < FIRST_ROUNDS {
+            self.0.timed.store(timed + 1, Ordering::Relaxed);
+            return true;
+        }
+        self.count_call()
+    }
+
     /// Learns from one thread's sweep.
     pub(crate) fn observe(&self, rows: u64, nanoseconds: u64) {
         if rows == 0 {
@@ -147,7 +161,7 @@ impl RowCost {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_CHUNKS, RowCost};
+    use super::{FIRST_ROUNDS, MAX_CHUNKS, RowCost};
 
     #[test]
     fn cheap_rows_need_many_and_dear_rows_few() {
@@ -194,6 +208,14 @@ mod tests {
         let cost = RowCost::default();
         let timed: Vec<_> = (0..8_000).filter(|_| cost.count_call()).collect();
         assert_eq!((timed[0], timed.len() / 100), (0, 9), "one in 8.4");
+    }
+
+    #[test]
+    fn the_first_rounds_are_measured_and_then_one_in_many() {
+        let cost = RowCost::default();
+        let measured: Vec<_> = (0..8_000).filter(|_| cost.count_round()).collect();
+        assert!((0..FIRST_ROUNDS).all(|round| measured[round as usize] == round));
+        assert_eq!((measured.len() - FIRST_ROUNDS as usize) / 100, 9, "one in 8.4");
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Decision {
 pub(crate) struct Outcome {
     /// Rows of the call.
     pub(crate) rows: u64,
-    /// Rows that the leader swept.
+    /// Rows that the leader swept; 0 if the call was not measured.
     pub(crate) leader_rows: u64,
     /// For how long it did, in nanoseconds.
     pub(crate) leader_ns: u64,
@@ -98,6 +98,11 @@ impl Outcome {
     /// `rows` rows on one thread.
     pub(crate) fn serial(rows: u64, nanoseconds: u64) -> Self {
         Self { rows, leader_rows: rows, leader_ns: nanoseconds, busy: None }
+    }
+
+    /// A call of `rows` rows that was not measured.
+    pub(crate) fn unknown(rows: u64) -> Self {
+        Self { rows, leader_rows: 0, leader_ns: 0, busy: None }
     }
 
     /// A call whose rows caused more work, which `workers` workers did in equal parts. Of that as

@@ -33,9 +33,10 @@ pub(super) enum Turn<'p> {
 
 /// Whether what workers did in a round is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measured {
+pub(crate) enum Measured {
     Always,
-    /// One round in some: what this one took is not asked for.
+    /// One round in some: what this one took is not asked for, and [`Finished`] may tell of an
+    /// earlier one.
     Sampled,
 }
 
@@ -90,8 +91,13 @@ impl AffinityPool {
     /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
     /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
     /// leader alone there is no round: its index is run on the spot.
-    pub(crate) fn run_some(&self, participants: Participants, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.dispatch(SpanKind::Share, participants, Measured::Always, move |worker| {
+    pub(crate) fn run_some(
+        &self,
+        participants: Participants,
+        measured: Measured,
+        f: impl Fn(Worker) + Sync,
+    ) -> Finished<'_> {
+        self.dispatch(SpanKind::Share, participants, measured, move |worker| {
             f(worker);
             NEVER_IDLE
         })
@@ -216,6 +222,9 @@ impl AffinityPool {
     fn count_round(&self, lead: &Lead<'_>, participants: Participants) {
         let leader = self.leader_counters();
         leader.sampling.skip();
+        if participants == Participants::ALL && !lead.has_taken_any() {
+            return leader.record_unmeasured_of_all();
+        }
         leader.record_unmeasured(true);
         for (worker, seat) in self.called(participants) {
             if !lead.has_taken(&seat.round) {

@@ -44,6 +44,9 @@ pub(crate) struct WorkerCounters {
     last_idle: AtomicU64,
     /// The leader's alone: when the last round ended in which others were called.
     last_round: AtomicU64,
+    /// The leader's alone: rounds that were not measured, in which each worker ran its own index.
+    /// One count for all: a line for each worker takes longer than an empty round.
+    of_all: OwnCounter,
     /// The leader's alone: which rounds are measured.
     pub(super) sampling: RoundSampling,
     /// Of worker 0: what threads did by themselves.
@@ -198,6 +201,18 @@ impl WorkerCounters {
         }
     }
 
+    /// Records, on the leader's account, a round that was not measured and in which each worker ran
+    /// its own index.
+    #[inline]
+    pub(super) fn record_unmeasured_of_all(&self) {
+        self.of_all.add(1);
+    }
+
+    /// The leader's alone: rounds that count for each worker beside its own count.
+    pub(super) fn rounds_of_all(&self) -> u64 {
+        self.of_all.get()
+    }
+
     /// Records a round that the worker was left out of.
     #[cold]
     pub(super) fn record_left_out(&self) {
@@ -216,7 +231,7 @@ impl WorkerCounters {
 
     /// Indices that the leader has run in rounds that called others.
     pub(super) fn rounds_led(&self) -> u64 {
-        self.rounds.get()
+        self.rounds.get() + self.of_all.get()
     }
 
     /// Whether the last round in which others were called ended longer ago than `spin`, so that
@@ -242,7 +257,7 @@ impl WorkerCounters {
         self.last_own.load(Ordering::Relaxed)
     }
 
-    /// All that is counted here.
+    /// All that is counted here, but for the [`rounds_of_all`](Self::rounds_of_all).
     pub(super) fn read(&self) -> WorkerStats {
         let Here { busy, wait, rounds, taken } = &self.here;
         let read = |led: &OwnCounter, here: &AtomicU64| led.get() + here.load(Ordering::Relaxed);

@@ -33,7 +33,7 @@ pub use stats::WorkerStats;
 #[expect(deprecated, reason = "the former name")]
 pub use stats::WorkerTimes;
 
-pub(crate) use broadcast::Finished;
+pub(crate) use broadcast::{Finished, Measured};
 pub(crate) use clock::now;
 pub(crate) use counters::SweptRows;
 pub(crate) use gang::{in_round, running_on, worker_of_round};
@@ -59,7 +59,6 @@ use crate::{
     sync::lock,
     topology::{CoreId, Topology},
 };
-use broadcast::Measured;
 use counters::WorkerCounters;
 use gang::{Gang, PinState, SharedSeat};
 use heartbeat::JobQueue;

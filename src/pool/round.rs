@@ -3,6 +3,7 @@
 //! this very file.
 
 use std::{
+    cell::Cell,
     mem::transmute,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::NonNull,
@@ -166,6 +167,8 @@ struct LeadersNotes {
 pub(crate) struct Lead<'a> {
     board: &'a Board,
     epoch: Epoch,
+    /// Whether this thread ran the index of another worker in the last round.
+    has_taken_any: Cell<bool>,
 }
 
 impl Drop for Lead<'_> {
@@ -194,7 +197,8 @@ impl Board {
     pub(crate) fn try_lead(&self) -> Option<Lead<'_>> {
         self.led.compare_exchange(false, true, needed(Ordering::Acquire, "led_taken"), Ordering::Relaxed).ok()?;
         // Relaxed: this thread's acquire of `led` orders it after the last leader's store.
-        Some(Lead { board: self, epoch: self.order.call.load(Ordering::Relaxed).0 })
+        let epoch = self.order.call.load(Ordering::Relaxed).0;
+        Some(Lead { board: self, epoch, has_taken_any: Cell::new(false) })
     }
 
     /// The call that a new worker starts from: it answers later ones only.
@@ -381,6 +385,7 @@ impl Lead<'_> {
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         let guard = AbortOnUnwind::because("a panic would leave a round that workers are still in");
+        self.has_taken_any.set(false);
         self.publish(seats.clone(), participants, left_out, spin, job);
         self.board.run_index(job, 0);
         if planted("leaders_panic_lost") {
@@ -442,6 +447,12 @@ impl Lead<'_> {
         seat.leaders.taken.load(Ordering::Relaxed) == self.epoch
     }
 
+    /// Whether this thread ran any seat's index in the last round.
+    #[inline]
+    pub(crate) fn has_taken_any(&self) -> bool {
+        self.has_taken_any.get()
+    }
+
     /// Runs the indices of workers that are left out, and of those that are still asleep: their
     /// wake-up is under way but takes longer than most rounds. A worker that is found to
     /// be away during the round may have claimed its seat before: it still runs its index.
@@ -474,6 +485,7 @@ impl Lead<'_> {
 
     fn run_taken(&self, seat: &Seat, index: usize, job: RoundJob<'_>) {
         self.board.run_index(job, index);
+        self.has_taken_any.set(true);
         seat.stats.clear();
         seat.leaders.taken.store(self.epoch, Ordering::Relaxed);
         // Relaxed: only the leader itself reads this arrival, and the worker may not write one for

@@ -47,11 +47,16 @@ impl AffinityPool {
     /// }
     /// ```
     pub fn worker_stats(&self) -> impl ExactSizeIterator<Item = WorkerStats> + '_ {
+        let of_all = self.leader_counters().rounds_of_all();
         let workers = self.counters.iter().zip(&*self.queues);
-        workers.map(|(counters, queue)| WorkerStats {
-            jobs_taken: queue.jobs_taken(),
-            joins_published: queue.joins_published(),
-            ..counters.read()
+        workers.map(move |(counters, queue)| {
+            let counted = counters.read();
+            WorkerStats {
+                rounds: counted.rounds + of_all,
+                jobs_taken: queue.jobs_taken(),
+                joins_published: queue.joins_published(),
+                ..counted
+            }
         })
     }
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{AffinityPool, Participants, WorkerStats, round::Lead};
+use super::{AffinityPool, Measured, Participants, WorkerStats, round::Lead};
 use crate::settings::{AffinitySettings, Pinning, WorkerCount};
 
 fn pool(workers: usize) -> AffinityPool {
@@ -223,7 +223,7 @@ fn assert_participants(pool: &AffinityPool, rounds: usize) {
     for round in 0..rounds {
         let others: Vec<_> = (1..pool.workers()).filter(|worker| (round * 5) >> (worker - 1) & 1 == 1).collect();
         let participants = participants(&others);
-        pool.run_some(participants, |worker| {
+        pool.run_some(participants, Measured::Always, |worker| {
             calls[worker.index()].fetch_add(1, Ordering::Relaxed);
         });
         expected.iter_mut().enumerate().for_each(|(worker, calls)| *calls += usize::from(participants.has(worker)));
@@ -259,7 +259,7 @@ fn participants_in_turn_on_a_busy_machine() {
 fn who_is_not_called_is_idle() {
     let pool = pool(4);
     for _ in 0..200 {
-        let round = pool.run_some(participants(&[2]), |_| thread::sleep(Duration::from_micros(10)));
+        let round = pool.run_some(participants(&[2]), Measured::Always, |_| thread::sleep(Duration::from_micros(10)));
         assert_eq!([1, 3].map(|worker| round.busy(worker)), [Some(0); 2]);
     }
     let times: Vec<_> = pool.worker_stats().collect();
@@ -274,7 +274,7 @@ fn a_leader_without_participants_needs_no_gang() {
     let lead = lead(&pool);
     let here = thread::current().id();
     let called = AtomicUsize::new(0);
-    let round = pool.run_some(Participants::LEADER, |worker| {
+    let round = pool.run_some(Participants::LEADER, Measured::Always, |worker| {
         assert_eq!((worker.index(), worker.core(), thread::current().id()), (0, None, here));
         assert!(super::in_round());
         thread::sleep(Duration::from_micros(10));
@@ -287,7 +287,7 @@ fn a_leader_without_participants_needs_no_gang() {
     assert!(round.led() >= 10_000);
     // Somebody else has the gang: all indices are the leader's, and nobody knows how long they
     // would have taken their workers.
-    assert_eq!(pool.run_some(Participants::ALL, |_| {}).busy_of_all(), None);
+    assert_eq!(pool.run_some(Participants::ALL, Measured::Always, |_| {}).busy_of_all(), None);
     drop(lead);
     let times: Vec<_> = pool.worker_stats().collect();
     assert_eq!((times[0].rounds, times[0].taken_over), (4, 2));
@@ -301,7 +301,7 @@ fn panics_of_participants_reach_the_caller_after_all_are_done() {
         for culprit in [0].iter().chain(others) {
             let done = AtomicUsize::new(0);
             let result = catch_unwind(AssertUnwindSafe(|| {
-                pool.run_some(participants(others), |worker| {
+                pool.run_some(participants(others), Measured::Always, |worker| {
                     if worker.index() == *culprit {
                         std::panic::resume_unwind(Box::new(*culprit));
                     }
@@ -322,10 +322,10 @@ fn rounds_in_a_round_and_beside_it_run_on_the_spot() {
     let pool = pool(3);
     let inner = AtomicUsize::new(0);
     let nested = |_| {
-        drop(pool.run_some(participants(&[1]), |_| _ = inner.fetch_add(1, Ordering::Relaxed)));
+        drop(pool.run_some(participants(&[1]), Measured::Always, |_| _ = inner.fetch_add(1, Ordering::Relaxed)));
     };
-    pool.run_some(participants(&[2]), nested);
-    pool.run_some(Participants::LEADER, nested);
+    pool.run_some(participants(&[2]), Measured::Always, nested);
+    pool.run_some(Participants::LEADER, Measured::Always, nested);
     assert_eq!(inner.into_inner(), 6);
 }
 
@@ -336,7 +336,7 @@ fn workers_that_share_a_bit_are_called_together() {
     for (others, expected) in [(&[5][..], vec![0, 5]), (&[64], (0..1).chain(63..workers).collect())] {
         for _ in 0..20 {
             let called = Mutex::new(Vec::new());
-            pool.run_some(participants(others), |worker| called.lock().unwrap().push(worker.index()));
+            pool.run_some(participants(others), Measured::Always, |worker| called.lock().unwrap().push(worker.index()));
             let mut called = called.into_inner().unwrap();
             called.sort_unstable();
             assert_eq!(called, expected);

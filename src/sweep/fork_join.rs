@@ -4,7 +4,7 @@
 use super::{
     GangCall, Memory,
     fork_range::Fork,
-    lock_step::{self, rows_of_leader},
+    lock_step::{self, Lesson, rows_of_leader},
     part::Part,
     ranges::Ranges,
     rows::{Layout, Rows},
@@ -17,7 +17,7 @@ use crate::{
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost } = call;
+    let GangCall { context, ownership, memory, cost, .. } = call;
     let grain = cost.grain(context.longest_piece());
     let Memory { whole, ranges, .. } = &mut **memory;
     session(context, ownership, (whole.whole(rows), ranges), (grain, false), body)
@@ -31,7 +31,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_parts: usize,
 ) -> Outcome {
-    let GangCall { context, ownership, memory, cost } = call;
+    let GangCall { context, ownership, memory, cost, .. } = call;
     let workers = context.pool.workers();
     let Memory { whole, ranges, by_owner: [_, receiving] } = &mut **memory;
     let sending = whole.whole(senders);
@@ -40,7 +40,7 @@ pub(super) fn sweep_both(
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let grain = sending.rows().div_ceil(most_parts as u64);
     let sent = session(context, ownership, (sending, ranges), (grain, true), send);
-    let received = lock_step::sweep_round(context, ownership, receiving, None, false, receive);
+    let received = lock_step::sweep_round(context, ownership, receiving, None, Lesson::Rows, receive);
     sent.followed_by(received, workers)
 }
 

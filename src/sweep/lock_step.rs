@@ -13,7 +13,7 @@ use crate::{
     auto::Outcome,
     context::{Context, Ownership},
     placement::{Placement, Storage},
-    pool::{Finished, Participants},
+    pool::{Finished, Measured, Participants},
 };
 
 /// A theft begins only where at least this many chunks are left: less is the ordinary difference
@@ -28,14 +28,14 @@ const RUNS_OF_A_SHARE: usize = 8;
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost } = call;
+    let GangCall { context, ownership, memory, cost, measured } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.by_owner[0];
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    sweep_round(context, ownership, layouts, chunks, chunks.is_some(), body)
+    sweep_round(context, ownership, layouts, chunks, lesson_of(chunks, *measured), body)
 }
 
 /// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
@@ -46,7 +46,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
 ) -> Outcome {
-    let GangCall { context, ownership, memory, cost } = call;
+    let GangCall { context, ownership, memory, cost, measured } = call;
     let workers = context.pool.workers();
     let [sending, receiving] = &mut memory.by_owner;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
@@ -56,35 +56,59 @@ pub(super) fn sweep_both(
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(sending), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
-    let sent = sweep_round(context, ownership, sending, chunks, chunks.is_some(), send);
-    let received = sweep_round(context, ownership, receiving, None, chunks.is_some(), receive);
+    let lesson = lesson_of(chunks, *measured);
+    let sent = sweep_round(context, ownership, sending, chunks, lesson, send);
+    let received = sweep_round(context, ownership, receiving, None, lesson, receive);
     sent.followed_by(received, workers)
 }
 
-/// One round of those of the gang who have something to do, over the rows of each worker. Where it
-/// `teaches`, the placement learns what they took. What `body` holds by value the workers find
-/// where they find `body`: each reference more is a cache miss more.
+/// What is learned of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lesson {
+    /// Nothing: each worker would read two clocks, and the leader a cache line of each.
+    Nothing,
+    /// What a row costs.
+    Rows,
+    /// And what the rows of each worker took.
+    Shares,
+}
+
+/// What is learned of a call whose shares are cut like this.
+fn lesson_of(chunks: Option<Chunking>, measured: bool) -> Lesson {
+    match (chunks, measured) {
+        (Some(_), _) => Lesson::Shares,
+        (None, true) => Lesson::Rows,
+        (None, false) => Lesson::Nothing,
+    }
+}
+
+/// One round of those of the gang who have something to do, over the rows of each worker. What
+/// `body` holds by value the workers find where they find `body`: each reference more is a cache
+/// miss more.
 pub(super) fn sweep_round(
     context: &Context,
     ownership: &mut Ownership,
     layouts: &[Layout],
     chunks: Option<Chunking>,
-    teaches: bool,
+    lesson: Lesson,
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     let before = rows_of_leader(context);
     // Of a round that panicked too.
     ownership.board.forget_thefts();
     let shares = CallShares { context, ownership, layouts, chunks };
-    let round = context.pool.run_some(participants(layouts, chunks), move |worker| {
+    let measured = if lesson == Lesson::Nothing { Measured::Sampled } else { Measured::Always };
+    let round = context.pool.run_some(participants(layouts, chunks), measured, move |worker| {
         let mut claim = Some(shares.own(worker.index()));
         // One place that runs the body, so that it is inlined: only then its loop is vectorised.
         while let Some(claim) = claim.take().or_else(|| steal(shares, worker.index())) {
             body(Part::claimed(claim));
         }
     });
-    if teaches {
-        learn_costs(&round, ownership, layouts);
+    match lesson {
+        Lesson::Nothing => return Outcome::unknown(rows_of(layouts)),
+        Lesson::Rows => {}
+        Lesson::Shares => learn_costs(&round, ownership, layouts),
     }
     let (rows, leader_rows) = (rows_of(layouts), rows_of_leader(context) - before);
     Outcome { rows, leader_rows, leader_ns: round.led(), busy: round.busy_of_all() }

@@ -58,6 +58,9 @@ struct GangCall<'a> {
     ownership: MutexGuard<'a, CachePadded<Ownership>>,
     memory: MutexGuard<'a, Memory>,
     cost: &'a RowCost,
+    /// Whether it is to be learned what a row costs, if the call is a short one. Long ones tell in
+    /// any case.
+    measured: bool,
 }
 
 /// The memory that calls on the gang are laid out in.

@@ -189,12 +189,15 @@ impl<'a> Plan<'a> {
     /// Runs `call` on the gang.
     fn on_gang(&self, call: impl FnOnce(&mut GangCall<'_>) -> Outcome) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
+        let cost = self.at.site.cost();
+        let measured = cost.count_round() || self.timing == Timing::Asked;
         let began = (self.timing == Timing::Asked).then(now);
         let outcome = call(&mut GangCall {
             context,
             ownership: context.ownership(),
             memory: self.at.calls.memory(),
-            cost: self.at.site.cost(),
+            cost,
+            measured,
         });
         self.at.site.learn(self.strategy, &outcome, began.map(|began| began..now()));
     }
