@@ -67,6 +67,11 @@ impl RowCost {
         Some(self.0.row.load(Ordering::Relaxed)).filter(|&cost| cost > 0)
     }
 
+    /// What `rows` rows take one thread, in nanoseconds; `None` before the first measurement.
+    pub(crate) fn of(&self, rows: u64) -> Option<u64> {
+        Some(rows.saturating_mul(self.get()?.into()) / FRACTION)
+    }
+
     /// Whether `rows` rows take one thread longer than a round pays for.
     #[inline]
     pub(crate) fn is_worth_a_round(&self, rows: u64) -> bool {
@@ -173,6 +178,15 @@ mod tests {
         dear.observe(8, 80_000);
         assert!(dear.is_worth_a_round(2));
         assert_eq!(dear.shortest_run(2, 64), 1);
+    }
+
+    #[test]
+    fn rows_take_one_thread_as_long_as_was_measured() {
+        let cost = RowCost::default();
+        assert_eq!(cost.of(1_000), None);
+        cost.observe(2_500, 925);
+        assert!((3_650..=3_700).contains(&cost.of(10_000).expect("it was measured")));
+        assert_eq!(cost.of(0), Some(0));
     }
 
     /// How many runs a table of `rows` has on many workers.

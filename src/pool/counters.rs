@@ -25,8 +25,8 @@ const MOST_OWED: u64 = 50_000_000;
 /// Counters of one worker.
 ///
 /// # Invariant
-/// All but `here` and what is `recorded` are written by the thread that holds the lead, so plain
-/// loads and stores do, and readers see each value whole.
+/// All but `here`, `work` and what is `recorded` are written by the thread that holds the lead, so
+/// plain loads and stores do, and readers see each value whole.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
     busy: OwnCounter,
@@ -35,6 +35,9 @@ pub(crate) struct WorkerCounters {
     taken: OwnCounter,
     /// Rounds that the worker was left out of.
     left_out: OwnCounter,
+    /// The leader's alone: what calls of queries would have taken one thread, in nanoseconds, as
+    /// far as they know. Written by the thread whose call it is, one at a time.
+    work: OwnCounter,
     /// The leader's alone: when the last call for its own index began, how long it took, and when
     /// its last call ended.
     began: AtomicU64,
@@ -232,6 +235,17 @@ impl WorkerCounters {
     /// Indices that the leader has run in rounds that called others.
     pub(super) fn rounds_led(&self) -> u64 {
         self.rounds.get() + self.of_all.get()
+    }
+
+    /// Adds what a call would have taken one thread, in nanoseconds.
+    #[inline]
+    pub(super) fn note_work(&self, nanoseconds: u64) {
+        self.work.add(nanoseconds);
+    }
+
+    /// What all such calls would have taken one thread, in nanoseconds.
+    pub(super) fn work_led(&self) -> u64 {
+        self.work.get()
     }
 
     /// Whether the last round in which others were called ended longer ago than `spin`, so that

@@ -244,6 +244,19 @@ impl AffinityPool {
         self.leader_counters().rounds_led()
     }
 
+    /// Notes what a call that ran on this pool would have taken one thread, in nanoseconds. To be
+    /// called by one thread at a time.
+    #[inline]
+    pub(crate) fn note_work(&self, nanoseconds: u64) {
+        self.leader_counters().note_work(nanoseconds);
+    }
+
+    /// What calls that ran on this pool would have taken one thread, in nanoseconds, as far as they
+    /// know: more than before if there was such a call.
+    pub(crate) fn work_led(&self) -> u64 {
+        self.leader_counters().work_led()
+    }
+
     /// Whether `other` is this pool or a clone of it.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.counters, &other.counters)

@@ -192,14 +192,13 @@ impl<'a> Plan<'a> {
         let cost = self.at.site.cost();
         let measured = cost.count_round() || self.timing == Timing::Asked;
         let began = (self.timing == Timing::Asked).then(now);
-        let outcome = call(&mut GangCall {
-            context,
-            ownership: context.ownership(),
-            memory: self.at.calls.memory(),
-            cost,
-            measured,
-        });
+        let (ownership, memory) = (context.ownership(), self.at.calls.memory());
+        let mut gang = GangCall { context, ownership, memory, cost, measured };
+        let outcome = call(&mut gang);
         self.at.site.learn(self.strategy, &outcome, began.map(|began| began..now()));
+        // Under the lock of `gang`, so that one thread at a time counts.
+        context.pool.note_work(cost.of(outcome.rows).unwrap_or(0));
+        drop(gang);
     }
 }
 
@@ -226,4 +225,45 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
 /// As mode `Bevy`, or on this thread while there are none of Bevy's.
 fn on_bevys_threads() -> Decision {
     Decision::fixed(bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use bevy_app::prelude::*;
+    use bevy_ecs::prelude::*;
+
+    use crate::prelude::*;
+
+    const ROWS: u64 = 20;
+    const FRAMES: u64 = 10;
+
+    #[derive(Component, Clone)]
+    struct Row;
+
+    /// Rows sleep: that takes as long on a busy machine as on a quiet one.
+    fn sweep(mut rows: AffineQuery<&mut Row>) {
+        rows.par_iter_mut().for_each(|_| thread::sleep(Duration::from_micros(100)));
+    }
+
+    /// How many rows' time the pool says that calls would have taken one thread.
+    fn rows_of_work(mode: SchedulerMode) -> u64 {
+        let mut app = App::new();
+        app.insert_resource(AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
+        app.insert_resource(mode).add_plugins(AffinityParallelPlugin).add_systems(Update, sweep.affine());
+        app.world_mut().spawn_batch(vec![Row; ROWS as usize]);
+        (0..FRAMES).for_each(|_| app.update());
+        app.world().resource::<AffinityPool>().work_led() / 100_000
+    }
+
+    #[test]
+    fn calls_on_the_gang_say_what_they_would_take_one_thread() {
+        for mode in [SchedulerMode::LockStep, SchedulerMode::Heartbeat] {
+            let rows = rows_of_work(mode);
+            // The first call may be one that shows what a row costs.
+            assert!(rows >= (FRAMES - 1) * ROWS, "{mode:?}: {rows}");
+        }
+        assert_eq!(rows_of_work(SchedulerMode::Serial), 0);
+    }
 }

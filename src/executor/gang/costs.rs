@@ -17,6 +17,8 @@ pub(super) struct Costs {
     by_itself: Vec<f32>,
     /// In runs in which it did.
     leading: Vec<f32>,
+    /// What its sweeps would have taken one thread then, as far as they know; 0 if they do not.
+    work: Vec<f32>,
     /// In which part of the runs its conditions let it run.
     ran: Vec<f32>,
     observed: u32,
@@ -29,17 +31,29 @@ pub(super) struct Costs {
 impl Costs {
     pub(super) fn new(tasks: usize) -> Self {
         let zeros = || vec![0.0; tasks];
-        let (by_itself, leading, ran, leads) = (zeros(), zeros(), zeros(), zeros());
-        Self { by_itself, leading, ran, observed: 0, led: vec![false; tasks], leads }
+        let (by_itself, leading, work, ran, leads) = (zeros(), zeros(), zeros(), zeros(), zeros());
+        Self { by_itself, leading, work, ran, observed: 0, led: vec![false; tasks], leads }
     }
 
-    /// What a task takes when it runs, if it leads rounds, or does not, on a gang of `workers`: at
-    /// most, where it was not seen without.
+    /// What a task takes when it runs, if it leads rounds, or does not, on a gang of `workers`.
+    /// Where it was not seen without, that is its sweeps on one thread on top of all that it takes
+    /// now: most of a short round is calling workers, but the task may do more than sweep.
     pub(super) fn when_it_runs(&self, task: usize, leads: bool, workers: usize) -> f32 {
-        match (leads, self.by_itself[task]) {
-            (true, _) => self.leading[task],
-            (false, 0.0) => self.leading[task] * workers as f32,
-            (false, by_itself) => by_itself,
+        let (leading, work) = (self.leading[task], self.work[task]);
+        if leads {
+            return leading;
+        }
+        let most = self.most_by_itself(task, workers);
+        let is_guess = self.by_itself[task] == 0.0 && work > 0.0;
+        if is_guess { most.min(leading + work) } else { most }
+    }
+
+    /// What a task takes by itself when it runs. Where it was not seen so, as much as if it had
+    /// kept all workers busy for as long as it took.
+    pub(super) fn most_by_itself(&self, task: usize, workers: usize) -> f32 {
+        match self.by_itself[task] {
+            0.0 => self.leading[task] * workers as f32,
+            by_itself => by_itself,
         }
     }
 
@@ -59,18 +73,21 @@ impl Costs {
             let ran = f32::from(u8::from(took.is_some()));
             self.ran[task] = if is_first { ran } else { self.ran[task] + (ran - self.ran[task]) / SMOOTHING };
             let Some(took) = took else { continue };
-            let mean = if led { &mut self.leading[task] } else { &mut self.by_itself[task] };
-            let known = (*mean > 0.0 && !is_first).then_some(*mean);
-            *mean = smoothed(known, took as f32).max(f32::MIN_POSITIVE);
+            learn(if led { &mut self.leading[task] } else { &mut self.by_itself[task] }, took, is_first);
         }
     }
 
-    /// Notes whether a task led rounds of the gang in the run that goes on, in which it could.
-    pub(super) fn note_led(&mut self, task: usize, led: bool) {
+    /// Notes whether a task led rounds of the gang in the run that goes on, in which it could, and
+    /// how many nanoseconds its sweeps there would have taken one thread; 0 if that is not known.
+    pub(super) fn note_led(&mut self, task: usize, led: bool, work: u64) {
+        let is_first = self.observed < 2;
         self.led[task] = led;
+        if led && work > 0 {
+            learn(&mut self.work[task], work, is_first);
+        }
         let led = f32::from(u8::from(led));
         let part = &mut self.leads[task];
-        *part = if self.observed < 2 { led } else { *part + (led - *part) / SMOOTHING_OF_LEADS };
+        *part = if is_first { led } else { *part + (led - *part) / SMOOTHING_OF_LEADS };
     }
 
     /// Whether a task leads rounds more often than not, where it can.
@@ -92,6 +109,13 @@ impl Costs {
     }
 }
 
+/// Takes one time more into a mean, which is 0 before there is any. The first one counts for
+/// nothing once there is another.
+fn learn(mean: &mut f32, nanoseconds: u64, is_first: bool) {
+    let known = (*mean > 0.0 && !is_first).then_some(*mean);
+    *mean = smoothed(known, nanoseconds as f32).max(f32::MIN_POSITIVE);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,25 +124,66 @@ mod tests {
     fn a_call_that_tries_another_way_does_not_make_a_task_one_that_leads() {
         let mut costs = Costs::new(1);
         for run in 0..100 {
-            costs.note_led(0, run % 8 == 3);
+            costs.note_led(0, run % 8 == 3, 0);
             costs.observe(std::iter::once(Some(5_000)));
             assert!(!costs.is_leading(0), "run {run}");
         }
-        (0..4).for_each(|_| costs.note_led(0, true));
+        (0..4).for_each(|_| costs.note_led(0, true, 0));
         assert!(costs.is_leading(0));
+    }
+
+    /// What is known of a task that took so long in the runs in which it was seen, and led rounds
+    /// in all of them, with so much work.
+    fn leading(took: u64, work: u64) -> Costs {
+        let mut costs = Costs::new(1);
+        for _ in 0..3 {
+            costs.note_led(0, true, work);
+            costs.observe(std::iter::once(Some(took)));
+        }
+        costs
     }
 
     #[test]
     fn a_task_that_was_only_seen_to_lead_takes_no_more_by_itself_than_all_workers_together() {
-        let mut costs = Costs::new(1);
-        for (leads, took) in [(true, 3_000), (true, 3_000)] {
-            costs.note_led(0, leads);
-            costs.observe(std::iter::once(Some(took)));
-        }
+        let mut costs = leading(3_000, 0);
         assert_eq!([true, false].map(|leads| costs.on_average(0, leads, 2)), [3_000.0, 6_000.0]);
         // It was dealt out.
         costs.observe(std::iter::once(Some(5_000)));
         assert_eq!([true, false].map(|leads| costs.on_average(0, leads, 2)), [3_000.0, 5_000.0]);
+    }
+
+    #[test]
+    fn by_itself_a_task_takes_what_its_sweeps_would_and_what_it_takes_now() {
+        let costs = leading(4_000, 3_700);
+        assert_eq!([true, false].map(|leads| costs.when_it_runs(0, leads, 16)), [4_000.0, 7_700.0]);
+        // Work that nobody knows may keep all workers busy.
+        assert_eq!(leading(4_000, 0).when_it_runs(0, false, 16), 64_000.0);
+        // All workers together do no more than they have time for.
+        for work in [0, 1, 3_700, 4_000, 64_000, u64::MAX] {
+            assert!(leading(4_000, work).when_it_runs(0, false, 2) <= 8_000.0, "{work}");
+        }
+    }
+
+    #[test]
+    fn work_counts_in_runs_in_which_a_task_led() {
+        let mut costs = leading(4_000, 4_000);
+        for run in 0..40 {
+            costs.note_led(0, run % 2 == 0, if run % 2 == 0 { 8_000 } else { 100 });
+        }
+        let expected = costs.when_it_runs(0, false, 16);
+        assert!((11_000.0..12_000.0).contains(&expected), "{expected}");
+        // It was dealt out.
+        costs.observe(std::iter::once(Some(5_000)));
+        assert_eq!(costs.when_it_runs(0, false, 16), 5_000.0);
+    }
+
+    #[test]
+    fn a_task_that_takes_more_by_itself_than_its_sweeps_promised_has_not_grown() {
+        let mut costs = leading(4_000, 3_700);
+        let before = [costs.most_by_itself(0, 16)];
+        // Its rows were in the caches of other cores.
+        costs.observe(std::iter::once(Some(60_000)));
+        assert!(!costs.outgrew(&before, 0), "{before:?}");
     }
 
     #[test]

@@ -88,7 +88,8 @@ struct Planned {
     /// By task, whether it is alone because it leads rounds.
     apart: Vec<bool>,
     /// What tasks took by themselves when it was made, in nanoseconds; or a while later, if that is
-    /// less.
+    /// less. Of those that were not seen so, what they take at most: one that takes more than was
+    /// guessed has not grown.
     took: Vec<f32>,
     /// Timed runs since then.
     timed: u32,
@@ -115,6 +116,13 @@ fn pool_of(world: &World) -> Option<&AffinityPool> {
 
 fn mode_of(world: &World) -> SchedulerMode {
     world.get_resource::<SchedulerMode>().copied().unwrap_or_default()
+}
+
+/// Runs a task on this thread by `run`, and notes whether it leads rounds of the gang meanwhile.
+fn watch(pool: &AffinityPool, costs: &mut Costs, task: usize, run: impl FnOnce()) {
+    let (rounds, work) = (pool.rounds_led(), pool.work_led());
+    run();
+    costs.note_led(task, pool.rounds_led() != rounds, pool.work_led().saturating_sub(work));
 }
 
 /// Borrows the systems of a schedule.
@@ -182,11 +190,9 @@ impl SystemsOnGang {
         }
         let run = ScheduleRun::new(tasks, notes, systems_of(schedule), world, handler, true);
         for task in 0..tasks.list.len() {
-            let rounds = pool.rounds_led();
             // SAFETY: 'tasks' on `ScheduleRun`: in the order of the list, on this thread, one at a
             // time.
-            unsafe { run.task(task) };
-            costs.note_led(task, pool.rounds_led() != rounds);
+            watch(pool, costs, task, || unsafe { run.task(task) });
         }
         let result = run.finish();
         costs.observe(notes.took());
@@ -227,13 +233,10 @@ impl SystemsOnGang {
             match step {
                 Step::Here(tasks) => {
                     for &task in &*tasks {
-                        let rounds = timed.then(|| pool.rounds_led());
                         // SAFETY: 'tasks' on `ScheduleRun`: phases keep the order, and nothing else
                         // runs now.
-                        unsafe { run.task(task) };
-                        if let Some(rounds) = rounds {
-                            costs.note_led(task, pool.rounds_led() != rounds);
-                        }
+                        let run_task = || unsafe { run.task(task) };
+                        if timed { watch(pool, costs, task, run_task) } else { run_task() }
                     }
                 }
                 Step::Round(board, tasks) => pool.run_jobs(board, |job| {
@@ -294,7 +297,7 @@ impl Prepared {
         });
         let steps = steps.collect();
         let workers = self.pool.workers();
-        let took = (0..places.len()).map(|task| self.costs.when_it_runs(task, false, workers)).collect();
+        let took = (0..places.len()).map(|task| self.costs.most_by_itself(task, workers)).collect();
         self.plan = Some(Planned { plan, steps, apart, took, timed: 0 });
     }
 
