@@ -4,7 +4,7 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -25,7 +25,7 @@ const MOST_OWED: u64 = 50_000_000;
 /// Counters of one worker.
 ///
 /// # Invariant
-/// All but `here`, `work` and what is `recorded` are written by the thread that holds the lead, so
+/// All but `here`, `calls` and what is `recorded` are written by the thread that holds the lead, so
 /// plain loads and stores do, and readers see each value whole.
 #[derive(Default)]
 pub(crate) struct WorkerCounters {
@@ -35,9 +35,8 @@ pub(crate) struct WorkerCounters {
     taken: OwnCounter,
     /// Rounds that the worker was left out of.
     left_out: OwnCounter,
-    /// The leader's alone: what calls of queries would have taken one thread, in nanoseconds, as
-    /// far as they know. Written by the thread whose call it is, one at a time.
-    work: OwnCounter,
+    /// The leader's alone: the parallel calls of queries.
+    calls: Calls,
     /// The leader's alone: when the last call for its own index began, how long it took, and when
     /// its last call ended.
     began: AtomicU64,
@@ -58,6 +57,39 @@ pub(crate) struct WorkerCounters {
     pub(super) recorded: Marks,
     /// The recording in which that was.
     pub(super) recorded_in: AtomicU32,
+}
+
+/// Parallel calls of queries, counted while someone asks for it.
+#[derive(Default)]
+struct Calls {
+    watched: AtomicBool,
+    /// What they took, and what they would have taken one thread, both in nanoseconds. Written by
+    /// the thread whose call it is, one at a time.
+    took: OwnCounter,
+    work: OwnCounter,
+}
+
+/// What was led through a pool so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Led {
+    /// Indices that leaders ran in rounds that called others.
+    pub(crate) rounds: u64,
+    /// What calls of queries took that were watched, and what they would have taken one thread, as
+    /// far as they know; both in nanoseconds.
+    pub(crate) took: u64,
+    pub(crate) work: u64,
+}
+
+impl Led {
+    /// What was led after `before`.
+    pub(crate) fn since(self, before: Self) -> Self {
+        let Self { rounds, took, work } = before;
+        Self {
+            rounds: self.rounds.saturating_sub(rounds),
+            took: self.took.saturating_sub(took),
+            work: self.work.saturating_sub(work),
+        }
+    }
 }
 
 /// Rounds that a thread ran by itself, while another one led or because no other worker was called.
@@ -232,20 +264,26 @@ impl WorkerCounters {
         self.busy.add(weighed(self.last_own(), weight - 1.0));
     }
 
-    /// Indices that the leader has run in rounds that called others.
-    pub(super) fn rounds_led(&self) -> u64 {
-        self.rounds.get() + self.of_all.get()
+    /// What was led so far, on the leader's account.
+    pub(super) fn led_so_far(&self) -> Led {
+        let Calls { took, work, .. } = &self.calls;
+        Led { rounds: self.rounds.get() + self.of_all.get(), took: took.get(), work: work.get() }
     }
 
-    /// Adds what a call would have taken one thread, in nanoseconds.
+    /// Calls of queries are watched from now on, or not any more.
+    pub(super) fn watch_calls(&self, watched: bool) {
+        self.calls.watched.store(watched, Ordering::Relaxed);
+    }
+
     #[inline]
-    pub(super) fn note_work(&self, nanoseconds: u64) {
-        self.work.add(nanoseconds);
+    pub(super) fn watches_calls(&self) -> bool {
+        self.calls.watched.load(Ordering::Relaxed)
     }
 
-    /// What all such calls would have taken one thread, in nanoseconds.
-    pub(super) fn work_led(&self) -> u64 {
-        self.work.get()
+    /// Adds what a call took, and would have taken one thread, in nanoseconds.
+    pub(super) fn note_call(&self, took: u64, work: u64) {
+        self.calls.took.add(took);
+        self.calls.work.add(work);
     }
 
     /// Whether the last round in which others were called ended longer ago than `spin`, so that

@@ -190,14 +190,18 @@ impl<'a> Plan<'a> {
     fn on_gang(&self, call: impl FnOnce(&mut GangCall<'_>) -> Outcome) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let cost = self.at.site.cost();
-        let measured = cost.count_round() || self.timing == Timing::Asked;
-        let began = (self.timing == Timing::Asked).then(now);
+        let (asked, watched) = (self.timing == Timing::Asked, context.pool.watches_calls());
+        let measured = cost.count_round() || asked;
+        let began = (asked || watched).then(now);
         let (ownership, memory) = (context.ownership(), self.at.calls.memory());
         let mut gang = GangCall { context, ownership, memory, cost, measured };
         let outcome = call(&mut gang);
-        self.at.site.learn(self.strategy, &outcome, began.map(|began| began..now()));
-        // Under the lock of `gang`, so that one thread at a time counts.
-        context.pool.note_work(cost.of(outcome.rows).unwrap_or(0));
+        let call = began.map(|began| began..now());
+        self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked));
+        if let (Some(call), Some(work), true) = (call, cost.of(outcome.rows), watched) {
+            // Under the lock of `gang`, so that one thread at a time counts.
+            context.pool.note_call(call.end.saturating_sub(call.start), work);
+        }
         drop(gang);
     }
 }
@@ -234,7 +238,7 @@ mod tests {
     use bevy_app::prelude::*;
     use bevy_ecs::prelude::*;
 
-    use crate::prelude::*;
+    use crate::{pool::Led, prelude::*};
 
     const ROWS: u64 = 20;
     const FRAMES: u64 = 10;
@@ -247,14 +251,19 @@ mod tests {
         rows.par_iter_mut().for_each(|_| thread::sleep(Duration::from_micros(100)));
     }
 
-    /// How many rows' time the pool says that calls would have taken one thread.
+    /// How many rows' time the pool says that calls would have taken one thread, of those that it
+    /// watched.
     fn rows_of_work(mode: SchedulerMode) -> u64 {
         let mut app = App::new();
         app.insert_resource(AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
         app.insert_resource(mode).add_plugins(AffinityParallelPlugin).add_systems(Update, sweep.affine());
         app.world_mut().spawn_batch(vec![Row; ROWS as usize]);
-        (0..FRAMES).for_each(|_| app.update());
-        app.world().resource::<AffinityPool>().work_led() / 100_000
+        let pool = app.world().resource::<AffinityPool>().clone();
+        let led = pool.watch(|| (0..FRAMES).for_each(|_| app.update()));
+        app.update();
+        assert_eq!(pool.watch(|| {}), Led::default());
+        assert!(led.took < led.work || led.work == 0, "{led:?}");
+        led.work / 100_000
     }
 
     #[test]

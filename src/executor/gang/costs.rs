@@ -1,6 +1,9 @@
 //! What tasks take.
 
-use crate::executor::times::{SMOOTHING, smoothed};
+use crate::{
+    executor::times::{SMOOTHING, smoothed},
+    pool::Led,
+};
 
 /// What a run says of whether its task leads rounds counts as one part in this many: a call that
 /// tries another way now and then says little.
@@ -17,7 +20,9 @@ pub(super) struct Costs {
     by_itself: Vec<f32>,
     /// In runs in which it did.
     leading: Vec<f32>,
-    /// What its sweeps would have taken one thread then, as far as they know; 0 if they do not.
+    /// What its sweeps took then, and what they would have taken one thread, as far as they know; 0
+    /// if they do not.
+    sweeps: Vec<f32>,
     work: Vec<f32>,
     /// In which part of the runs its conditions let it run.
     ran: Vec<f32>,
@@ -31,21 +36,21 @@ pub(super) struct Costs {
 impl Costs {
     pub(super) fn new(tasks: usize) -> Self {
         let zeros = || vec![0.0; tasks];
-        let (by_itself, leading, work, ran, leads) = (zeros(), zeros(), zeros(), zeros(), zeros());
-        Self { by_itself, leading, work, ran, observed: 0, led: vec![false; tasks], leads }
+        let [by_itself, leading, sweeps, work, ran, leads] = std::array::from_fn(|_| zeros());
+        Self { by_itself, leading, sweeps, work, ran, observed: 0, led: vec![false; tasks], leads }
     }
 
     /// What a task takes when it runs, if it leads rounds, or does not, on a gang of `workers`.
-    /// Where it was not seen without, that is its sweeps on one thread on top of all that it takes
-    /// now: most of a short round is calling workers, but the task may do more than sweep.
+    /// Where it was not seen without, its sweeps are taken to need what their rows cost one thread.
     pub(super) fn when_it_runs(&self, task: usize, leads: bool, workers: usize) -> f32 {
         let (leading, work) = (self.leading[task], self.work[task]);
         if leads {
             return leading;
         }
+        let beside = (leading - self.sweeps[task]).max(0.0);
         let most = self.most_by_itself(task, workers);
         let is_guess = self.by_itself[task] == 0.0 && work > 0.0;
-        if is_guess { most.min(leading + work) } else { most }
+        if is_guess { most.min(beside + work) } else { most }
     }
 
     /// What a task takes by itself when it runs. Where it was not seen so, as much as if it had
@@ -77,15 +82,15 @@ impl Costs {
         }
     }
 
-    /// Notes whether a task led rounds of the gang in the run that goes on, in which it could, and
-    /// how many nanoseconds its sweeps there would have taken one thread; 0 if that is not known.
-    pub(super) fn note_led(&mut self, task: usize, led: bool, work: u64) {
+    /// Notes what a task led in the run that goes on, in which it could.
+    pub(super) fn note_led(&mut self, task: usize, led: Led) {
         let is_first = self.observed < 2;
-        self.led[task] = led;
-        if led && work > 0 {
-            learn(&mut self.work[task], work, is_first);
+        self.led[task] = led.rounds > 0;
+        if led.rounds > 0 && led.work > 0 {
+            learn(&mut self.sweeps[task], led.took, is_first);
+            learn(&mut self.work[task], led.work, is_first);
         }
-        let led = f32::from(u8::from(led));
+        let led = f32::from(u8::from(led.rounds > 0));
         let part = &mut self.leads[task];
         *part = if is_first { led } else { *part + (led - *part) / SMOOTHING_OF_LEADS };
     }
@@ -93,6 +98,11 @@ impl Costs {
     /// Whether a task leads rounds more often than not, where it can.
     pub(super) fn is_leading(&self, task: usize) -> bool {
         self.leads[task] > 0.5
+    }
+
+    /// Whether what a task leads are sweeps of which it is known what they would take one thread.
+    pub(super) fn leads_sweeps(&self, task: usize) -> bool {
+        self.is_leading(task) && self.work[task] > 0.0
     }
 
     /// Lowers what tasks took `before` by themselves where they take less now, a bit in each run:
@@ -124,12 +134,18 @@ mod tests {
     fn a_call_that_tries_another_way_does_not_make_a_task_one_that_leads() {
         let mut costs = Costs::new(1);
         for run in 0..100 {
-            costs.note_led(0, run % 8 == 3, 0);
+            costs.note_led(0, led(run % 8 == 3, 0));
             costs.observe(std::iter::once(Some(5_000)));
             assert!(!costs.is_leading(0), "run {run}");
         }
-        (0..4).for_each(|_| costs.note_led(0, true, 0));
+        (0..4).for_each(|_| costs.note_led(0, led(true, 0)));
         assert!(costs.is_leading(0));
+    }
+
+    /// A run in which a task led a round or not, with sweeps of 3 us that would have taken one
+    /// thread so long.
+    fn led(leads: bool, work: u64) -> Led {
+        Led { rounds: leads.into(), took: if work > 0 { 3_000 } else { 0 }, work }
     }
 
     /// What is known of a task that took so long in the runs in which it was seen, and led rounds
@@ -137,7 +153,7 @@ mod tests {
     fn leading(took: u64, work: u64) -> Costs {
         let mut costs = Costs::new(1);
         for _ in 0..3 {
-            costs.note_led(0, true, work);
+            costs.note_led(0, led(true, work));
             costs.observe(std::iter::once(Some(took)));
         }
         costs
@@ -155,7 +171,7 @@ mod tests {
     #[test]
     fn by_itself_a_task_takes_what_its_sweeps_would_and_what_it_takes_now() {
         let costs = leading(4_000, 3_700);
-        assert_eq!([true, false].map(|leads| costs.when_it_runs(0, leads, 16)), [4_000.0, 7_700.0]);
+        assert_eq!([true, false].map(|leads| costs.when_it_runs(0, leads, 16)), [4_000.0, 4_700.0]);
         // Work that nobody knows may keep all workers busy.
         assert_eq!(leading(4_000, 0).when_it_runs(0, false, 16), 64_000.0);
         // All workers together do no more than they have time for.
@@ -168,10 +184,11 @@ mod tests {
     fn work_counts_in_runs_in_which_a_task_led() {
         let mut costs = leading(4_000, 4_000);
         for run in 0..40 {
-            costs.note_led(0, run % 2 == 0, if run % 2 == 0 { 8_000 } else { 100 });
+            let leads = run % 2 == 0;
+            costs.note_led(0, led(leads, if leads { 8_000 } else { 100 }));
         }
         let expected = costs.when_it_runs(0, false, 16);
-        assert!((11_000.0..12_000.0).contains(&expected), "{expected}");
+        assert!((8_000.0..9_000.0).contains(&expected), "{expected}");
         // It was dealt out.
         costs.observe(std::iter::once(Some(5_000)));
         assert_eq!(costs.when_it_runs(0, false, 16), 5_000.0);

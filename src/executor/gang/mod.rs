@@ -46,6 +46,10 @@ use tasks::{Binding, Place, Task, Tasks};
 /// wake up at the begin of a frame.
 const LEAST_GAIN: f32 = 30_000.0;
 
+/// And one that wakes none, as sweeps run on the spot that were rounds: a trial is little against
+/// what that saves in a second.
+const LEAST_GAIN_ALONE: f32 = 2_000.0;
+
 /// What each round of a plan has to gain.
 const LEAST_GAIN_OF_ROUND: f32 = 1_000.0;
 
@@ -87,6 +91,8 @@ struct Planned {
     steps: Vec<Step>,
     /// By task, whether it is alone because it leads rounds.
     apart: Vec<bool>,
+    /// By task, whether its sweeps run on the spot, which otherwise would be rounds.
+    by_itself: Vec<bool>,
     /// What tasks took by themselves when it was made, in nanoseconds; or a while later, if that is
     /// less. Of those that were not seen so, what they take at most: one that takes more than was
     /// guessed has not grown.
@@ -116,13 +122,6 @@ fn pool_of(world: &World) -> Option<&AffinityPool> {
 
 fn mode_of(world: &World) -> SchedulerMode {
     world.get_resource::<SchedulerMode>().copied().unwrap_or_default()
-}
-
-/// Runs a task on this thread by `run`, and notes whether it leads rounds of the gang meanwhile.
-fn watch(pool: &AffinityPool, costs: &mut Costs, task: usize, run: impl FnOnce()) {
-    let (rounds, work) = (pool.rounds_led(), pool.work_led());
-    run();
-    costs.note_led(task, pool.rounds_led() != rounds, pool.work_led().saturating_sub(work));
 }
 
 /// Borrows the systems of a schedule.
@@ -192,7 +191,7 @@ impl SystemsOnGang {
         for task in 0..tasks.list.len() {
             // SAFETY: 'tasks' on `ScheduleRun`: in the order of the list, on this thread, one at a
             // time.
-            watch(pool, costs, task, || unsafe { run.task(task) });
+            costs.note_led(task, pool.watch(|| unsafe { run.task(task) }));
         }
         let result = run.finish();
         costs.observe(notes.took());
@@ -202,11 +201,11 @@ impl SystemsOnGang {
     /// Makes a plan from what was learned. Returns what a run by it is expected to take, in
     /// nanoseconds, if it gains enough.
     pub(super) fn plan(&mut self) -> Option<f32> {
-        let least = if self.forced { f32::MIN } else { LEAST_GAIN };
         let prepared = self.prepared.as_mut()?;
         prepared.learned = true;
         let proposal = prepared.propose();
-        if proposal.gain < least {
+        let least = if proposal.plan.has_rounds() { LEAST_GAIN } else { LEAST_GAIN_ALONE };
+        if proposal.gain < least && !self.forced {
             return None;
         }
         let span = proposal.plan.span;
@@ -227,7 +226,7 @@ impl SystemsOnGang {
     ) -> Result<(), Payload> {
         let Some(prepared) = &mut self.prepared else { unreachable!("it was planned") };
         let Prepared { pool, tasks, notes, costs, plan, .. } = prepared;
-        let Some(Planned { steps, .. }) = plan else { unreachable!("it was planned") };
+        let Some(Planned { steps, by_itself, .. }) = plan else { unreachable!("it was planned") };
         let run = ScheduleRun::new(tasks, notes, systems_of(schedule), world, handler, timed);
         for step in steps {
             match step {
@@ -236,7 +235,11 @@ impl SystemsOnGang {
                         // SAFETY: 'tasks' on `ScheduleRun`: phases keep the order, and nothing else
                         // runs now.
                         let run_task = || unsafe { run.task(task) };
-                        if timed { watch(pool, costs, task, run_task) } else { run_task() }
+                        match (by_itself[task], timed) {
+                            (true, _) => AffinityPool::on_the_spot(run_task),
+                            (false, true) => costs.note_led(task, pool.watch(run_task)),
+                            (false, false) => run_task(),
+                        }
                     }
                 }
                 Step::Round(board, tasks) => pool.run_jobs(board, |job| {
@@ -298,7 +301,8 @@ impl Prepared {
         let steps = steps.collect();
         let workers = self.pool.workers();
         let took = (0..places.len()).map(|task| self.costs.most_by_itself(task, workers)).collect();
-        self.plan = Some(Planned { plan, steps, apart, took, timed: 0 });
+        let by_itself = (0..places.len()).map(|task| !apart[task] && self.costs.leads_sweeps(task)).collect();
+        self.plan = Some(Planned { plan, steps, apart, by_itself, took, timed: 0 });
     }
 
     /// Learns from a run that was timed. From time to time the plan is made anew, and taken if it

@@ -85,6 +85,11 @@ impl SchedulePlan {
         self.phases.iter().map(span_of).sum()
     }
 
+    /// Whether it needs other workers for more than what tasks lead.
+    pub(super) fn has_rounds(&self) -> bool {
+        self.phases.iter().any(|phase| matches!(phase, Phase::Round(_)))
+    }
+
     /// By task, in whose list it is, if it is dealt out.
     pub(super) fn homes(&self, tasks: usize) -> Vec<Option<usize>> {
         let mut homes = vec![None; tasks];
