@@ -9,9 +9,9 @@ use super::AffinityPool;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerStats {
-    /// Time inside the closures of rounds. Of rounds of [`run`](crate::AffinityPool::run) that take
-    /// less than some 30 us only a sample is measured, one in 32 at least, and stands for the
-    /// others. Without the time that a worker in
+    /// Time inside the closures of rounds. Of rounds of [`run`](crate::AffinityPool::run), and of
+    /// sweeps, that take less than some 30 us only a sample is measured, one in 32 at least, and
+    /// stands for the others. Without the time that a worker in
     /// [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
     pub busy: Duration,
     /// The rest of the time in rounds that called it: starting late, without a job, or waiting for
