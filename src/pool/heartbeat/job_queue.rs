@@ -17,9 +17,9 @@ pub(super) const OPEN: usize = 0;
 /// What a worker shares with those who take from it. Lives as long as the pool.
 pub(crate) struct JobQueue {
     /// Joins whose frames do not lie below this address are to be published; see
-    /// [`Scope`](super::Scope). Written by the worker when it publishes and retracts, and by others,
-    /// who set it to [`OPEN`] to ask for jobs. When both write at once a request may be lost: the
-    /// next look repeats it.
+    /// [`Scope`](super::Scope). Written by the worker when it publishes and retracts, and by
+    /// others, who set it to [`OPEN`] to ask for jobs. When both write at once a request may be
+    /// lost: the next look repeats it.
     pub(super) limit: CachePadded<AtomicUsize>,
     /// What others note who take from here.
     taken_from: CachePadded<TakenFrom>,
