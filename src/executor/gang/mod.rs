@@ -46,8 +46,7 @@ use tasks::{Binding, Place, Task, Tasks};
 /// wake up at the begin of a frame.
 const LEAST_GAIN: f32 = 30_000.0;
 
-/// And one that wakes none, as sweeps run on the spot that were rounds: a trial is little against
-/// what that saves in a second.
+/// The same for a plan without rounds, which wakes no worker: its sweeps run on the spot.
 const LEAST_GAIN_ALONE: f32 = 2_000.0;
 
 /// What each round of a plan has to gain.

@@ -17,19 +17,19 @@ use super::{
 };
 use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, planted, try_lock};
 
-/// So many published joins are finished between two looks at how often joins are published.
+/// Published joins that finish between two looks at how often they do.
 const JOINS_PER_LOOK: u32 = 16;
 
 /// To publish a join and to take it back costs 20 to 40 ns: a hundredth of this, which is how long
 /// it should be on average from one to the next.
 const WORTH_PUBLISHING: Duration = Duration::from_micros(4);
 
-/// Joins that are published so many times more seldom may be published down to a deeper level, or
-/// three: each has twice as many.
+/// Where published joins finish this many times more seldom, one to three more levels are
+/// published: each level has twice as many joins as the one above.
 const SELDOM: u64 = 8;
 
-/// How many bytes of stack more than asked for others get to see the joins of: frames of one level
-/// are not all as long.
+/// Bytes of stack below a requested level that are published with it: frames of one level differ in
+/// length.
 const MARGIN: usize = 256;
 
 /// This many joins published one inside the other, with none finished between, are a long chain
