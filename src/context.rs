@@ -269,6 +269,34 @@ impl Drop for BevysBatch {
     }
 }
 
+thread_local! {
+    /// Set while the sweeps of tagged systems on this thread are to stay on it.
+    static BY_ITSELF: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Held while a tagged system runs whose sweeps were found to take less on one thread.
+pub(crate) struct ByItself {
+    outer: bool,
+}
+
+impl ByItself {
+    pub(crate) fn begin() -> Self {
+        Self { outer: BY_ITSELF.replace(true) }
+    }
+
+    /// Whether sweeps stay on this thread.
+    #[inline]
+    pub(crate) fn is_on() -> bool {
+        BY_ITSELF.get()
+    }
+}
+
+impl Drop for ByItself {
+    fn drop(&mut self) {
+        BY_ITSELF.set(self.outer);
+    }
+}
+
 /// Whether this thread is inside a parallel call, the gang's or Bevy's.
 #[inline]
 pub(crate) fn is_inside_call() -> bool {

@@ -130,7 +130,7 @@ pub struct AffinitySettings {
     pub spin: Duration,
     /// From one time that a worker inside
     /// [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat) gives work away to the next, at
-    /// least; on 2^n workers it gives away n jobs each time. Shorter spreads work sooner, longer
+    /// least; on 2^n workers it gives away up to n jobs each time. Shorter spreads work sooner, longer
     /// costs less. Default: 100 us; giving a job away costs about 1 us.
     pub heartbeat: Duration,
     /// Whether workers mind other processes on their cores. One that shares its core sleeps as soon

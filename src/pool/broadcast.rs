@@ -166,8 +166,8 @@ impl AffinityPool {
         match watched {
             Watched::Nothing => self.count_round(&lead, participants),
             _ if round.is_err() => {}
-            Watched::Times => self.record_round(&lead, participants, due, None),
-            Watched::Spans(kind) => self.record_round(&lead, participants, due, Some(kind)),
+            Watched::Times => self.record_round(&lead, participants, (due, measured), None),
+            Watched::Spans(kind) => self.record_round(&lead, participants, (due, measured), Some(kind)),
         }
         if let Err(payload) = round {
             self.skip_round();
@@ -242,13 +242,19 @@ impl AffinityPool {
     }
 
     /// Adds what each worker of `participants` did in the round that just ended to its counters.
-    fn record_round(&self, lead: &Lead<'_>, participants: Participants, due: bool, recorded: Option<SpanKind>) {
+    fn record_round(
+        &self,
+        lead: &Lead<'_>,
+        participants: Participants,
+        (due, measured): (bool, Measured),
+        recorded: Option<SpanKind>,
+    ) {
         let leader = self.leader_counters();
         let led = leader.led();
         let stats = self.called(participants).filter_map(|(_, seat)| seat.round.stats.get());
         // A worker may begin, and even end, before the leader comes to its own index.
         let round = stats.fold(led.clone(), |round, stats| round.start.min(stats.began)..round.end.max(stats.ended));
-        let weight = leader.sampling.measured(round.clone(), due);
+        let weight = leader.sampling.measured(round.clone(), due, measured == Measured::Sampled);
         leader.record_led_wait(round.end, weight);
         for (worker, seat) in self.called(participants) {
             let (counters, stats, was_left_out) =

@@ -63,8 +63,8 @@ pub(crate) struct WorkerCounters {
 #[derive(Default)]
 struct Calls {
     watched: AtomicBool,
-    /// What they took, and what they would have taken one thread, both in nanoseconds. Written by
-    /// the thread whose call it is, one at a time.
+    /// As in [`LedCalls`]. Written by the thread whose call it is, one at a time.
+    rounds: OwnCounter,
     took: OwnCounter,
     work: OwnCounter,
 }
@@ -74,8 +74,16 @@ struct Calls {
 pub(crate) struct Led {
     /// Indices that leaders ran in rounds that called others.
     pub(crate) rounds: u64,
-    /// What calls of queries took that were watched, and what they would have taken one thread, as
-    /// far as they know; both in nanoseconds.
+    pub(crate) calls: LedCalls,
+}
+
+/// What was led in calls of queries that were watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedCalls {
+    /// Those of all rounds.
+    pub(crate) rounds: u64,
+    /// What calls took, and what they would have taken one thread, as far as they know; both in
+    /// nanoseconds.
     pub(crate) took: u64,
     pub(crate) work: u64,
 }
@@ -83,11 +91,14 @@ pub(crate) struct Led {
 impl Led {
     /// What was led after `before`.
     pub(crate) fn since(self, before: Self) -> Self {
-        let Self { rounds, took, work } = before;
+        let LedCalls { rounds, took, work } = before.calls;
         Self {
-            rounds: self.rounds.saturating_sub(rounds),
-            took: self.took.saturating_sub(took),
-            work: self.work.saturating_sub(work),
+            rounds: self.rounds.saturating_sub(before.rounds),
+            calls: LedCalls {
+                rounds: self.calls.rounds.saturating_sub(rounds),
+                took: self.calls.took.saturating_sub(took),
+                work: self.calls.work.saturating_sub(work),
+            },
         }
     }
 }
@@ -266,8 +277,9 @@ impl WorkerCounters {
 
     /// What was led so far, on the leader's account.
     pub(super) fn led_so_far(&self) -> Led {
-        let Calls { took, work, .. } = &self.calls;
-        Led { rounds: self.rounds.get() + self.of_all.get(), took: took.get(), work: work.get() }
+        let Calls { rounds, took, work, .. } = &self.calls;
+        let calls = LedCalls { rounds: rounds.get(), took: took.get(), work: work.get() };
+        Led { rounds: self.rounds.get() + self.of_all.get(), calls }
     }
 
     /// Calls of queries are watched from now on, or not any more.
@@ -280,8 +292,9 @@ impl WorkerCounters {
         self.calls.watched.load(Ordering::Relaxed)
     }
 
-    /// Adds what a call took, and would have taken one thread, in nanoseconds.
-    pub(super) fn note_call(&self, took: u64, work: u64) {
+    /// Adds a call.
+    pub(super) fn note_call(&self, LedCalls { rounds, took, work }: LedCalls) {
+        self.calls.rounds.add(rounds);
         self.calls.took.add(took);
         self.calls.work.add(work);
     }
@@ -361,13 +374,17 @@ impl RoundSampling {
     }
 
     /// Notes a measured `round`, which was `due` or measured for another reason. Returns how many
-    /// times as much as itself it stands for: those since the last measured one took as long, as
-    /// far as can be told. What there was no time for since then is left for later ones, so that on
-    /// average the sum is right, and never more than the time that has passed.
-    pub(super) fn measured(&self, round: Range<u64>, due: bool) -> f64 {
+    /// times as much as itself it stands for. One of a kind that is always measured stands for
+    /// itself. One that is `sampled` stands for those since the last one too, which took as long,
+    /// as far as can be told; what there was no time for since then is left for later ones, so that
+    /// on average the sum is right, and never more than the time that has passed.
+    pub(super) fn measured(&self, round: Range<u64>, due: bool, sampled: bool) -> f64 {
         let took = round.end.saturating_sub(round.start).max(1);
         if due {
             self.left.store(self.next_gap(took), Ordering::Relaxed);
+        }
+        if !sampled {
+            return 1.0;
         }
         let owed = self.owed.load(Ordering::Relaxed) + self.skipped.swap(0, Ordering::Relaxed) * took;
         let time = round.end.saturating_sub(self.ended.swap(round.end, Ordering::Relaxed));
@@ -401,7 +418,7 @@ mod tests {
             all += took;
             if sampling.is_due() {
                 measured += 1;
-                sum += sampling.measured(round, true) * took as f64;
+                sum += sampling.measured(round, true, true) * took as f64;
             } else {
                 sampling.skip();
             }
@@ -425,19 +442,47 @@ mod tests {
         }
     }
 
+    /// Frames with so many idle nanoseconds after each, of rounds of 4 us, which are sampled, and
+    /// one of a millisecond, which is always measured. Which part of the time of all is reported.
+    fn play_frames(short: u64, idle: u64) -> f64 {
+        let (sampling, mut now, mut sum, mut all) = (RoundSampling::default(), 1, 0.0, 0);
+        for _ in 0..2_000 {
+            for took in (0..short).map(|_| 4_000).chain([1_000_000]) {
+                let (round, due, sampled) = (now..now + took, sampling.is_due(), took == 4_000);
+                now = round.end + 2_000;
+                all += took;
+                if due || !sampled {
+                    sum += sampling.measured(round, due, sampled) * took as f64;
+                } else {
+                    sampling.skip();
+                }
+            }
+            now += idle;
+        }
+        sum / all as f64
+    }
+
+    #[test]
+    fn a_round_that_is_always_measured_stands_for_itself() {
+        for (short, idle) in [(10, 0), (10, 15_000_000), (100, 0), (100, 15_000_000), (1, 15_000_000)] {
+            let part = play_frames(short, idle);
+            assert!((0.95..1.05).contains(&part), "{short} short ones, {idle} ns idle: {part}");
+        }
+    }
+
     #[test]
     fn a_round_stands_for_no_more_than_there_was_time_for() {
         let sampling = RoundSampling::default();
-        sampling.measured(0..1_000, true);
+        sampling.measured(0..1_000, true, true);
         (0..30).for_each(|_| sampling.skip());
-        assert_eq!(sampling.measured(10_000..1_010_000, true), 1.009);
+        assert_eq!(sampling.measured(10_000..1_010_000, true, true), 1.009);
     }
 
     #[test]
     fn after_an_odd_round_the_next_one_is_due() {
         let sampling = RoundSampling::default();
         assert!(sampling.is_due());
-        sampling.measured(0..200, true);
+        sampling.measured(0..200, true, true);
         assert!(!sampling.is_due());
         sampling.hurry();
         assert!(sampling.is_due());

@@ -35,7 +35,7 @@ pub use stats::WorkerTimes;
 
 pub(crate) use broadcast::{Finished, Measured};
 pub(crate) use clock::now;
-pub(crate) use counters::{Led, SweptRows};
+pub(crate) use counters::{Led, LedCalls, SweptRows};
 pub(crate) use gang::{in_round, running_on, worker_of_round};
 pub(crate) use job_board::{Job, JobBoard};
 pub(crate) use unwind::{FirstPanic, Payload};
@@ -60,7 +60,7 @@ use crate::{
     topology::{CoreId, Topology},
 };
 use counters::WorkerCounters;
-use gang::{Gang, LeaderGuard, PinState, SharedSeat};
+use gang::{Gang, PinState, SharedSeat};
 use heartbeat::JobQueue;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
@@ -238,14 +238,19 @@ impl AffinityPool {
         }
     }
 
+    /// What was led through this pool so far.
+    pub(crate) fn led(&self) -> Led {
+        self.leader_counters().led_so_far()
+    }
+
     /// Calls `f`, during which calls of queries are counted too; returns what was led in it.
     pub(crate) fn watch(&self, f: impl FnOnce()) -> Led {
         let leader = self.leader_counters();
-        let (before, watched) = (leader.led_so_far(), leader.watches_calls());
+        let (before, watched) = (self.led(), leader.watches_calls());
         leader.watch_calls(true);
         f();
         leader.watch_calls(watched);
-        leader.led_so_far().since(before)
+        self.led().since(before)
     }
 
     /// Whether calls of queries are to be counted.
@@ -254,16 +259,9 @@ impl AffinityPool {
         self.leader_counters().watches_calls()
     }
 
-    /// Counts a call of a query that took so many nanoseconds and would have taken one thread so
-    /// many. To be called by one thread at a time.
-    pub(crate) fn note_call(&self, took: u64, work: u64) {
-        self.leader_counters().note_call(took, work);
-    }
-
-    /// Calls `f` as if this thread were inside a round of the gang: parallel calls run on the spot.
-    pub(crate) fn on_the_spot<R>(f: impl FnOnce() -> R) -> R {
-        let _leader = LeaderGuard::enter();
-        f()
+    /// Counts a call of a query. To be called by one thread at a time.
+    pub(crate) fn note_call(&self, call: LedCalls) {
+        self.leader_counters().note_call(call);
     }
 
     /// Whether `other` is this pool or a clone of it.

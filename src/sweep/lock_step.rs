@@ -129,9 +129,10 @@ fn rows_of(layouts: &[Layout]) -> u64 {
 /// chunk that one of them takes from a worker that lost its core is worth as much. But of a few
 /// dear rows there is none to take.
 fn participants(layouts: &[Layout], chunks: Option<Chunking>) -> Participants {
+    let all_own_rows = layouts.iter().all(|layout| layout.rows() > 0);
     let are_enough =
         |chunks: Chunking| rows_of(layouts) / u64::from(chunks.rows) >= u64::from(FEWEST_LEFT) * layouts.len() as u64;
-    if chunks.is_some_and(are_enough) {
+    if all_own_rows || chunks.is_some_and(are_enough) {
         return Participants::ALL;
     }
     let mut participants = Participants::LEADER;

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     auto::{Decision, Outcome, Owner, Site, SiteList, Strategy, Timing},
-    context::{Context, SystemContext, is_inside_call, with_system},
-    pool::now,
+    context::{ByItself, Context, SystemContext, is_inside_call, with_system},
+    pool::{LedCalls, now},
     record::running_number,
     settings::SchedulerMode,
     sync::lock,
@@ -190,17 +190,20 @@ impl<'a> Plan<'a> {
     fn on_gang(&self, call: impl FnOnce(&mut GangCall<'_>) -> Outcome) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let cost = self.at.site.cost();
-        let (asked, watched) = (self.timing == Timing::Asked, context.pool.watches_calls());
+        let pool = &context.pool;
+        let asked = self.timing == Timing::Asked;
+        let watched = pool.watches_calls().then(|| pool.led());
         let measured = cost.count_round() || asked;
-        let began = (asked || watched).then(now);
+        let began = (asked || watched.is_some()).then(now);
         let (ownership, memory) = (context.ownership(), self.at.calls.memory());
         let mut gang = GangCall { context, ownership, memory, cost, measured };
         let outcome = call(&mut gang);
         let call = began.map(|began| began..now());
         self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked));
-        if let (Some(call), Some(work), true) = (call, cost.of(outcome.rows), watched) {
+        if let (Some(before), Some(call)) = (watched, call) {
             // Under the lock of `gang`, so that one thread at a time counts.
-            context.pool.note_call(call.end.saturating_sub(call.start), work);
+            let (took, work) = (call.end.saturating_sub(call.start), cost.of(outcome.rows).unwrap_or(0));
+            pool.note_call(LedCalls { rounds: pool.led().since(before).rounds, took, work });
         }
         drop(gang);
     }
@@ -214,7 +217,7 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
     let strategy = match mode {
         SchedulerMode::Bevy => return on_bevys_threads(),
         SchedulerMode::Serial => Strategy::Serial,
-        _ if context.pool.workers() == 1 => Strategy::Serial,
+        _ if context.pool.workers() == 1 || ByItself::is_on() => Strategy::Serial,
         SchedulerMode::Auto => {
             context.sites.register(at.site, running_number);
             return at.site.decide(|| rows.total(), context.pool.present(), || context.pool.is_asleep());
@@ -238,7 +241,7 @@ mod tests {
     use bevy_app::prelude::*;
     use bevy_ecs::prelude::*;
 
-    use crate::{pool::Led, prelude::*};
+    use crate::{context::ByItself, prelude::*};
 
     const ROWS: u64 = 20;
     const FRAMES: u64 = 10;
@@ -251,19 +254,38 @@ mod tests {
         rows.par_iter_mut().for_each(|_| thread::sleep(Duration::from_micros(100)));
     }
 
-    /// How many rows' time the pool says that calls would have taken one thread, of those that it
-    /// watched.
-    fn rows_of_work(mode: SchedulerMode) -> u64 {
+    /// An app that sweeps on two workers, and its pool.
+    fn app(mode: SchedulerMode) -> (App, AffinityPool) {
         let mut app = App::new();
         app.insert_resource(AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
         app.insert_resource(mode).add_plugins(AffinityParallelPlugin).add_systems(Update, sweep.affine());
         app.world_mut().spawn_batch(vec![Row; ROWS as usize]);
-        let pool = app.world().resource::<AffinityPool>().clone();
-        let led = pool.watch(|| (0..FRAMES).for_each(|_| app.update()));
         app.update();
-        assert_eq!(pool.watch(|| {}), Led::default());
-        assert!(led.took < led.work || led.work == 0, "{led:?}");
-        led.work / 100_000
+        let pool = app.world().resource::<AffinityPool>().clone();
+        (app, pool)
+    }
+
+    /// How many rows' time the pool says that calls would have taken one thread, of those that it
+    /// watched.
+    fn rows_of_work(mode: SchedulerMode) -> u64 {
+        let (mut app, pool) = app(mode);
+        let led = pool.watch(|| (0..FRAMES).for_each(|_| app.update()));
+        assert!(led.calls.rounds <= led.rounds, "{led:?}");
+        assert!(led.calls.took < led.calls.work || led.rounds == 0, "{led:?}");
+        led.calls.work / 100_000
+    }
+
+    #[test]
+    fn sweeps_of_a_system_that_is_by_itself_are_no_rounds() {
+        for mode in [SchedulerMode::LockStep, SchedulerMode::Heartbeat] {
+            let (mut app, pool) = app(mode);
+            let rounds = |app: &mut App| pool.watch(|| app.update()).rounds;
+            assert!((0..1_000).any(|_| rounds(&mut app) > 0), "{mode:?}");
+            let by_itself = ByItself::begin();
+            assert_eq!((0..FRAMES).map(|_| rounds(&mut app)).sum::<u64>(), 0, "{mode:?}");
+            drop(by_itself);
+            assert!((0..1_000).any(|_| rounds(&mut app) > 0), "{mode:?}");
+        }
     }
 
     #[test]

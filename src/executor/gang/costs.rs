@@ -2,7 +2,7 @@
 
 use crate::{
     executor::times::{SMOOTHING, smoothed},
-    pool::Led,
+    pool::{Led, LedCalls},
 };
 
 /// What a run says of whether its task leads rounds counts as one part in this many: a call that
@@ -86,9 +86,13 @@ impl Costs {
     pub(super) fn note_led(&mut self, task: usize, led: Led) {
         let is_first = self.observed < 2;
         self.led[task] = led.rounds > 0;
-        if led.rounds > 0 && led.work > 0 {
-            learn(&mut self.sweeps[task], led.took, is_first);
-            learn(&mut self.work[task], led.work, is_first);
+        let LedCalls { rounds, took, work } = led.calls;
+        if led.rounds > rounds {
+            // What other rounds would take one thread, such as those of a tree, nobody knows.
+            self.work[task] = 0.0;
+        } else if rounds > 0 && work > 0 {
+            learn(&mut self.sweeps[task], took, is_first);
+            learn(&mut self.work[task], work, is_first);
         }
         let led = f32::from(u8::from(led.rounds > 0));
         let part = &mut self.leads[task];
@@ -100,9 +104,10 @@ impl Costs {
         self.leads[task] > 0.5
     }
 
-    /// Whether what a task leads are sweeps of which it is known what they would take one thread.
-    pub(super) fn leads_sweeps(&self, task: usize) -> bool {
-        self.is_leading(task) && self.work[task] > 0.0
+    /// Whether a task leads sweeps that would take less on one thread than on a gang of `workers`.
+    pub(super) fn takes_less_by_itself(&self, task: usize, workers: usize) -> bool {
+        let takes = |leads| self.when_it_runs(task, leads, workers);
+        self.is_leading(task) && self.work[task] > 0.0 && takes(false) < takes(true)
     }
 
     /// Lowers what tasks took `before` by themselves where they take less now, a bit in each run:
@@ -145,7 +150,8 @@ mod tests {
     /// A run in which a task led a round or not, with sweeps of 3 us that would have taken one
     /// thread so long.
     fn led(leads: bool, work: u64) -> Led {
-        Led { rounds: leads.into(), took: if work > 0 { 3_000 } else { 0 }, work }
+        let rounds = leads.into();
+        Led { rounds, calls: LedCalls { rounds, took: if work > 0 { 3_000 } else { 0 }, work } }
     }
 
     /// What is known of a task that took so long in the runs in which it was seen, and led rounds
@@ -192,6 +198,18 @@ mod tests {
         // It was dealt out.
         costs.observe(std::iter::once(Some(5_000)));
         assert_eq!(costs.when_it_runs(0, false, 16), 5_000.0);
+    }
+
+    #[test]
+    fn sweeps_that_take_less_on_one_thread_are_told_from_others() {
+        assert!(leading(6_000, 2_000).takes_less_by_itself(0, 16));
+        assert!(!leading(6_000, 4_000).takes_less_by_itself(0, 16), "7 us in place of 6");
+        assert!(!leading(6_000, 0).takes_less_by_itself(0, 16), "nobody knows");
+        // A tree is walked beside the sweep.
+        let mut costs = leading(6_000, 2_000);
+        costs.note_led(0, Led { rounds: 2, calls: LedCalls { rounds: 1, took: 3_000, work: 2_000 } });
+        assert!(!costs.takes_less_by_itself(0, 16));
+        assert_eq!(costs.when_it_runs(0, false, 16), 96_000.0);
     }
 
     #[test]

@@ -28,12 +28,15 @@ pub(crate) use on_leader::OnLeader;
 pub(super) use run::Handler;
 pub(crate) use tasks::is_sync_point;
 
+use std::iter;
+
 use bevy_ecs::{
     prelude::World,
     schedule::{SystemSchedule, SystemWithAccess},
 };
 
 use crate::{
+    context::ByItself,
     pool::{AffinityPool, Job, JobBoard, Payload},
     settings::SchedulerMode,
 };
@@ -46,7 +49,7 @@ use tasks::{Binding, Place, Task, Tasks};
 /// wake up at the begin of a frame.
 const LEAST_GAIN: f32 = 30_000.0;
 
-/// The same for a plan without rounds, which wakes no worker: its sweeps run on the spot.
+/// The same for a plan without rounds, which wakes no worker.
 const LEAST_GAIN_ALONE: f32 = 2_000.0;
 
 /// What each round of a plan has to gain.
@@ -90,7 +93,7 @@ struct Planned {
     steps: Vec<Step>,
     /// By task, whether it is alone because it leads rounds.
     apart: Vec<bool>,
-    /// By task, whether its sweeps run on the spot, which otherwise would be rounds.
+    /// By task, whether its sweeps stay on the leader, which otherwise would be rounds.
     by_itself: Vec<bool>,
     /// What tasks took by themselves when it was made, in nanoseconds; or a while later, if that is
     /// less. Of those that were not seen so, what they take at most: one that takes more than was
@@ -106,6 +109,13 @@ struct Proposal {
     apart: Vec<bool>,
     /// By how much it is shorter than all tasks one after another, in nanoseconds.
     gain: f32,
+}
+
+impl Proposal {
+    /// What it has to gain.
+    fn least_gain(&self) -> f32 {
+        if self.plan.has_rounds() { LEAST_GAIN } else { LEAST_GAIN_ALONE }
+    }
 }
 
 /// A phase, ready to be run.
@@ -202,11 +212,11 @@ impl SystemsOnGang {
     pub(super) fn plan(&mut self) -> Option<f32> {
         let prepared = self.prepared.as_mut()?;
         prepared.learned = true;
-        let proposal = prepared.propose();
-        let least = if proposal.plan.has_rounds() { LEAST_GAIN } else { LEAST_GAIN_ALONE };
-        if proposal.gain < least && !self.forced {
-            return None;
-        }
+        let forced = self.forced;
+        let without_rounds = || prepared.propose(f32::INFINITY);
+        let proposals = iter::once_with(|| prepared.propose(prepared.least_gain_of_round));
+        let mut proposals = proposals.chain(iter::once_with(without_rounds));
+        let proposal = proposals.find(|proposal| proposal.gain >= proposal.least_gain() || forced)?;
         let span = proposal.plan.span;
         prepared.take(proposal);
         Some(span)
@@ -235,7 +245,10 @@ impl SystemsOnGang {
                         // runs now.
                         let run_task = || unsafe { run.task(task) };
                         match (by_itself[task], timed) {
-                            (true, _) => AffinityPool::on_the_spot(run_task),
+                            (true, _) => {
+                                let _by_itself = ByItself::begin();
+                                run_task();
+                            }
                             (false, true) => costs.note_led(task, pool.watch(run_task)),
                             (false, false) => run_task(),
                         }
@@ -272,9 +285,9 @@ impl Prepared {
         (0..self.tasks.list.len()).map(|task| self.costs.on_average(task, leads(task), workers)).collect()
     }
 
-    /// The best plan by what is known. It sets apart all tasks that lead rounds, or only those that
-    /// are not small.
-    fn propose(&self) -> Proposal {
+    /// The best plan by what is known, of rounds that gain so many nanoseconds. It sets apart all
+    /// tasks that lead rounds, or only those that are not small.
+    fn propose(&self, least_gain_of_round: f32) -> Proposal {
         let (tasks, workers) = (&*self.tasks.list, self.pool.workers());
         let homes =
             self.plan.as_ref().map_or_else(|| vec![None; tasks.len()], |planned| planned.plan.homes(tasks.len()));
@@ -283,7 +296,7 @@ impl Prepared {
             let apart: Vec<_> = (0..tasks.len()).map(is_apart).collect();
             let (places, costs) = (self.places(&apart), self.costs(|task| apart[task]));
             let load = Workload { tasks, places: &places, costs: &costs };
-            (SchedulePlan::new(load, workers, &homes, self.least_gain_of_round), apart)
+            (SchedulePlan::new(load, workers, &homes, least_gain_of_round), apart)
         };
         let (all, few) = (propose(0.0), propose(SMALL));
         let (plan, apart) = if few.0.span < all.0.span { few } else { all };
@@ -300,7 +313,8 @@ impl Prepared {
         let steps = steps.collect();
         let workers = self.pool.workers();
         let took = (0..places.len()).map(|task| self.costs.most_by_itself(task, workers)).collect();
-        let by_itself = (0..places.len()).map(|task| !apart[task] && self.costs.leads_sweeps(task)).collect();
+        let by_itself = |task: usize| !apart[task] && self.costs.takes_less_by_itself(task, workers);
+        let by_itself = (0..places.len()).map(|task| self.tasks.list[task].tagged && by_itself(task)).collect();
         self.plan = Some(Planned { plan, steps, apart, by_itself, took, timed: 0 });
     }
 
@@ -324,8 +338,10 @@ impl Prepared {
         let Some(present) = &self.plan else { return };
         let (places, costs) = (self.places(&present.apart), self.costs(|task| present.apart[task]));
         let span = present.plan.span_with(Workload { tasks: &self.tasks.list, places: &places, costs: &costs });
-        let proposal = self.propose();
-        if proposal.plan.span < BETTER * span {
+        let proposal = self.propose(self.least_gain_of_round);
+        // Workers are awake anyway, if the present plan has rounds.
+        let to_wake = if present.plan.has_rounds() { 0.0 } else { proposal.least_gain() };
+        if proposal.plan.span + to_wake < BETTER * span {
             self.take(proposal);
         }
     }

@@ -48,7 +48,8 @@ const LONG_DESCENT: u32 = 16;
 /// between two that finish; and when another worker finds nothing to take, the levels down to the
 /// next join. So one comparison of the stack's address with a limit decides, and others ask for
 /// jobs by opening the limit. Addresses are a measure of depth only: nothing but speed depends on
-/// them.
+/// them. A long chain (`join(the rest of the chain, a long job)`) that follows many short
+/// recursions in one session gives away its first levels only: open a session for it.
 ///
 /// ```
 /// use bevy_affinity::prelude::*;
