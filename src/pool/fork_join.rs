@@ -15,9 +15,9 @@ impl AffinityPool {
     /// workers share in.
     ///
     /// Work is only given away when another worker has none, and by each worker at most once in a
-    /// [heartbeat](crate::AffinitySettings::heartbeat), or up to n times on 2^n workers: a join that
-    /// is not shared costs about a nanosecond. Inside a round or another `heartbeat`, and while
-    /// another thread leads, everything runs on this thread.
+    /// [heartbeat](crate::AffinitySettings::heartbeat), or up to n times on 2^n workers: a join
+    /// that is not shared costs about a nanosecond. Inside a round or another `heartbeat`, and
+    /// while another thread leads, everything runs on this thread.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;
