@@ -4,7 +4,7 @@
 use super::{
     GangCall, Memory,
     fork_range::Fork,
-    lock_step::{self, Lesson, rows_of_leader},
+    lock_step::{self, Teaches, rows_of_leader},
     part::Part,
     ranges::Ranges,
     rows::{Layout, Rows},
@@ -40,7 +40,7 @@ pub(super) fn sweep_both(
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let grain = sending.rows().div_ceil(most_parts as u64);
     let sent = session(context, ownership, (sending, ranges), (grain, true), send);
-    let received = lock_step::sweep_round(context, ownership, receiving, None, Lesson::Rows, receive);
+    let received = lock_step::sweep_round(context, ownership, receiving, None, Teaches::Rows, receive);
     sent.followed_by(received, workers)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    sweep_round(context, ownership, layouts, chunks, lesson_of(chunks, *measured), body)
+    sweep_round(context, ownership, layouts, chunks, Teaches::of(chunks, *measured), body)
 }
 
 /// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
@@ -56,15 +56,15 @@ pub(super) fn sweep_both(
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(sending), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
-    let lesson = lesson_of(chunks, *measured);
-    let sent = sweep_round(context, ownership, sending, chunks, lesson, send);
-    let received = sweep_round(context, ownership, receiving, None, lesson, receive);
+    let teaches = Teaches::of(chunks, *measured);
+    let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
+    let received = sweep_round(context, ownership, receiving, None, teaches, receive);
     sent.followed_by(received, workers)
 }
 
-/// What is learned of a round.
+/// What a round is to teach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lesson {
+pub(super) enum Teaches {
     /// Nothing: each worker would read two clocks, and the leader a cache line of each.
     Nothing,
     /// What a row costs.
@@ -73,12 +73,14 @@ pub(super) enum Lesson {
     Shares,
 }
 
-/// What is learned of a call whose shares are cut like this.
-fn lesson_of(chunks: Option<Chunking>, measured: bool) -> Lesson {
-    match (chunks, measured) {
-        (Some(_), _) => Lesson::Shares,
-        (None, true) => Lesson::Rows,
-        (None, false) => Lesson::Nothing,
+impl Teaches {
+    /// For a call whose shares are cut like this.
+    fn of(chunks: Option<Chunking>, measured: bool) -> Self {
+        match (chunks, measured) {
+            (Some(_), _) => Self::Shares,
+            (None, true) => Self::Rows,
+            (None, false) => Self::Nothing,
+        }
     }
 }
 
@@ -90,14 +92,14 @@ pub(super) fn sweep_round(
     ownership: &mut Ownership,
     layouts: &[Layout],
     chunks: Option<Chunking>,
-    lesson: Lesson,
+    teaches: Teaches,
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     let before = rows_of_leader(context);
     // Of a round that panicked too.
     ownership.board.forget_thefts();
     let shares = CallShares { context, ownership, layouts, chunks };
-    let measured = if lesson == Lesson::Nothing { Measured::Sampled } else { Measured::Always };
+    let measured = if teaches == Teaches::Nothing { Measured::Sampled } else { Measured::Always };
     let round = context.pool.run_some(participants(layouts, chunks), measured, move |worker| {
         let mut claim = Some(shares.own(worker.index()));
         // One place that runs the body, so that it is inlined: only then its loop is vectorised.
@@ -105,10 +107,10 @@ pub(super) fn sweep_round(
             body(Part::claimed(claim));
         }
     });
-    match lesson {
-        Lesson::Nothing => return Outcome::unknown(rows_of(layouts)),
-        Lesson::Rows => {}
-        Lesson::Shares => learn_costs(&round, ownership, layouts),
+    match teaches {
+        Teaches::Nothing => return Outcome::unknown(rows_of(layouts)),
+        Teaches::Rows => {}
+        Teaches::Shares => learn_costs(&round, ownership, layouts),
     }
     let (rows, leader_rows) = (rows_of(layouts), rows_of_leader(context) - before);
     Outcome { rows, leader_rows, leader_ns: round.led(), busy: round.busy_of_all() }
