@@ -271,7 +271,6 @@ mod tests {
         let (mut app, pool) = app(mode);
         let led = pool.watch(|| (0..FRAMES).for_each(|_| app.update()));
         assert!(led.calls.rounds <= led.rounds, "{led:?}");
-        assert!(led.calls.took < led.calls.work || led.rounds == 0, "{led:?}");
         led.calls.work / 100_000
     }
 
