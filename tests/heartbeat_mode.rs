@@ -97,7 +97,7 @@ fn a_slow_row_holds_up_no_other() {
         app.add_systems(Update, sweep.affine()).update();
         swept_rows(&app)
     };
-    // Where the leader begins late its worker has all rows by then, and waited for nobody.
+    // Where the leader begins late its worker has all rows by then.
     assert!((0..200).any(|_| swept() == [1, MANY as u64 - 1]));
 }
 

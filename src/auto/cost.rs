@@ -33,7 +33,7 @@ const MOST_KEPT_TOGETHER: u32 = 1024;
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
 
-/// So many rounds of a place are measured before one in some is: the first ones are of cold rows.
+/// Rounds of a place that are all measured, before one in some is: the first ones are of cold rows.
 const FIRST_ROUNDS: u32 = 16;
 
 /// A new measurement of a row counts as one part in this many.

@@ -442,7 +442,7 @@ mod tests {
         }
     }
 
-    /// Frames with so many idle nanoseconds after each, of rounds of 4 us, which are sampled, and
+    /// Frames with `idle` nanoseconds after each, of `short` rounds of 4 us, which are sampled, and
     /// one of a millisecond, which is always measured. Which part of the time of all is reported.
     fn play_frames(short: u64, idle: u64) -> f64 {
         let (sampling, mut now, mut sum, mut all) = (RoundSampling::default(), 1, 0.0, 0);

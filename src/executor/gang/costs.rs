@@ -88,7 +88,7 @@ impl Costs {
         self.led[task] = led.rounds > 0;
         let LedCalls { rounds, took, work } = led.calls;
         if led.rounds > rounds {
-            // What other rounds would take one thread, such as those of a tree, nobody knows.
+            // What other rounds, such as those of a tree, would take one thread is not known.
             self.work[task] = 0.0;
         } else if rounds > 0 && work > 0 {
             learn(&mut self.sweeps[task], took, is_first);
@@ -178,7 +178,7 @@ mod tests {
     fn by_itself_a_task_takes_what_its_sweeps_would_and_what_it_takes_now() {
         let costs = leading(4_000, 3_700);
         assert_eq!([true, false].map(|leads| costs.when_it_runs(0, leads, 16)), [4_000.0, 4_700.0]);
-        // Work that nobody knows may keep all workers busy.
+        // Unknown work may keep all workers busy.
         assert_eq!(leading(4_000, 0).when_it_runs(0, false, 16), 64_000.0);
         // All workers together do no more than they have time for.
         for work in [0, 1, 3_700, 4_000, 64_000, u64::MAX] {
@@ -204,7 +204,7 @@ mod tests {
     fn sweeps_that_take_less_on_one_thread_are_told_from_others() {
         assert!(leading(6_000, 2_000).takes_less_by_itself(0, 16));
         assert!(!leading(6_000, 4_000).takes_less_by_itself(0, 16), "7 us in place of 6");
-        assert!(!leading(6_000, 0).takes_less_by_itself(0, 16), "nobody knows");
+        assert!(!leading(6_000, 0).takes_less_by_itself(0, 16), "unknown work");
         // A tree is walked beside the sweep.
         let mut costs = leading(6_000, 2_000);
         costs.note_led(0, Led { rounds: 2, calls: LedCalls { rounds: 1, took: 3_000, work: 2_000 } });

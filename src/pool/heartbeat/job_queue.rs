@@ -107,7 +107,7 @@ impl JobQueue {
         Some((job, jobs))
     }
 
-    /// So many jobs may be taken from here at once.
+    /// Lets others take `jobs` jobs from here at once.
     pub(super) fn allow(&self, jobs: u32) {
         self.taken_from.left.store(jobs, Ordering::Relaxed);
     }
