@@ -285,8 +285,8 @@ impl Prepared {
         (0..self.tasks.list.len()).map(|task| self.costs.on_average(task, leads(task), workers)).collect()
     }
 
-    /// The best plan by what is known, of rounds that gain at least this, in nanoseconds. It sets apart all
-    /// tasks that lead rounds, or only those that are not small.
+    /// The best plan by what is known, of rounds that gain at least this, in nanoseconds. It sets
+    /// apart all tasks that lead rounds, or only those that are not small.
     fn propose(&self, least_gain_of_round: f32) -> Proposal {
         let (tasks, workers) = (&*self.tasks.list, self.pool.workers());
         let homes =
