@@ -1,7 +1,11 @@
 //! [`Forecast`]: what tagged systems would take with other numbers of workers, or if one of them
 //! were faster; from what was recorded.
 
-use std::{collections::BTreeMap, ops::Range, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    time::Duration,
+};
 
 use super::AffinityTimeline;
 use crate::record::{Span, SpanKind};
@@ -73,10 +77,9 @@ const LONG: u64 = 5_000;
 const BESIDES: u64 = 1_500;
 
 /// One round while it is put together from its spans.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Round {
-    /// A bit for each worker; the 64th stands for all beyond.
-    took_part: u64,
+    took_part: BTreeSet<usize>,
     sum: Rounds,
 }
 
@@ -121,7 +124,7 @@ impl Forecast {
         for ((_, system), round) in rounds {
             // A round whose system has not ended within the window does not count.
             let Some(system) = systems.get_mut(&system) else { continue };
-            system.rounds.entry(round.took_part.count_ones() as usize).or_default().add(round.sum);
+            system.rounds.entry(round.took_part.len()).or_default().add(round.sum);
         }
         Self { frames, frame_time, workers, systems }
     }
@@ -193,7 +196,7 @@ impl Recorded {
 impl Round {
     fn add(&mut self, span: &Span) {
         let busy = span.end.saturating_sub(span.begin).saturating_sub(span.idle);
-        self.took_part |= 1 << span.worker.min(63);
+        self.took_part.insert(span.worker);
         self.sum.elapsed = self.sum.elapsed.max(span.released.saturating_sub(span.called));
         self.sum.busy += busy;
         self.sum.longest = self.sum.longest.max(busy);

@@ -74,15 +74,16 @@ impl<A: Send + Sync + 'static> Store<A> {
         }
     }
 
-    /// Learns that a sweep looked at `rows` rows, of which `due` were due.
-    pub(super) fn swept(&mut self, rows: u64, due: u64, times: Times<'_, A>) {
-        if due.saturating_sub(FEW / 2) * WORTH_FINDING > rows {
-            self.wasted = 0;
-            return;
-        }
-        self.wasted += rows;
-        let all: usize = times.tables().map(|(entities, _)| entities.len()).sum();
-        if self.wasted >= SWEEPS_OF_A_REBUILD * all as u64 {
+    /// Learns that a sweep looked at all of `rows` that have times, of which `due` were due. What
+    /// is due in the sweep of one query does not speak for that of another: it makes up for as many
+    /// rows as it would take as long to find.
+    pub(super) fn swept(&mut self, rows: Rows<'_, '_>, due: u64, times: Times<'_, A>) {
+        let worth = due.saturating_sub(FEW / 2).saturating_mul(WORTH_FINDING);
+        let looked_at = rows.storages().filter(|&storage| times.of_storage(rows, storage).is_some());
+        let looked_at: u64 = looked_at.map(|storage| u64::from(rows.count(storage))).sum();
+        self.wasted = (self.wasted + looked_at).saturating_sub(worth);
+        // All is counted only where it matters.
+        if self.wasted > 0 && self.wasted >= SWEEPS_OF_A_REBUILD * times.count() {
             self.rebuild(times);
         }
     }
@@ -127,4 +128,59 @@ fn look<A: Send + Sync + 'static>(
 fn resolve(entities: &Entities, index: u32) -> Entity {
     // The largest `u32` is no index, and no row was ever noted there.
     EntityIndex::from_raw_u32(index).map_or(Entity::PLACEHOLDER, |index| entities.resolve_from_index(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy_app::prelude::*;
+    use bevy_ecs::prelude::*;
+
+    use crate::{due::store::Store, prelude::*};
+
+    #[derive(Component, Clone)]
+    struct Sleeps;
+    #[derive(Component, Clone)]
+    struct Wakes;
+    #[derive(Component, Clone)]
+    struct Position;
+    #[derive(Resource, Default)]
+    struct Minute(u64);
+
+    fn visit<D: Component>(mut rows: AffineQuery<&D>, mut agenda: Agenda, minute: Res<Minute>) {
+        rows.par_iter_mut().due(&mut agenda, minute.0).for_each(|_| Some(minute.0 + 1));
+    }
+
+    fn app() -> App {
+        let mut app = App::new();
+        app.insert_resource(AffinitySettings { workers: WorkerCount::Exactly(1), ..Default::default() });
+        app.add_plugins(AffinityParallelPlugin).init_resource::<Minute>();
+        app.add_systems(First, |mut minute: ResMut<Minute>| minute.0 += 1);
+        app
+    }
+
+    /// Whether rows are found by their hints after some frames.
+    fn finds(app: &mut App) -> bool {
+        (0..40).for_each(|_| app.update());
+        app.world().resource::<Store<()>>().holds
+    }
+
+    #[test]
+    fn a_query_whose_rows_are_due_keeps_no_other_one_sweeping_rows_that_sleep() {
+        let mut app = app();
+        app.add_systems(Update, (visit::<Sleeps>, visit::<Wakes>).affine().chain());
+        app.world_mut().spawn_batch(vec![(Sleeps, Due::<()>::never()); 400_000]);
+        app.world_mut().spawn_batch(vec![(Wakes, Due::<()>::at(0)); 100]);
+        assert!(finds(&mut app));
+    }
+
+    #[test]
+    fn rows_without_times_are_not_looked_at() {
+        let mut app = app();
+        app.add_systems(Update, visit::<Position>.affine());
+        app.world_mut().spawn_batch(vec![Position; 100_000]);
+        app.world_mut().spawn_batch(vec![(Position, Due::<()>::at(0)); 200]);
+        app.world_mut().spawn_batch(vec![(Position, Due::<()>::never()); 800]);
+        // So many are due of a thousand that a sweep takes less.
+        assert!(!finds(&mut app));
+    }
 }

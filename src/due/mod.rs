@@ -3,10 +3,11 @@
 //!
 //! `component.rs` has the truth, each row's time, in its table: so it moves with its row, is saved
 //! and loaded with it, and a sweep over all rows reads it in order. `hints.rs` has by entity index
-//! when each may be due at the earliest, and the minima of that: where to look. `store.rs` finds
-//! due rows with it, and decides when to look at all rows instead; then hints are not kept up, and
-//! cost nothing. `visit.rs` visits them, `par_iter.rs` and `scatter.rs` are what
-//! users call, with `agenda.rs`.
+//! when each may be due at the earliest, and the minima of that: where to look. `find.rs` finds due
+//! rows with it, in what `store.rs` keeps from call to call, and decides when to look at all rows
+//! instead; then hints are not kept up, and cost nothing. `times.rs` is where the times stand in
+//! the tables. `visit.rs` visits due rows, `par_iter.rs` and `scatter.rs` are what users call, with
+//! `agenda.rs`.
 
 mod agenda;
 mod component;

@@ -152,13 +152,13 @@ where
 
     /// Finds the due rows, has `call` visit them by the plan that suits, and learns how many there
     /// were.
-    pub(super) fn call<R: Default>(self, call: impl FnOnce(&Plan<'_>, &DueSweep<'_, 'w, 's, D, F, A>) -> R) -> R {
+    pub(super) fn call<R>(self, call: impl FnOnce(&Plan<'_>, &DueSweep<'_, 'w, 's, D, F, A>) -> R) -> R {
         let Self { sweep, all, few, times, store, now } = self;
         let found = store.select(now, sweep.rows, times);
         let mut due = DueSweep { sweep, times, hints: None, now, visited: AtomicU64::new(0) };
         if !found {
             let result = call(&Plan::new(sweep.rows, all), &due);
-            store.swept(sweep.rows.all(), due.visited.into_inner(), times);
+            store.swept(sweep.rows, due.visited.into_inner(), times);
             return result;
         }
         // Until all are visited the hints of those that are not are missing.

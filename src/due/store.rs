@@ -17,7 +17,7 @@ use crate::sweep::Selection;
 pub struct Store<A: Send + Sync + 'static> {
     pub(super) hints: Hints,
     pub(super) holds: bool,
-    /// Rows that sweeps looked at since there were enough due rows for one.
+    /// Rows that sweeps looked at, beyond those that due rows made up for.
     pub(super) wasted: u64,
     /// Storage and row of those found.
     pub(super) found: Vec<u64>,

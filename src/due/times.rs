@@ -10,6 +10,7 @@ use bevy_ecs::{
 };
 
 use super::component::Due;
+use crate::{placement::Storage, sweep::Rows};
 
 /// The columns of `Due<A>`.
 ///
@@ -52,6 +53,17 @@ impl<'w, A: Send + Sync + 'static> Times<'w, A> {
     pub(super) fn of_entity(&self, entity: Entity) -> Option<&'w Due<A>> {
         let location = self.world.entities().get_spawned(entity).ok()?;
         self.of_table(location.table_id)?.get(location.table_row.index())
+    }
+
+    /// The times of the rows of the table that those of `storage` are in; `None` if they have none.
+    #[inline]
+    pub(super) fn of_storage(&self, rows: Rows<'_, '_>, storage: Storage) -> Option<&'w [Due<A>]> {
+        self.of_table(rows.table_of(storage)?)
+    }
+
+    /// How many rows have times.
+    pub(super) fn count(&self) -> u64 {
+        self.tables().map(|(entities, _)| entities.len() as u64).sum()
     }
 
     /// All tables whose rows have times: their entities, and the times of those.

@@ -49,7 +49,7 @@ where
     ) {
         let Self { sweep, times, hints, now, visited } = self;
         // Rows without times are never due.
-        let Some(times) = sweep.rows.table_of(storage).and_then(|table| times.of_table(table)) else { return };
+        let Some(times) = times.of_storage(sweep.rows, storage) else { return };
         let now = *now;
         // One closure has the next one in it: a borrow would be a pointer to follow in every row.
         let is_due = move |due: &Due<A>| due.is_due(now);

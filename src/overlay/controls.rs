@@ -2,7 +2,7 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use bevy_egui::egui::{self, Slider, Ui};
+use bevy_egui::egui::{self, Response, Slider, SliderClamping, Ui};
 
 use crate::{
     settings::{AffinitySettings, Pinning, SpareCores, WorkerCount},
@@ -47,31 +47,34 @@ fn show_grid(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
     ui.label("pinning");
     show_pinning(ui, &mut settings.pinning);
     ui.end_row();
-    let mut slider = |name: &str, meaning: &str, slider: Slider| {
-        ui.label(name).on_hover_text(meaning);
-        dragged |= ui.add(slider).on_hover_text(meaning).dragged();
-        ui.end_row();
-    };
     let rows = Slider::new(&mut settings.chunk_rows, 64..=65_536).logarithmic(true).suffix(" rows");
-    slider("chunk", "the most rows in a slice, and in a grain of a sweep by fork/join", rows);
-    let mut spin = micros(settings.spin);
-    slider("spin", "how long workers stay awake after a round", Slider::new(&mut spin, 0..=1_000).suffix(" us"));
-    let mut beat = micros(settings.heartbeat);
-    slider(
-        "heartbeat",
-        "how often work is given away at most",
-        Slider::new(&mut beat, 10..=2_000).logarithmic(true).suffix(" us"),
-    );
-    for (setting, shown) in [(&mut settings.spin, spin), (&mut settings.heartbeat, beat)] {
-        if micros(*setting) != shown {
-            *setting = Duration::from_micros(shown);
-        }
-    }
+    dragged |=
+        show_slider(ui, "chunk", "the most rows in a slice, and in a grain of a sweep by fork/join", rows).dragged();
+    dragged |= show_duration(ui, "spin", "how long workers stay awake after a round", &mut settings.spin, 0..=1_000);
+    dragged |=
+        show_duration(ui, "heartbeat", "how often work is given away at most", &mut settings.heartbeat, 10..=2_000);
     dragged
 }
 
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+/// A row of the grid. Values that were set elsewhere may be beyond the slider's ends: they stay
+/// until it is moved.
+fn show_slider(ui: &mut Ui, name: &str, meaning: &str, slider: Slider) -> Response {
+    ui.label(name).on_hover_text(meaning);
+    let response = ui.add(slider.clamping(SliderClamping::Edits)).on_hover_text(meaning);
+    ui.end_row();
+    response
+}
+
+/// The row of a duration, in microseconds. Returns whether the slider is being dragged.
+fn show_duration(ui: &mut Ui, name: &str, meaning: &str, setting: &mut Duration, range: RangeInclusive<u64>) -> bool {
+    let mut micros = u64::try_from(setting.as_micros()).unwrap_or(u64::MAX);
+    let slider = Slider::new(&mut micros, range).logarithmic(true).suffix(" us");
+    let response = show_slider(ui, name, meaning, slider);
+    // A duration may be more, and finer, than the slider shows.
+    if response.changed() {
+        *setting = Duration::from_micros(micros);
+    }
+    response.dragged()
 }
 
 fn show_workers(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
@@ -110,7 +113,8 @@ fn show_count(
     ui.horizontal(|ui| {
         let (mut auto, mut count) = (chosen.is_none(), chosen.unwrap_or(by_itself));
         ui.checkbox(&mut auto, "auto").on_hover_text(format!("{by_itself} here"));
-        let slider = ui.add_enabled(!auto, Slider::new(&mut count, range));
+        let slider = Slider::new(&mut count, range).clamping(SliderClamping::Edits);
+        let slider = ui.add_enabled(!auto, slider);
         ((!auto).then_some(count), slider.dragged())
     })
     .inner

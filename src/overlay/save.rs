@@ -32,7 +32,7 @@ impl Saved {
             .on_hover_text("all that is recorded, for ui.perfetto.dev or chrome://tracing")
             .clicked()
         {
-            let file = whole_path(folder).join(file_name());
+            let file = new_file(&whole_path(folder));
             let saved = save(&file, timeline, diagnostics);
             self.last = Some(saved.map_err(|error| format!("{}: {error}", file.display())).map(|()| file));
         }
@@ -51,10 +51,12 @@ fn whole_path(folder: &Path) -> PathBuf {
     here.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
 }
 
-/// `affinity-1763708400.json`: files of one folder are in the order in which they were saved.
-fn file_name() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    format!("affinity-{seconds}.json")
+/// `affinity-1763708400.json`, or with a later second if that exists: files of one folder are in the
+/// order in which they were saved.
+fn new_file(folder: &Path) -> PathBuf {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut files = (now..).map(|seconds| folder.join(format!("affinity-{seconds}.json")));
+    files.find(|file| !file.exists()).unwrap_or_default()
 }
 
 fn save(file: &Path, timeline: &AffinityTimeline, diagnostics: &AffinityDiagnostics) -> io::Result<()> {

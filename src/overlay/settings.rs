@@ -59,6 +59,7 @@ impl Default for OverlaySettings {
 impl OverlaySettings {
     /// The time from one refresh to the next.
     pub(super) fn interval(&self) -> Duration {
-        Duration::from_secs_f32(1.0 / self.refresh_rate.clamp(0.1, 10.0))
+        // Neither order of `max` and `min` lets a rate through that is no number.
+        Duration::from_secs_f32(1.0 / self.refresh_rate.max(0.1).min(10.0))
     }
 }

@@ -368,6 +368,22 @@ fn a_slider_applies_when_it_is_let_go() {
 }
 
 #[test]
+fn settings_beyond_the_sliders_stay_until_these_are_moved() {
+    let set = AffinitySettings {
+        workers: WorkerCount::Exactly(40),
+        chunk_rows: 7,
+        spin: Duration::MAX,
+        heartbeat: Duration::from_nanos(1_500),
+        ..Default::default()
+    };
+    let mut screen = Screen::new();
+    screen.app.insert_resource(set.clone());
+    screen.click("Settings");
+    (0..10).for_each(|_| screen.frame([]));
+    assert_eq!(*screen.resource::<AffinitySettings>(), set);
+}
+
+#[test]
 fn recording_stops_when_nobody_looks() {
     let mut screen = Screen::new();
     assert!(screen.resource::<AffinityTimeline>().is_recording());

@@ -14,7 +14,10 @@ use crate::{
 /// What is kept: 30 groups of threads for 136 frames. 160 KiB, from the first look on.
 const KEPT: usize = 1 << 12;
 
-/// The system keeps the first 15 letters of a name. These are told from less.
+/// The system keeps so many letters of a name.
+const KEPT_LETTERS: usize = 15;
+
+/// Names of which it keeps the begin.
 const LONG_NAMES: [&str; 3] = ["Compute Task Pool", "Async Compute Task Pool", "IO Task Pool"];
 
 /// Threads that have lanes of their own, by the begins of their names.
@@ -97,7 +100,7 @@ impl Threads {
 
     fn group_of(&mut self, thread: ThreadNumber) -> Option<usize> {
         let name = name_of_thread(thread).filter(|_| !is_main_thread(thread))?;
-        if SHOWN_OTHERWISE.iter().any(|other| name.starts_with(other) || other.starts_with(&name)) {
+        if SHOWN_OTHERWISE.iter().any(|other| name.starts_with(other)) {
             return None;
         }
         let name = group_name(&name);
@@ -120,14 +123,14 @@ impl Threads {
 
 /// `llvmpipe-3` and `llvmpipe-4` are `llvmpipe`.
 fn group_name(name: &str) -> String {
+    if let Some(long) =
+        LONG_NAMES.iter().find(|long| name.len() >= KEPT_LETTERS.min(long.len()) && long.starts_with(name))
+    {
+        return (*long).to_string();
+    }
     let name = name.split('(').next().unwrap_or_default();
     let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || "-_:# ".contains(letter));
-    let long = LONG_NAMES.iter().find(|long| name.len() >= 5 && long.starts_with(name));
-    match (long, name) {
-        (Some(long), _) => (*long).to_string(),
-        (None, "") => "others".to_string(),
-        (None, name) => name.to_string(),
-    }
+    if name.is_empty() { "others".to_string() } else { name.to_string() }
 }
 
 #[cfg(test)]
@@ -143,11 +146,19 @@ mod tests {
 
     #[test]
     fn threads_of_one_pool_are_one_group() {
-        let names = ["Compute Task Po", "Async Compute T", "IO Task Pool (0", "llvmpipe-12", "tokio-runtime-w", "7"];
-        let groups = names.map(group_name);
-        let expected =
-            ["Compute Task Pool", "Async Compute Task Pool", "IO Task Pool", "llvmpipe", "tokio-runtime-w", "others"];
-        assert_eq!(groups, expected);
+        let groups = [
+            ("Compute Task Po", "Compute Task Pool"),
+            ("Async Compute T", "Async Compute Task Pool"),
+            ("IO Task Pool (0", "IO Task Pool"),
+            // Where names are kept whole.
+            ("Compute Task Pool (3)", "Compute Task Pool"),
+            ("llvmpipe-12", "llvmpipe"),
+            ("tokio-runtime-w", "tokio-runtime-w"),
+            ("Compute", "Compute"),
+            ("Async", "Async"),
+            ("7", "others"),
+        ];
+        groups.map(|(name, group)| assert_eq!(group_name(name), group));
     }
 
     /// Where the system tells of threads at all.

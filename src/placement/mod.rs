@@ -183,12 +183,14 @@ impl Placement {
     fn cut_anew(&mut self, storage: Storage, rows: u32, parts: usize) {
         let old = self.runs.slot(storage).take();
         if let Some(old) = &old {
-            self.migrated += u64::from(old.rows().min(rows));
             self.unload(old);
         }
         let first_owner = self.least_loaded(parts);
-        let runs = Runs::even(rows, parts, first_owner);
-        let runs = if let Some(old) = &old { runs.aged_as(old) } else { runs };
+        let mut runs = Runs::even(rows, parts, first_owner);
+        if let Some(old) = &old {
+            runs = runs.aged_as(old);
+            self.migrated += u64::from(old.moved_to(&runs));
+        }
         self.load(&runs);
         *self.runs.slot(storage) = Some(runs);
     }

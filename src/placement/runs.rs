@@ -46,11 +46,25 @@ pub(crate) struct Runs {
     balancer: Option<Box<CachePadded<Balancer>>>,
     /// While cuts are being learned, where the time goes.
     histogram: Option<Box<Histogram>>,
-    /// How many rows there were when cuts were last learned; 0 if they never were, and rows count
-    /// alike.
-    learned_at: u32,
+    /// The cuts that were learned last; none if rows count alike.
+    learned: Option<Box<LearnedCuts>>,
     /// How often the storage may still be placed until it has as many runs as it is worth, or more.
     settling: u8,
+}
+
+/// Cuts that follow what rows cost. They are kept as they were learned: a table that empties and
+/// fills again has the same proportions.
+#[derive(Debug)]
+struct LearnedCuts {
+    cuts: Few<u32>,
+    /// For how many rows the present cuts were stretched from these.
+    stretched_to: u32,
+}
+
+impl LearnedCuts {
+    fn rows(&self) -> u32 {
+        self.cuts[self.cuts.len() - 1]
+    }
 }
 
 impl Runs {
@@ -62,7 +76,7 @@ impl Runs {
             swept_on: (0..parts).map(|_| AtomicU32::new(0)).collect(),
             balancer: (parts > 1).then(|| Box::new(CachePadded::new(Balancer::new(parts)))),
             histogram: None,
-            learned_at: 0,
+            learned: None,
             settling: SETTLING,
         };
         let alignment = runs.alignment_for(rows);
@@ -95,6 +109,16 @@ impl Runs {
     /// As old as the runs that these take the place of.
     pub(super) fn aged_as(self, before: &Self) -> Self {
         Self { settling: before.settling, ..self }
+    }
+
+    /// How many rows of these have another owner by `new` ones.
+    pub(super) fn moved_to(&self, new: &Self) -> u32 {
+        let common = self.rows().min(new.rows());
+        let kept = self.by_owner().map(|(owner, old)| {
+            let new = new.range_of(owner);
+            old.end.min(new.end).saturating_sub(old.start.max(new.start))
+        });
+        common - kept.sum::<u32>()
     }
 
     pub(super) fn first_owner(&self) -> usize {
@@ -132,7 +156,7 @@ impl Runs {
         self.cuts[parts] = rows;
         self.cuts.iter_mut().for_each(|cut| *cut = (*cut).min(rows));
         let fair = rows.div_ceil(parts as u32);
-        if self.learned_at > 0 {
+        if self.learned.is_some() {
             self.keep_proportions(rows);
         } else if self.longest() > fair.saturating_add(fair / TOLERATED_EXCESS + self.alignment_for(rows)) {
             self.shorten(fair.saturating_add(fair / REMAINING_EXCESS));
@@ -141,16 +165,18 @@ impl Runs {
     }
 
     /// Stretches cuts that were learned when there were fewer or more rows, if that is far from
-    /// now.
+    /// now, or if nothing is left of the last run.
     fn keep_proportions(&mut self, rows: u32) {
-        let (learned_at, parts) = (self.learned_at, self.parts());
-        if rows.abs_diff(learned_at) > learned_at / TOLERATED_EXCESS {
-            let alignment = self.alignment_for(rows);
-            for cut in &mut self.cuts[1..parts] {
-                let exact = u64::from(*cut) * u64::from(rows) / u64::from(learned_at);
-                *cut = aligned(exact.min(rows.into()) as u32, alignment, rows);
+        let (parts, alignment) = (self.parts(), self.alignment_for(rows));
+        let Some(learned) = &mut self.learned else { return };
+        let is_far = rows.abs_diff(learned.stretched_to) > learned.stretched_to / TOLERATED_EXCESS;
+        if is_far || self.cuts[parts - 1] >= rows {
+            let then = u64::from(learned.rows().max(1));
+            for (cut, &learned) in self.cuts[1..parts].iter_mut().zip(&learned.cuts[1..parts]) {
+                let exact = u64::from(learned) * u64::from(rows) / then;
+                *cut = aligned(exact as u32, alignment, rows);
             }
-            self.learned_at = rows.max(1);
+            learned.stretched_to = rows;
         }
     }
 
@@ -195,7 +221,7 @@ impl Runs {
         for (cut, &better) in self.cuts[inner.clone()].iter_mut().zip(&cuts[inner]) {
             *cut = aligned(better, alignment, rows);
         }
-        self.learned_at = rows.max(1);
+        self.learned = Some(Box::new(LearnedCuts { cuts: self.cuts.clone(), stretched_to: rows }));
         moved_rows(&before, &self.cuts)
     }
 
@@ -256,4 +282,47 @@ pub(super) fn has_stayed(last: &AtomicU32, core: u32) -> bool {
         last.store(core, Ordering::Relaxed);
     }
     before == core || before == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of 100,000 rows, the first nine tenths of which cost as much as the last.
+    fn learned() -> Runs {
+        let mut runs = Runs::even(100_000, 2, 0);
+        runs.take_over(&[0, 90_000, 100_000]);
+        runs
+    }
+
+    /// Where the cut is in a thousand rows.
+    fn cut(runs: &Runs) -> u32 {
+        (u64::from(runs.cuts[1]) * 1_000 / u64::from(runs.rows())) as u32
+    }
+
+    #[test]
+    fn learned_cuts_keep_their_proportions_when_rows_go() {
+        for rows in [95_000, 90_000, 88_000, 50_000, 1_000] {
+            let mut runs = learned();
+            runs.resize(rows);
+            assert!((880..960).contains(&cut(&runs)), "{rows} rows: {runs:?}");
+        }
+    }
+
+    #[test]
+    fn learned_cuts_outlive_a_table_that_empties() {
+        let mut runs = learned();
+        for rows in [10, 0, 1, 20_000, 100_000] {
+            runs.resize(rows);
+        }
+        assert_eq!(cut(&runs), 900, "{runs:?}");
+    }
+
+    #[test]
+    fn rows_that_keep_their_owner_have_not_moved() {
+        let halves = Runs::even(1_024, 2, 0);
+        assert_eq!(halves.moved_to(&Runs::even(1_024, 2, 0)), 0);
+        assert_eq!(halves.moved_to(&Runs::even(1_024, 1, 0)), 512);
+        assert_eq!(halves.moved_to(&Runs::even(512, 1, 1)), 512);
+    }
 }

@@ -22,6 +22,8 @@ use crate::context::WorldContext;
 thread_local! {
     /// Set while systems on this thread are initialized as if they had no tag.
     static WITHOUT_TAG: Cell<bool> = const { Cell::new(false) };
+    /// Set when a system on this thread is initialized that has a tag.
+    static HAS_SHOWN_TAG: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Binds its system, which takes nothing else that does, to the thread that runs the schedule.
@@ -38,6 +40,7 @@ unsafe impl SystemParam for OnLeader {
     }
 
     fn init_access(before: &Self::State, meta: &mut SystemMeta, _: &mut SystemAccess, _: &mut World) {
+        HAS_SHOWN_TAG.set(true);
         let before = before.get_or_init(|| meta.clone());
         if WITHOUT_TAG.get() {
             *meta = before.clone();
@@ -71,25 +74,41 @@ impl Tag {
     /// The tag of a system, which is `known` if it was seen before. A system that ran before it was
     /// seen is not asked: initialized again it would forget when that was.
     pub(super) fn of(system: &mut SystemWithAccess, world: &mut World, known: Option<Self>) -> Self {
-        match is_tagged(system, world) {
-            false => Self::None,
+        let access = system.access().clone();
+        Self::by(&access, system, world, known)
+    }
+
+    fn by(access: &SystemAccess, system: &mut impl System, world: &mut World, known: Option<Self>) -> Self {
+        let Some(context) = world.components().component_id::<WorldContext>() else { return Self::None };
+        let has_not_run = has_not_run(system, world);
+        if access.is_exclusive() || !may_read(access, context) || system.is_send() {
+            return Self::None;
+        }
+        // All tagged systems name what they share; but some name no resource, as they read all.
+        let is_clear = names(access, context);
+        match (is_clear, has_not_run) {
             // A new one may be where another was.
-            true if has_not_run(system, world) => Self::asked(system, world),
-            true => known.unwrap_or(Self::AmongOthers),
+            (true, true) => Self::asked(system, world),
+            (true, false) => known.unwrap_or(Self::AmongOthers),
+            (false, true) if shows_tag(system, world) => Self::asked(system, world),
+            (false, true) => Self::None,
+            (false, false) => known.unwrap_or(Self::None),
         }
     }
 
-    fn asked(system: &mut SystemWithAccess, world: &mut World) -> Self {
+    fn asked(system: &mut impl System, world: &mut World) -> Self {
         if is_send_without_tag(system, world) { Self::BindsAlone } else { Self::AmongOthers }
     }
 }
 
-/// Whether `system` is a tagged one: those read what all tagged systems of a world share.
-fn is_tagged(system: &SystemWithAccess, world: &World) -> bool {
-    world.components().component_id::<WorldContext>().is_some_and(|context| names(system.access(), context))
+/// Whether `system` has a tag, by what it declares when it is initialized once more.
+fn shows_tag(system: &mut impl System, world: &mut World) -> bool {
+    HAS_SHOWN_TAG.set(false);
+    system.initialize(world);
+    HAS_SHOWN_TAG.get()
 }
 
-fn is_send_without_tag(system: &mut SystemWithAccess, world: &mut World) -> bool {
+fn is_send_without_tag(system: &mut impl System, world: &mut World) -> bool {
     /// Puts the tag back, also if the system panics.
     struct Tagless;
     impl Drop for Tagless {
@@ -108,7 +127,7 @@ fn is_send_without_tag(system: &mut SystemWithAccess, world: &mut World) -> bool
 
 /// Whether a system has not run yet, or so long ago that it makes no difference: it takes all that
 /// there is for changed.
-fn has_not_run(system: &SystemWithAccess, world: &World) -> bool {
+fn has_not_run(system: &impl System, world: &World) -> bool {
     world.read_change_tick().get().wrapping_sub(system.get_last_run().get()) >= Tick::MAX.get()
 }
 
@@ -126,4 +145,35 @@ pub(super) fn names(access: &SystemAccess, resource: ComponentId) -> bool {
     let SystemAccess::Shared(access) = access else { return false };
     let access = access.combined_access();
     access.has_read(resource) && !access.has_read_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy_app::prelude::*;
+    use bevy_ecs::{prelude::*, system::NonSendMarker, world::EntityRef};
+
+    use super::Tag;
+    use crate::{affine_system, prelude::*};
+
+    fn tag_of<Marker>(system: impl IntoSystem<(), (), Marker>) -> Tag {
+        let mut app = App::new();
+        app.add_plugins(AffinityParallelPlugin);
+        let world = app.world_mut();
+        let mut system = IntoSystem::into_system(system);
+        let access = system.initialize(world);
+        Tag::by(&access, &mut system, world, None)
+    }
+
+    #[test]
+    fn tags_are_seen_also_of_systems_that_read_everything() {
+        fn nothing() {}
+        fn all(_: Query<EntityRef>) {}
+        fn bound(_: NonSendMarker) {}
+        assert_eq!(tag_of(nothing), Tag::None);
+        assert_eq!(tag_of(all), Tag::None);
+        assert_eq!(tag_of(bound), Tag::None);
+        assert_eq!(tag_of(affine_system(nothing)), Tag::BindsAlone);
+        assert_eq!(tag_of(affine_system(all)), Tag::BindsAlone);
+        assert_eq!(tag_of(affine_system(bound)), Tag::AmongOthers);
+    }
 }
