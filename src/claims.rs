@@ -51,13 +51,30 @@ impl Taken {
     }
 }
 
-/// A chunk that the owner of a share took.
+/// A chunk that the owner of a share took, if there is one more and it [is free](Self::is_free).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Front {
     /// Its number, from the front.
     pub(crate) chunk: u32,
-    /// How many were taken from the far end: the claim is good only for a share of more than
-    /// `chunk + taken` chunks.
+    /// How many were taken from the far end.
+    taken: u32,
+}
+
+impl Front {
+    /// Whether no other worker has taken it, of as many as `chunks` says. The owner need not count
+    /// as long as no other worker took any: it sees the end of its rows.
+    #[inline]
+    pub(crate) fn is_free(self, chunks: impl FnOnce() -> u32) -> bool {
+        self.taken == 0 || self.chunk + self.taken < chunks()
+    }
+}
+
+/// A chunk that another worker took of a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Back {
+    /// Its number, from the front.
+    pub(crate) chunk: u32,
+    /// How many were taken from the far end before.
     pub(crate) taken: u32,
 }
 
@@ -67,8 +84,7 @@ impl Claims {
         Self(AtomicU64::new(0))
     }
 
-    /// Takes the next chunk from the front. The owner need not know how many there are as long as
-    /// no other worker took any: it sees the end of its rows.
+    /// Takes the next chunk from the front.
     #[inline]
     pub(crate) fn take_front(&self, tag: Tag) -> Front {
         let mut word = self.0.load(Ordering::Relaxed);
@@ -82,10 +98,9 @@ impl Claims {
         }
     }
 
-    /// Takes the last free chunk of a share of `chunks`, if at least `fewest` are
-    /// left and fewer than `most` were taken from this end. Returns how many were: the chunk's
-    /// number, counted from the far end.
-    pub(crate) fn take_back(&self, tag: Tag, chunks: u32, fewest: u32, most: u32) -> Option<u32> {
+    /// Takes the last free chunk of a share of `chunks`, if at least `fewest` are left and fewer
+    /// than `most` were taken from this end.
+    pub(crate) fn take_back(&self, tag: Tag, chunks: u32, fewest: u32, most: u32) -> Option<Back> {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
             let taken = Taken::of(word, tag);
@@ -96,7 +111,7 @@ impl Claims {
             }
             let next = Taken { back: taken.back + 1, ..taken }.word(tag);
             match self.exchange(word, next) {
-                Ok(_) => return Some(taken.back),
+                Ok(_) => return Some(Back { chunk: chunks - 1 - taken.back, taken: taken.back }),
                 Err(now) => word = now,
             }
         }
@@ -113,8 +128,8 @@ impl Claims {
         if planted("claim_after_failure") { Ok(word) } else { outcome }
     }
 
-    /// How many of `chunks` chunks are free; 0 if `most` were taken from the far end,
-    /// so that no more can be.
+    /// How many of `chunks` chunks are free; 0 if `most` were taken from the far end, so that no
+    /// more can be.
     pub(crate) fn left(&self, tag: Tag, chunks: u32, most: u32) -> u32 {
         let taken = Taken::of(self.0.load(Ordering::Relaxed), tag);
         if taken.back < most { chunks.saturating_sub(taken.front + taken.back) } else { 0 }
@@ -225,15 +240,16 @@ mod tests {
             let tag = board.begin();
             let claims = board.claims_of(0);
             assert_eq!(claims.take_front(tag), Front { chunk: 0, taken: 0 });
-            assert_eq!(claims.take_back(tag, 4, 3, 4), Some(0));
+            assert_eq!(claims.take_back(tag, 4, 3, 4), Some(Back { chunk: 3, taken: 0 }));
             assert_eq!(claims.take_back(tag, 4, 3, 4), None);
             assert_eq!(claims.take_back(tag, 4, 1, 1), None);
             assert_eq!(claims.left(tag, 4, 4), 2);
-            assert_eq!(claims.take_back(tag, 4, 1, 4), Some(1));
-            assert_eq!(claims.take_front(tag), Front { chunk: 1, taken: 2 });
+            assert_eq!(claims.take_back(tag, 4, 1, 4), Some(Back { chunk: 2, taken: 1 }));
+            assert!(claims.take_front(tag).is_free(|| 4));
             assert_eq!(claims.take_back(tag, 4, 1, 4), None);
             // The owner learns from the counts that this one is gone.
-            assert_eq!(claims.take_front(tag), Front { chunk: 2, taken: 2 });
+            let gone = claims.take_front(tag);
+            assert_eq!((gone, gone.is_free(|| 4)), (Front { chunk: 2, taken: 2 }, false));
         }
     }
 
@@ -242,9 +258,9 @@ mod tests {
         let mut board = ClaimBoard::new(1);
         let tag = board.begin();
         let claims = board.claims_of(0);
-        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(0));
+        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(Back { chunk: 8, taken: 0 }));
         assert_eq!(claims.left(tag, 9, 2), 8);
-        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(1));
+        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(Back { chunk: 7, taken: 1 }));
         // What is left cannot be taken: who looks for a share to take from does not come back to
         // this one.
         assert_eq!((claims.left(tag, 9, 2), claims.take_back(tag, 9, 0, 2)), (0, None));
@@ -270,7 +286,10 @@ mod tests {
         let tag = board.begin();
         let claims = board.claims_of(0);
         (0..MAX_CHUNKS).for_each(|chunk| assert_eq!(claims.take_front(tag), Front { chunk, taken: 0 }));
-        (0..MAX_CHUNKS).for_each(|taken| assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), Some(taken)));
+        for taken in 0..MAX_CHUNKS {
+            let back = Back { chunk: 2 * MAX_CHUNKS - 1 - taken, taken };
+            assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), Some(back));
+        }
         assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), None);
         assert_eq!(claims.take_front(tag), Front { chunk: MAX_CHUNKS, taken: MAX_CHUNKS });
     }

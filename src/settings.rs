@@ -211,7 +211,8 @@ pub enum SchedulerMode {
     /// if that one is late. Sweeps that cost less than a round stay on the leader.
     LockStep,
     /// On the same workers, by fork/join: rows go to workers that have nothing to do, in ever
-    /// smaller halves. For rows of very uneven cost. Small sweeps stay on the leader here too.
+    /// smaller halves. For rows of very uneven cost. Small sweeps stay on the leader here too. Of
+    /// [`AffinitySettings::heartbeat`] only trees, and joins of one's own, depend.
     Heartbeat,
     /// On Bevy's compute threads: through its own `par_iter` where that has the same verb, and else
     /// in even parts, one for each thread.

@@ -14,7 +14,7 @@ mod estimate;
 mod explanation;
 mod heavy;
 mod model;
-mod rival;
+pub(crate) mod rival;
 mod site;
 mod strategy;
 mod trial;
@@ -23,7 +23,6 @@ pub(crate) use bursts::{HeavyShare, is_heavy};
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
-pub(crate) use rival::Rival;
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::{Decision, Outcome, Strategy, Timing};
 

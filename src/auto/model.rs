@@ -12,10 +12,11 @@ mod tests;
 use std::{ops::Range, time::Duration};
 
 use super::{
-    Decision, Rival, Strategy, UNKNOWN_ROWS,
+    Decision, Strategy, UNKNOWN_ROWS,
     estimate::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
     heavy::HeavyCalls,
+    rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
     trial::{TRIAL_CALLS, Trial},
 };
 use crate::{
@@ -36,10 +37,6 @@ const ROUND: f32 = 600.0;
 
 /// What a session of fork/join costs on most machines, in nanoseconds.
 const SESSION: f32 = 2_000.0;
-
-/// Another strategy has to be better by this factor to be taken: nothing is gained by going back
-/// and forth.
-const BETTER: f32 = 0.97;
 
 /// Trying is expected to cost at most one part in this many of the time that calls take.
 const BUDGET: f32 = 100.0;
@@ -63,15 +60,6 @@ const FIRST_INTERVAL: u32 = 32;
 /// are.
 const CALLS_OF_SAMPLE: u32 = 8;
 
-/// The most calls between trials of a strategy that was much slower.
-const LONGEST_INTERVAL: u32 = 1 << 14;
-
-/// The most of one that came close: it may soon be better. Half a minute at 60 calls a second.
-const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
-
-/// By how much a strategy that is much slower takes longer.
-const MUCH_SLOWER: f32 = 1.25;
-
 /// Rows cost at most so much less on one thread than on several that share caches and memory.
 const UNSHARED: f32 = 0.4;
 
@@ -93,6 +81,14 @@ fn fixed(strategy: Strategy) -> f32 {
     }
 }
 
+/// A call that is to be run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Question {
+    rows: u64,
+    /// Workers at hand, the leader among them.
+    workers: usize,
+}
+
 /// What is known of the calls that one place in a program starts.
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -111,10 +107,8 @@ pub(crate) struct Model {
     /// round.
     busy: f32,
     surprises: u32,
-    /// Rows of the last call.
-    rows: u64,
-    /// Workers at hand in the last call, the leader among them.
-    workers: usize,
+    /// The last call.
+    last: Question,
     calls: u64,
     trials: u64,
 }
@@ -132,8 +126,7 @@ impl Default for Model {
             exploration_budget: FIRST_BUDGET,
             busy: 0.0,
             surprises: 0,
-            rows: 0,
-            workers: 0,
+            last: Question::default(),
             calls: 0,
             trials: 0,
         }
@@ -151,7 +144,7 @@ impl Model {
         workers: usize,
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
-        self.workers = workers;
+        self.last.workers = workers;
         if workers < 2 {
             return self.choose_alone(count_rows);
         }
@@ -162,9 +155,8 @@ impl Model {
         if settled && !timed {
             return Decision::of_model(Strategy::Serial, false);
         }
-        self.rows = count_rows();
-        let rows = self.rows;
-        if first && rows >= UNKNOWN_ROWS {
+        self.last.rows = count_rows();
+        if first && self.last.rows >= UNKNOWN_ROWS {
             self.current = Strategy::LockStep;
         }
         if let Some(decision) = self.go_on_with_trial() {
@@ -172,7 +164,7 @@ impl Model {
         }
         // Of long calls each is timed: what was never compared need not wait.
         if due || timed && self.trials == 0 {
-            self.reconsider(rows, workers, are_asleep);
+            self.reconsider(self.last, are_asleep);
         }
         Decision::of_model(self.current, timed)
     }
@@ -193,10 +185,10 @@ impl Model {
     fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
         self.calls += 1;
         let Sample { timed, .. } = self.sampling.next(None, false);
-        // The first call is told of before one is timed.
+        // Of the first call the diagnostics tell, whether or not it is timed.
         if timed || self.calls == 1 {
-            self.rows = count_rows();
-            // What is to be had from the others is not earned meanwhile.
+            self.last.rows = count_rows();
+            // These calls earn no trials: there is nothing to try.
             self.sampling.take_runs();
         }
         Decision::of_model(Strategy::Serial, timed)
@@ -211,6 +203,7 @@ impl Model {
         if trial.is_some_and(|trial| trial.goes_on_while_waking(idle, call.end)) {
             return;
         }
+        let question = Question { rows, ..self.last };
         let nanoseconds = call.end.saturating_sub(call.start);
         let known = self.estimate(strategy).is_known().then(|| self.usual(strategy, rows));
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
@@ -220,7 +213,7 @@ impl Model {
         };
         self.estimates[strategy as usize].stamp(call.end);
         if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
-            self.end_trial(strategy, rows);
+            self.end_trial(strategy, question);
         }
         if let (Strategy::LockStep, Some(busy), false) = (strategy, busy, heavy) {
             let busy = busy as f32;
@@ -232,7 +225,7 @@ impl Model {
             if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
                 self.try_soon();
             }
-            self.mean = Some(self.expected(strategy, rows));
+            self.mean = Some(self.expected(strategy, question));
         }
     }
 
@@ -241,8 +234,8 @@ impl Model {
         self.rivals = [NEW; Strategy::MEASURED_COUNT];
     }
 
-    fn end_trial(&mut self, strategy: Strategy, rows: u64) {
-        let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
+    fn end_trial(&mut self, strategy: Strategy, question: Question) {
+        let slower = self.expected(strategy, question) / self.expected(self.current, question).max(1.0);
         if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {
             self.estimates[strategy as usize].reopen();
             return;
@@ -251,8 +244,8 @@ impl Model {
         let rival = &mut self.rivals[strategy as usize];
         match slower {
             ..BETTER => rival.ask_every(FIRST_INTERVAL),
-            ..MUCH_SLOWER => rival.ask_less(LONGEST_INTERVAL_OF_THE_CLOSE.max(rival.interval())),
-            _ => rival.ask_less(LONGEST_INTERVAL),
+            ..CLOSE => rival.ask_less(LONGEST_OF_THE_CLOSE.max(rival.interval())),
+            _ => rival.ask_less(LONGEST),
         }
     }
 
@@ -273,17 +266,17 @@ impl Model {
     }
 
     /// Takes the strategy that is best by now, or begins to try another one.
-    fn reconsider(&mut self, rows: u64, workers: usize, are_asleep: impl FnOnce() -> bool) {
-        let best = self.best(rows);
-        if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
-            (self.current, self.mean) = (best, Some(self.expected(best, rows)));
+    fn reconsider(&mut self, question: Question, are_asleep: impl FnOnce() -> bool) {
+        let best = self.best(question);
+        if best != self.current && self.expected(best, question) < self.expected(self.current, question) * BETTER {
+            (self.current, self.mean) = (best, Some(self.expected(best, question)));
         }
         self.rivals.iter_mut().for_each(|rival| rival.pass(CALLS_OF_SAMPLE));
-        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows, workers));
+        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
         let Some(strategy) = next else { return };
         let wakes = strategy != Strategy::Serial && are_asleep();
-        let wake_up = if self.expected(self.current, rows) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
-        let cost = self.cost_of_trial(strategy, rows) + if wakes { wake_up } else { 0.0 };
+        let wake_up = if self.expected(self.current, question) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
+        let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
         if self.exploration_budget >= cost {
             self.begin_trial(strategy, cost);
         }
@@ -299,25 +292,25 @@ impl Model {
         self.trial = Some(Trial::new(strategy, first));
     }
 
-    fn is_worth_a_trial(&self, other: Strategy, rows: u64, workers: usize) -> bool {
+    fn is_worth_a_trial(&self, other: Strategy, question: Question) -> bool {
         if other == self.current || !self.estimate(self.current).is_known() {
             return false;
         }
         if Mechanism::Trials.is_out() || (Mechanism::Retrials.is_out() && self.estimate(other).was_tried()) {
             return false;
         }
-        let now = self.expected(self.current, rows);
-        if self.at_best(other, rows, workers) >= now * BETTER {
+        let now = self.expected(self.current, question);
+        if self.at_best(other, question) >= now * BETTER {
             return false;
         }
-        self.rivals[other as usize].may_be_tried() && self.exploration_budget >= self.cost_of_trial(other, rows)
+        self.rivals[other as usize].may_be_tried() && self.exploration_budget >= self.cost_of_trial(other, question)
     }
 
     /// What a trial takes longer than the same calls by the present strategy.
-    fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
-        let now = self.expected(self.current, rows);
+    fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
+        let now = self.expected(self.current, question);
         let then = match other {
-            tried if self.estimate(tried).was_tried() => self.expected(tried, rows),
+            tried if self.estimate(tried).was_tried() => self.expected(tried, question),
             Strategy::Serial => self.busy,
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::Heartbeat | Strategy::Bevy => now + ROUND + SESSION,
@@ -326,7 +319,7 @@ impl Model {
     }
 
     /// What a call could take by another strategy if all went well there.
-    fn at_best(&self, other: Strategy, rows: u64, workers: usize) -> f32 {
+    fn at_best(&self, other: Strategy, Question { rows, workers }: Question) -> f32 {
         let alone = self.estimate(Strategy::Serial);
         let shared = self.estimate(Strategy::LockStep);
         let work = match (alone.was_tried(), shared.was_tried()) {
@@ -345,11 +338,13 @@ impl Model {
         self.heavy.mean(other, usual, rows, workers)
     }
 
-    fn best(&self, rows: u64) -> Strategy {
+    fn best(&self, question: Question) -> Strategy {
         let known = Strategy::MEASURED
             .into_iter()
             .filter(|&strategy| self.estimate(strategy).is_known() || strategy == self.current);
-        known.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Strategy::Serial)
+        known
+            .min_by(|&a, &b| self.expected(a, question).total_cmp(&self.expected(b, question)))
+            .unwrap_or(Strategy::Serial)
     }
 
     fn estimate(&self, strategy: Strategy) -> &Estimate {
@@ -362,8 +357,8 @@ impl Model {
     }
 
     /// What calls take on average.
-    fn expected(&self, strategy: Strategy, rows: u64) -> f32 {
-        self.heavy.mean(strategy, self.usual(strategy, rows), rows, self.workers)
+    fn expected(&self, strategy: Strategy, Question { rows, workers }: Question) -> f32 {
+        self.heavy.mean(strategy, self.usual(strategy, rows), rows, workers)
     }
 
     /// What it chose last and why.
@@ -371,7 +366,7 @@ impl Model {
         let figure = |strategy| {
             let estimate = self.estimate(strategy);
             estimate.was_tried().then(|| Figure {
-                time: Duration::from_nanos(self.expected(strategy, self.rows) as u64),
+                time: Duration::from_nanos(self.expected(strategy, self.last) as u64),
                 samples: estimate.samples(),
                 measured_at: estimate.measured_at(),
             })
@@ -380,7 +375,7 @@ impl Model {
         Explanation {
             strategy: if reason == ChoiceReason::Alone { Strategy::Serial } else { self.current },
             reason,
-            rows: self.rows,
+            rows: self.last.rows,
             calls: self.calls,
             trials: self.trials,
             figures: Strategy::MEASURED.map(figure),
@@ -389,11 +384,11 @@ impl Model {
 
     fn reason(&self) -> ChoiceReason {
         let too_short = || {
-            let now = self.expected(self.current, self.rows);
-            self.at_best(Strategy::LockStep, self.rows, self.workers) >= now * BETTER
+            let now = self.expected(self.current, self.last);
+            self.at_best(Strategy::LockStep, self.last) >= now * BETTER
         };
         match self.current {
-            _ if self.workers == 1 => ChoiceReason::Alone,
+            _ if self.last.workers == 1 => ChoiceReason::Alone,
             _ if self.trial.is_some() => ChoiceReason::Trial,
             current if !self.estimate(current).is_known() => ChoiceReason::Unmeasured,
             Strategy::Serial if too_short() => ChoiceReason::TooShort,

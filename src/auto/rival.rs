@@ -1,5 +1,18 @@
 //! When what is not the present choice is tried again: strategies of calls, and ways of schedules.
 
+/// A candidate is taken if it needs less than this part of what the present choice needs: nothing
+/// is gained by going back and forth.
+pub(crate) const BETTER: f32 = 0.97;
+
+/// One that needs less than so many times as much comes close: it may soon be better.
+pub(crate) const CLOSE: f32 = 1.25;
+
+/// The most calls, or runs, between trials of one that comes close: half a minute at 60 a second.
+pub(crate) const LONGEST_OF_THE_CLOSE: u32 = 1 << 11;
+
+/// The most between trials of another one.
+pub(crate) const LONGEST: u32 = 1 << 14;
+
 /// The pause between two trials of one candidate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rival {

@@ -118,7 +118,11 @@ impl Default for AffinityDiagnostics {
     }
 }
 
-/// What one worker did.
+/// What one worker did on the gang: calls that stayed on one thread, and those on Bevy's threads,
+/// are not in it.
+///
+/// Others' work comes to a worker in three ways: it is `taken_over` where one did not start in
+/// time, the last chunks of its rows are `stolen_rows`, and fork/join counts `jobs_taken`.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -140,18 +144,17 @@ pub struct WorkerDiagnostics {
     /// leader and for workers beyond the number of cores. [`Topology::find`] tells what it shares
     /// with others.
     pub core: Option<CoreId>,
-    /// Time inside the closures of rounds, without that in which a worker had no job.
+    /// As [`WorkerStats::busy`].
     pub busy: Duration,
-    /// The rest of the time in rounds that called it: starting late, without a job, or waiting for
-    /// others at the barrier.
+    /// As [`WorkerStats::wait`].
     pub wait: Duration,
-    /// Indices run, its own and others'.
+    /// As [`WorkerStats::rounds`].
     pub rounds: u64,
-    /// Indices run for workers that did not start in time.
+    /// As [`WorkerStats::taken_over`].
     pub taken_over: u64,
-    /// Rounds it was left out of because its core was busy with another process.
+    /// As [`WorkerStats::rounds_left_out`].
     pub rounds_left_out: u64,
-    /// Rows swept.
+    /// Rows swept in calls on the gang.
     pub swept_rows: u64,
     /// Those of them that were swept on a core that is known: all, on Linux and Android. Other
     /// systems do not tell where a thread that is not pinned runs, as the leader.
@@ -161,9 +164,9 @@ pub struct WorkerDiagnostics {
     pub same_core_rows: u64,
     /// Rows swept for other workers, which were late with them.
     pub stolen_rows: u64,
-    /// Jobs, and ranges of sweeps, taken from other workers in fork/join.
+    /// As [`WorkerStats::jobs_taken`].
     pub jobs_taken: u64,
-    /// Joins published for other workers in fork/join.
+    /// As [`WorkerStats::joins_published`].
     pub joins_published: u64,
     /// How the last second of the worker was spent; refreshed some times a second.
     pub recent: WorkerShares,

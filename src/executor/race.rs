@@ -13,7 +13,7 @@ use super::{
     way::{ScheduleWay, WAYS},
 };
 use crate::{
-    auto::Rival,
+    auto::rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
     record::{Sample, Sampling},
 };
 
@@ -29,20 +29,15 @@ const FIRST_BUDGET: f32 = 16_000_000.0;
 /// No single run is put at risk of taking this much longer, in nanoseconds: about a frame.
 const LARGEST_RISK: f32 = 20_000_000.0;
 
-/// Another way is taken if it needs less than this part of what the present one needs.
-const BETTER: f32 = 0.97;
-
 /// Bevy's threads need this long for the smallest schedule, in nanoseconds: a task and a wake-up.
 /// What takes less on one thread stays there.
 const LEAST_OF_THREADS: f32 = 4_000.0;
 
-/// Runs between trials: doubles each time the answer is the same. What comes close may soon be
-/// better; what is hopeless is tried, in the end, once in a quarter of an hour at 60 runs a second.
+/// Runs between trials: doubles each time the answer is the same.
 const FIRST_INTERVAL: u32 = 8;
-const LONGEST_INTERVAL_OF_THE_CLOSE: u32 = 1 << 11;
-const LONGEST_INTERVAL: u32 = 1 << 14;
-const LONGEST_INTERVAL_OF_THE_HOPELESS: u32 = 1 << 16;
-const CLOSE: f32 = 1.25;
+
+/// What is hopeless is tried, in the end, once in a quarter of an hour at 60 runs a second.
+const LONGEST_OF_THE_HOPELESS: u32 = 1 << 16;
 
 /// When runs take this many times as long as in the last trial, or one part in it, the schedule
 /// does something else than then.
@@ -309,9 +304,9 @@ impl Race {
     /// The rival, found to take so many times as long as the present way, is tried later.
     fn postpone(&mut self, rival: ScheduleWay, slower: f32) {
         let longest = match slower {
-            ..CLOSE => LONGEST_INTERVAL_OF_THE_CLOSE,
-            ..HOPELESS => LONGEST_INTERVAL,
-            _ => LONGEST_INTERVAL_OF_THE_HOPELESS,
+            ..CLOSE => LONGEST_OF_THE_CLOSE,
+            ..HOPELESS => LONGEST,
+            _ => LONGEST_OF_THE_HOPELESS,
         };
         let rival = &mut self.rivals[rival as usize];
         rival.ask_less(longest);

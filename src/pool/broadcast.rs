@@ -1,23 +1,18 @@
 //! What a pool does around a round of its gang: takes the lead, says who is called, and counts what
 //! each worker did.
 
-use std::{
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 #[cfg(feature = "trace")]
 use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
-    call::{Watched, worker},
+    call::{Noted, worker},
     clock::now,
-    counters::WorkerCounters,
-    eviction::{Evidence, waits_for_own_threads},
     gang::{LeaderGuard, SharedSeat, identity, warn_if_unpinned},
     round::{Lead, RoundJob},
     unwind::{FirstPanic, Payload},
-    words::{Participants, RoundStats, Taken},
+    words::{Participants, RoundStats},
 };
 use crate::record::SpanKind;
 
@@ -47,13 +42,13 @@ pub(crate) struct Finished<'p> {
     /// Nothing if this thread ran the indices of all.
     lead: Option<Lead<'p>>,
     participants: Participants,
-    led: u64,
+    leader_busy: u64,
 }
 
 impl<'p> Finished<'p> {
     /// A round that this thread ran by itself, its own index for this many nanoseconds.
-    fn alone(pool: &'p AffinityPool, participants: Participants, led: u64) -> Self {
-        Self { pool, lead: None, participants, led }
+    fn alone(pool: &'p AffinityPool, participants: Participants, leader_busy: u64) -> Self {
+        Self { pool, lead: None, participants, leader_busy }
     }
 
     /// A round inside another one: not measured.
@@ -62,14 +57,14 @@ impl<'p> Finished<'p> {
     }
 
     /// How long the leader's own part took, in nanoseconds, without the time it had nothing to do.
-    pub(crate) fn led(&self) -> u64 {
-        self.led
+    pub(crate) fn leader_busy(&self) -> u64 {
+        self.leader_busy
     }
 
     /// How long the part of `worker` took, in nanoseconds; `None` if another thread ran its index.
     /// One that was not called was not busy.
     pub(crate) fn busy(&self, worker: usize) -> Option<u64> {
-        let Some(seat) = worker.checked_sub(1) else { return Some(self.led) };
+        let Some(seat) = worker.checked_sub(1) else { return Some(self.leader_busy) };
         if !self.participants.has(worker) {
             return Some(0);
         }
@@ -113,7 +108,7 @@ impl AffinityPool {
 
     /// Whether workers would have to be woken for a round now.
     pub(crate) fn is_asleep(&self) -> bool {
-        self.leader_counters().is_round_over_for(self.spin, now())
+        self.counters.leader.is_round_over_for(self.spin, now())
     }
 
     /// Takes the lead of a round of `participants`, if the round needs it and it is to be had.
@@ -155,26 +150,26 @@ impl AffinityPool {
     ) -> Finished<'p> {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
-        let due = self.leader_counters().sampling.is_due();
-        let watched = match self.recorded_as(kind) {
-            Some(kind) => Watched::Spans(kind),
-            None if due || measured == Measured::Always => Watched::Times,
-            None => Watched::Nothing,
+        let due = self.counters.leader.sampling.is_due();
+        let noted = match self.recorded_as(kind) {
+            Some(kind) => Noted::Spans(kind),
+            None if due || measured == Measured::Always => Noted::Times,
+            None => Noted::Nothing,
         };
         self.prepare_round(due);
-        let round = self.run_led(&mut lead, participants, watched, f);
-        match watched {
-            Watched::Nothing => self.count_round(&lead, participants),
+        let round = self.run_led(&mut lead, participants, noted, f);
+        match noted {
+            Noted::Nothing => self.count_round(&lead, participants),
             _ if round.is_err() => {}
-            Watched::Times => self.record_round(&lead, participants, (due, measured), None),
-            Watched::Spans(kind) => self.record_round(&lead, participants, (due, measured), Some(kind)),
+            Noted::Times => self.record_round(&lead, participants, (due, measured), None),
+            Noted::Spans(kind) => self.record_round(&lead, participants, (due, measured), Some(kind)),
         }
         if let Err(payload) = round {
             self.skip_round();
             drop(lead);
             resume_unwind(payload);
         }
-        Finished { pool: self, lead: Some(lead), participants, led: self.leader_counters().last_own() }
+        Finished { pool: self, lead: Some(lead), participants, leader_busy: self.counters.leader.last_busy() }
     }
 
     /// Calls `f` for each index of `participants`, on its worker.
@@ -185,7 +180,7 @@ impl AffinityPool {
         &self,
         lead: &mut Lead<'_>,
         participants: Participants,
-        watched: Watched,
+        noted: Noted,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Result<(), Payload> {
         let anybody_out = self.is_anybody_out();
@@ -195,12 +190,8 @@ impl AffinityPool {
         // By value: the workers find all that the closure holds in one place. What it owns is
         // dropped while this thread still counts as inside the round: code of users, too.
         let closure = move |index| f(worker(index));
-        let job = RoundJob { wrap: self, closure: &closure, note: watched.note() };
+        let job = RoundJob { wrap: self, closure: &closure, note: noted.note() };
         lead.run(seats, participants, left_out, self.spin, job)
-    }
-
-    pub(super) fn leader_counters(&self) -> &WorkerCounters {
-        &self.counters[WorkerIndex::LEADER.0]
     }
 
     /// What the spans of a round that begins now are to be, if they are recorded.
@@ -220,7 +211,7 @@ impl AffinityPool {
 
     /// Counts a round that was not measured. What is asked here is on lines that no worker writes.
     fn count_round(&self, lead: &Lead<'_>, participants: Participants) {
-        let leader = self.leader_counters();
+        let leader = &self.counters.leader;
         leader.sampling.skip();
         if participants == Participants::ALL && !lead.has_taken_any() {
             return leader.record_unmeasured_of_all();
@@ -228,12 +219,12 @@ impl AffinityPool {
         leader.record_unmeasured(true);
         for (worker, seat) in self.called(participants) {
             if !lead.has_taken(&seat.round) {
-                self.counters[worker].record_unmeasured(true);
+                self.counters.of(worker).record_unmeasured(true);
                 continue;
             }
             leader.record_unmeasured(false);
             if lead.has_reserved(&seat.round) {
-                self.counters[worker].record_left_out();
+                self.counters.of(worker).record_left_out();
             } else {
                 // Who stays away is found out in measured rounds.
                 leader.sampling.hurry();
@@ -249,59 +240,28 @@ impl AffinityPool {
         (due, measured): (bool, Measured),
         recorded: Option<SpanKind>,
     ) {
-        let leader = self.leader_counters();
-        let led = leader.led();
+        let leader = &self.counters.leader;
+        let calls = leader.last_calls();
         let stats = self.called(participants).filter_map(|(_, seat)| seat.round.stats.get());
         // A worker may begin, and even end, before the leader comes to its own index.
-        let round = stats.fold(led.clone(), |round, stats| round.start.min(stats.began)..round.end.max(stats.ended));
+        let round = stats.fold(calls.clone(), |round, stats| round.start.min(stats.began)..round.end.max(stats.ended));
         let weight = leader.sampling.measured(round.clone(), due, measured == Measured::Sampled);
-        leader.record_led_wait(round.end, weight);
+        leader.record_wait(round.end, weight);
         for (worker, seat) in self.called(participants) {
             let (counters, stats, was_left_out) =
-                (&self.counters[worker], seat.round.stats.get(), lead.has_reserved(&seat.round));
+                (self.counters.of(worker), seat.round.stats.get(), lead.has_reserved(&seat.round));
             match stats {
                 Some(stats) => counters.record_stats(stats, round.clone(), weight),
                 None if was_left_out => counters.record_left_out(),
                 None => {}
             }
-            let evidence =
-                if self.watchful && !was_left_out { self.evidence_against(seat, stats, &round) } else { None };
-            if let Some(evidence) = evidence {
-                self.gang.eviction.act_on(&seat.record, round.end, evidence);
-                seat.round.let_rest(seat.record.rests());
+            if !was_left_out {
+                self.judge(seat, stats, &round);
             }
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, led.start..round.end, leader.led_own(), participants);
+            self.record_spans(kind, calls.start..round.end, leader.last_own_call(), participants);
         }
-    }
-
-    /// What speaks for having a worker that was called rest, or for leaving it out of the next
-    /// rounds, by what it did in this one.
-    fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
-        if let Some(stats) = stats {
-            seat.record.note_present(stats.core_taken.is_some(), round.end);
-            return stats.core_taken.map(|taken| match taken {
-                Taken::Partly => Evidence::Sharing,
-                Taken::Mostly => Evidence::Account,
-            });
-        }
-        self.is_away(seat, round).then_some(Evidence::Absence)
-    }
-
-    /// Whether a worker that did not run its index in `round` has been away for too long, and not
-    /// because of threads of this process: the leader, which may have been moved to its core, or
-    /// others.
-    #[cold]
-    fn is_away(&self, seat: &SharedSeat, round: &Range<u64>) -> bool {
-        if self.is_on_core_of(seat) || !seat.record.note_missed(round.end - round.start, round.end) {
-            return false;
-        }
-        let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread, round.end));
-        if is_excused {
-            seat.record.excuse(round.end);
-        }
-        !is_excused && seat.record.suspect()
     }
 
     /// Calls all indices of `participants` on this thread, with the promises of a round. Another
@@ -324,7 +284,7 @@ impl AffinityPool {
             let idle = f(Worker { index, core: None });
             let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
             let own = index == WorkerIndex::LEADER;
-            self.leader_counters().record_here(call, own);
+            self.counters.leader.here.record(call, own);
             end = call.ended;
             match (recorded, own) {
                 (_, true) => led = call,

@@ -13,7 +13,7 @@ use crate::record::SpanKind;
 
 /// What is noted of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Watched {
+pub(super) enum Noted {
     Nothing,
     /// Clocks are read.
     Times,
@@ -21,7 +21,7 @@ pub(super) enum Watched {
     Spans(SpanKind),
 }
 
-impl Watched {
+impl Noted {
     /// For [`RoundJob::note`].
     pub(super) fn note(self) -> u8 {
         match self {
@@ -49,10 +49,10 @@ pub(super) fn worker(index: usize) -> Worker {
 impl Wrap for AffinityPool {
     fn call(&self, closure: Closure<'_>, index: usize, note: u8) {
         keep_pinned(self.pin_state, &self.topology);
-        match Watched::of(note) {
-            Watched::Nothing => _ = closure(index),
-            Watched::Times => self.call_timed(closure, index, None),
-            Watched::Spans(kind) => self.call_timed(closure, index, Some(kind)),
+        match Noted::of(note) {
+            Noted::Nothing => _ = closure(index),
+            Noted::Times => self.call_timed(closure, index, None),
+            Noted::Spans(kind) => self.call_timed(closure, index, Some(kind)),
         }
     }
 }
@@ -90,9 +90,9 @@ impl AffinityPool {
         if own {
             self.watch_leader(call.ended);
         }
-        self.leader_counters().record_led(call.began..call.ended, call.idle, own);
+        self.counters.leader.record(call.began..call.ended, call.idle, own);
         if let (Some(kind), false) = (recorded, own) {
-            self.record_taken_over(kind, index, call.began..call.ended, self.leader_counters().led().start);
+            self.record_taken_over(kind, index, call.began..call.ended, self.counters.leader.last_calls().start);
         }
     }
 
@@ -108,11 +108,11 @@ impl AffinityPool {
 
 #[cfg(test)]
 mod tests {
-    use super::{SpanKind, Watched};
+    use super::{Noted, SpanKind};
 
     #[test]
     fn what_is_noted_of_a_round_gets_to_the_workers() {
-        let all = SpanKind::ALL.map(Watched::Spans).into_iter().chain([Watched::Nothing, Watched::Times]);
-        all.for_each(|watched| assert_eq!(Watched::of(watched.note()), watched));
+        let all = SpanKind::ALL.map(Noted::Spans).into_iter().chain([Noted::Nothing, Noted::Times]);
+        all.for_each(|noted| assert_eq!(Noted::of(noted.note()), noted));
     }
 }

@@ -13,12 +13,15 @@ mod gang;
 mod heartbeat;
 mod job_board;
 mod leader_task;
+mod led;
 mod parker;
 mod per_worker;
 mod recording;
 mod round;
+mod round_sampling;
 mod spin;
 mod stats;
+mod swept_rows;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "trace")]
@@ -35,9 +38,10 @@ pub use stats::WorkerTimes;
 
 pub(crate) use broadcast::{Finished, Measured};
 pub(crate) use clock::now;
-pub(crate) use counters::{Led, LedCalls, SweptRows};
 pub(crate) use gang::{in_round, running_on, worker_of_round};
 pub(crate) use job_board::{Job, JobBoard};
+pub(crate) use led::{Led, LedCalls};
+pub(crate) use swept_rows::SweptRows;
 pub(crate) use unwind::{FirstPanic, Payload};
 pub(crate) use words::Participants;
 
@@ -59,7 +63,7 @@ use crate::{
     sync::lock,
     topology::{CoreId, Topology},
 };
-use counters::WorkerCounters;
+use counters::Counters;
 use gang::{Gang, PinState, SharedSeat};
 use heartbeat::JobQueue;
 
@@ -121,7 +125,7 @@ impl Worker {
 pub struct AffinityPool {
     gang: Arc<Gang>,
     seats: Arc<[SharedSeat]>,
-    counters: Arc<[CachePadded<WorkerCounters>]>,
+    counters: Arc<Counters>,
     queues: Arc<[CachePadded<JobQueue>]>,
     /// By worker.
     pub(crate) swept: Arc<[CachePadded<SweptRows>]>,
@@ -160,7 +164,7 @@ impl AffinityPool {
         Self {
             gang,
             seats,
-            counters: (0..workers).map(|_| CachePadded::default()).collect(),
+            counters: Arc::new(Counters::new(workers)),
             queues: (0..workers).map(|_| CachePadded::new(JobQueue::new())).collect(),
             swept: (0..workers).map(|_| CachePadded::default()).collect(),
             // Workers that share cores wait for each other: that is what was asked for.
@@ -211,11 +215,7 @@ impl AffinityPool {
     /// line on stderr, as it does for any panic in a drop while unwinding. Nothing else that panics
     /// in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
-        let call = move |worker| {
-            f(worker);
-            0
-        };
-        drop(self.dispatch(SpanKind::Share, Participants::ALL, Measured::Sampled, call));
+        drop(self.run_some(Participants::ALL, Measured::Sampled, f));
     }
 
     /// Counts that `worker` took work from another, in a closure that was called for it.
@@ -236,32 +236,6 @@ impl AffinityPool {
             board.abandon();
             resume_unwind(payload);
         }
-    }
-
-    /// What was led through this pool so far.
-    pub(crate) fn led(&self) -> Led {
-        self.leader_counters().led_so_far()
-    }
-
-    /// Calls `f`, during which calls of queries are counted too; returns what was led in it.
-    pub(crate) fn watch(&self, f: impl FnOnce()) -> Led {
-        let leader = self.leader_counters();
-        let (before, watched) = (self.led(), leader.watches_calls());
-        leader.watch_calls(true);
-        f();
-        leader.watch_calls(watched);
-        self.led().since(before)
-    }
-
-    /// Whether calls of queries are to be counted.
-    #[inline]
-    pub(crate) fn watches_calls(&self) -> bool {
-        self.leader_counters().watches_calls()
-    }
-
-    /// Counts a call of a query. To be called by one thread at a time.
-    pub(crate) fn note_call(&self, call: LedCalls) {
-        self.leader_counters().note_call(call);
     }
 
     /// Whether `other` is this pool or a clone of it.

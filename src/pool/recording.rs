@@ -1,11 +1,13 @@
 //! Spans of rounds, while they are recorded: written by the leader when a round is over, from what
 //! the workers left on their seats.
 
-use std::{ops::Range, sync::atomic::Ordering};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use super::{
     AffinityPool, WorkerIndex,
-    counters::Done,
     gang::Identity,
     words::{Participants, RoundStats},
 };
@@ -14,12 +16,44 @@ use crate::{
     topology::{CoreId, current_core},
 };
 
+/// What a worker has done so far, in counters that go on from one recording to the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    rows: u64,
+    stolen: u64,
+    jobs_taken: u64,
+    joins_published: u64,
+}
+
+/// The last [`Done`] that was recorded.
+#[derive(Default)]
+pub(super) struct Marks {
+    rows: AtomicU64,
+    stolen: AtomicU64,
+    jobs_taken: AtomicU64,
+    joins_published: AtomicU64,
+}
+
+impl Marks {
+    /// Replaces what was recorded; returns by how much that is more. Also by threads that do not
+    /// lead: whatever their order, nothing is recorded twice.
+    fn advance(&self, done: Done) -> Done {
+        let advance = |mark: &AtomicU64, count: u64| count.saturating_sub(mark.fetch_max(count, Ordering::Relaxed));
+        Done {
+            rows: advance(&self.rows, done.rows),
+            stolen: advance(&self.stolen, done.stolen),
+            jobs_taken: advance(&self.jobs_taken, done.jobs_taken),
+            joins_published: advance(&self.joins_published, done.joins_published),
+        }
+    }
+}
+
 impl AffinityPool {
     /// Begins the spans of `recording`, unless that was done: what was done before it belongs to
     /// none of them.
     #[inline]
     pub(super) fn follow_recording(&self, recording: Recording) {
-        let recorded_in = &self.leader_counters().recorded_in;
+        let recorded_in = &self.counters.leader.recorded_in;
         if recorded_in.load(Ordering::Relaxed) != recording.number() {
             recorded_in.store(recording.number(), Ordering::Relaxed);
             (0..self.workers()).for_each(|worker| _ = self.newly_done(worker, self.swept_by(worker)));
@@ -58,7 +92,7 @@ impl AffinityPool {
     /// Leaves out what was done in a round that panicked: they are not whole.
     #[cold]
     pub(super) fn skip_round(&self) {
-        self.leader_counters().recorded_in.store(0, Ordering::Relaxed);
+        self.counters.leader.recorded_in.store(0, Ordering::Relaxed);
     }
 
     /// Records that the leader ran the index of another worker, in a round in which its own index
@@ -89,7 +123,7 @@ impl AffinityPool {
     fn newly_done(&self, worker: usize, RoundStats { rows, stolen, .. }: RoundStats) -> Done {
         let queue = &self.queues[worker];
         let done = Done { rows, stolen, jobs_taken: queue.jobs_taken(), joins_published: queue.joins_published() };
-        self.counters[worker].recorded.advance(done)
+        self.counters.of(worker).recorded.advance(done)
     }
 
     /// Stats that only say how many rows `worker` has swept so far.

@@ -47,16 +47,10 @@ impl AffinityPool {
     /// }
     /// ```
     pub fn worker_stats(&self) -> impl ExactSizeIterator<Item = WorkerStats> + '_ {
-        let of_all = self.leader_counters().rounds_of_all();
-        let workers = self.counters.iter().zip(&*self.queues);
-        workers.map(move |(counters, queue)| {
-            let counted = counters.read();
-            WorkerStats {
-                rounds: counted.rounds + of_all,
-                jobs_taken: queue.jobs_taken(),
-                joins_published: queue.joins_published(),
-                ..counted
-            }
+        self.queues.iter().enumerate().map(|(worker, queue)| WorkerStats {
+            jobs_taken: queue.jobs_taken(),
+            joins_published: queue.joins_published(),
+            ..self.counters.read(worker)
         })
     }
 

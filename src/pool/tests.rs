@@ -283,8 +283,8 @@ fn a_leader_without_participants_needs_no_gang() {
     assert_eq!(called.into_inner(), 1);
     assert!(!super::in_round());
     assert_eq!([1, 2].map(|worker| round.busy(worker)), [Some(0); 2]);
-    assert_eq!(round.busy_of_all(), Some(round.led()));
-    assert!(round.led() >= 10_000);
+    assert_eq!(round.busy_of_all(), Some(round.leader_busy()));
+    assert!(round.leader_busy() >= 10_000);
     // Somebody else has the gang: all indices are the leader's, and nobody knows how long they
     // would have taken their workers.
     assert_eq!(pool.run_some(Participants::ALL, Measured::Always, |_| {}).busy_of_all(), None);

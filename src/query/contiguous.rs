@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{AffineQuery, par_iter::AffineParIter};
 use crate::{
     auto::Strategy,
-    context::BevysBatch,
+    context::Raised,
     placement::Storage,
     sweep::{Plan, Sweep, SweepSpan, pieces},
 };
@@ -156,7 +156,7 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         if plan.strategy == Strategy::Bevy {
             let _span = SweepSpan::begin(&sweep.rows);
             let (init, f) = (&init, &f);
-            let init = || (BevysBatch::open(), init());
+            let init = || (Raised::in_bevys_batch(), init());
             let runs = query.contiguous_par_iter_inner().expect(IS_CONTIGUOUS);
             return runs.batching_strategy(batching).for_each_init(init, |(_, local), run| f(local, run));
         }

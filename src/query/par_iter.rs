@@ -11,7 +11,7 @@ use bevy_ecs::{
 use super::AffineQuery;
 use crate::{
     auto::Strategy,
-    context::BevysBatch,
+    context::Raised,
     sweep::{Plan, QueryCalls, Rows, SiteRef, Sweep, SweepSpan},
 };
 
@@ -222,7 +222,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(&sweep.rows);
                 let (init, f) = (&init, &f);
-                let init = || (BevysBatch::open(), init());
+                let init = || (Raised::in_bevys_batch(), init());
                 let rows = query.par_iter_inner().batching_strategy(batching);
                 rows.for_each_init(init, |(_, local), item| f(local, item));
             }

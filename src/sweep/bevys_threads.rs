@@ -3,7 +3,7 @@
 use bevy_tasks::ComputeTaskPool;
 
 use super::{part::Part, rows::Rows};
-use crate::context::BevysBatch;
+use crate::context::Raised;
 
 /// How many threads Bevy's compute pool has; `None` as long as there is no pool.
 pub(super) fn count() -> Option<usize> {
@@ -15,7 +15,7 @@ pub(super) fn count() -> Option<usize> {
 /// parts than are run would be left out.
 pub(super) fn sweep(rows: Rows<'_, '_>, parts: usize, body: &(impl Fn(Part<'_>) + Sync)) {
     let visit = |index| {
-        let _batch = BevysBatch::open();
+        let _batch = Raised::in_bevys_batch();
         body(Part::even(rows, index, parts));
     };
     match ComputeTaskPool::try_get() {

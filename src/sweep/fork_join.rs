@@ -2,12 +2,13 @@
 //! it takes the far half of what another one has left.
 
 use super::{
-    GangCall, Memory,
     fork_range::Fork,
-    lock_step::{self, Teaches, rows_of_leader},
+    gang_call::{Before, GangCall, Memory},
+    layout::Layout,
+    lock_step::{self, Teaches},
     part::Part,
     ranges::Ranges,
-    rows::{Layout, Rows},
+    rows::Rows,
 };
 use crate::{
     auto::Outcome,
@@ -54,7 +55,7 @@ fn session(
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     layout.segments().iter().for_each(|segment| ownership.footprints.cover(segment.storage, segment.rows.end));
-    let before = rows_of_leader(context);
+    let before = Before::of(context);
     let fork = Fork::new(context, ownership, layout, ranges, grain);
     let session = context.pool.run_session(move |worker| {
         // Once for all ranges: asking takes longer than sweeping many a range.
@@ -63,6 +64,5 @@ fn session(
             body(Part::of_fork(range));
         }
     });
-    let (rows, leader_rows) = (layout.rows(), rows_of_leader(context) - before);
-    Outcome { rows, leader_rows, leader_ns: session.led(), busy: session.busy_of_all() }
+    before.outcome(context, layout.rows(), &session)
 }

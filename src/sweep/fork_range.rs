@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{division::Division, ranges::Ranges, rows::Layout};
+use super::{division::Division, layout::Layout, ranges::Ranges};
 use crate::{
     context::{Context, Ownership},
     placement::{Storage, WHOLE_LINES},

@@ -7,12 +7,19 @@ use std::{
 };
 
 use super::{
-    GangCall, Memory, bevys_threads, division::Parts, fork_join, lock_step, part::Part, rows::Rows, scratch::Scratch,
+    bevys_threads,
+    division::Parts,
+    fork_join,
+    gang_call::{GangCall, Memory},
+    lock_step,
+    part::Part,
+    rows::Rows,
+    scratch::Scratch,
     span::SweepSpan,
 };
 use crate::{
     auto::{Decision, Outcome, Owner, Site, SiteList, Strategy, Timing},
-    context::{ByItself, Context, SystemContext, is_inside_call, with_system},
+    context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
     pool::{LedCalls, now},
     record::running_number,
     settings::SchedulerMode,
@@ -217,7 +224,7 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
     let strategy = match mode {
         SchedulerMode::Bevy => return on_bevys_threads(),
         SchedulerMode::Serial => Strategy::Serial,
-        _ if context.pool.workers() == 1 || ByItself::is_on() => Strategy::Serial,
+        _ if context.pool.workers() == 1 || is_by_itself() => Strategy::Serial,
         SchedulerMode::Auto => {
             context.sites.register(at.site, running_number);
             return at.site.decide(|| rows.total(), context.pool.present(), || context.pool.is_asleep());
@@ -241,7 +248,7 @@ mod tests {
     use bevy_app::prelude::*;
     use bevy_ecs::prelude::*;
 
-    use crate::{context::ByItself, prelude::*};
+    use crate::{context::Raised, prelude::*};
 
     const ROWS: u64 = 20;
     const FRAMES: u64 = 10;
@@ -280,7 +287,7 @@ mod tests {
             let (mut app, pool) = app(mode);
             let rounds = |app: &mut App| pool.watch(|| app.update()).rounds;
             assert!((0..1_000).any(|_| rounds(&mut app) > 0), "{mode:?}");
-            let by_itself = ByItself::begin();
+            let by_itself = Raised::by_itself();
             assert_eq!((0..FRAMES).map(|_| rounds(&mut app)).sum::<u64>(), 0, "{mode:?}");
             drop(by_itself);
             assert!((0..1_000).any(|_| rounds(&mut app) > 0), "{mode:?}");

@@ -1,10 +1,5 @@
-//! Which rows a sweep visits, one storage after another: all that its query matches, some of them,
-//! or those that are laid out for a worker.
-
-#[cfg(test)]
-mod tests;
-
-use std::ops::Range;
+//! Which rows a sweep visits, one storage after another: all that its query matches, or some of
+//! them.
 
 use bevy_ecs::{
     archetype::{Archetype, ArchetypeGeneration, ArchetypeId, Archetypes},
@@ -16,6 +11,7 @@ use bevy_ecs::{
     world::unsafe_world_cell::UnsafeWorldCell,
 };
 
+use super::selection::Selection;
 use crate::placement::Storage;
 
 /// Where the rows of a query are, without what they hold.
@@ -213,166 +209,5 @@ impl Matched {
     #[inline]
     pub(crate) fn contains(&self, storage: Storage) -> bool {
         self.contains.get(storage.index()).copied().unwrap_or(false)
-    }
-}
-
-/// Some of a query's rows, in the order of storages and rows. Kept from call to call for its
-/// memory.
-#[derive(Debug, Default)]
-pub(crate) struct Selection {
-    segments: Vec<Segment>,
-}
-
-impl Selection {
-    pub(crate) fn clear(&mut self) {
-        self.segments.clear();
-    }
-
-    /// Adds a row that comes behind all that were added before. A storage's `ordinal` is its place
-    /// in the order of storages.
-    #[inline]
-    pub(crate) fn push(&mut self, ordinal: u32, storage: Storage, row: u32) {
-        match self.segments.last_mut() {
-            Some(last) if last.storage == storage && last.rows.end == row => last.rows.end += 1,
-            _ => {
-                let first = self.rows();
-                self.segments.push(Segment { first, storage, ordinal, rows: row..row + 1 });
-            }
-        }
-    }
-
-    /// How many rows there are.
-    pub(crate) fn rows(&self) -> u64 {
-        self.segments.last().map_or(0, Segment::end)
-    }
-
-    pub(super) fn segments(&self) -> &[Segment] {
-        &self.segments
-    }
-}
-
-/// Rows of one storage that follow each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
-    /// The place of its first row among the rows before it.
-    pub(super) first: u64,
-    pub(super) storage: Storage,
-    /// The storage's place in the order of storages.
-    pub(super) ordinal: u32,
-    pub(super) rows: Range<u32>,
-}
-
-impl Segment {
-    /// The place after its last row.
-    #[inline]
-    pub(super) fn end(&self) -> u64 {
-        self.first + u64::from(self.rows.end - self.rows.start)
-    }
-
-    /// Its rows that lie in `positions`, which reach into it.
-    #[inline]
-    pub(super) fn rows_in(&self, positions: &Range<u64>) -> Range<u32> {
-        let row = |position: u64| self.rows.start + (position - self.first) as u32;
-        row(positions.start.max(self.first))..row(positions.end.min(self.end()))
-    }
-}
-
-/// The number of the segment that holds the row at `position`; that of segments if there is none.
-pub(super) fn segment_at(segments: &[Segment], position: u64) -> usize {
-    segments.partition_point(|segment| segment.end() <= position)
-}
-
-/// Rows in the order in which they are swept. Kept from call to call for its memory.
-#[derive(Debug, Default)]
-pub(super) struct Layout {
-    /// Each has rows.
-    segments: Vec<Segment>,
-    rows: u64,
-    /// Whether it has parts of storages, of which others have other parts.
-    has_parts: bool,
-}
-
-impl Layout {
-    /// Lays out all `rows`.
-    pub(super) fn whole(&mut self, rows: &Rows<'_, '_>) -> &Self {
-        let mut progress = Progress::default();
-        match rows.selection {
-            Some(selection) => {
-                for segment in selection.segments() {
-                    self.lay(&mut progress, segment.ordinal, segment.storage, segment.rows.clone());
-                }
-            }
-            None => {
-                for (ordinal, storage) in (0..).zip(rows.storages()) {
-                    self.lay(&mut progress, ordinal, storage, 0..rows.count(storage));
-                }
-            }
-        }
-        self.end(&progress);
-        self
-    }
-
-    pub(super) fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    pub(super) fn has_parts(&self) -> bool {
-        self.has_parts
-    }
-
-    pub(super) fn segments(&self) -> &[Segment] {
-        &self.segments
-    }
-
-    /// Calls `visit` for the rows of each storage that lie in `positions`, with the storage's place
-    /// in the order of storages.
-    #[inline]
-    pub(super) fn for_each_range(&self, positions: Range<u64>, mut visit: impl FnMut(u32, Storage, Range<u32>)) {
-        let from = segment_at(&self.segments, positions.start);
-        for segment in self.segments[from..].iter().take_while(|segment| segment.first < positions.end) {
-            visit(segment.ordinal, segment.storage, segment.rows_in(&positions));
-        }
-    }
-
-    /// Lays out rows where `progress` is. Writes only what is new: a layout that stays as it was
-    /// stays in the caches of those who read it.
-    #[inline]
-    pub(super) fn lay(&mut self, progress: &mut Progress, ordinal: u32, storage: Storage, rows: Range<u32>) {
-        if rows.is_empty() {
-            return;
-        }
-        let segment = Segment { first: progress.rows, storage, ordinal, rows };
-        progress.rows = segment.end();
-        match self.segments.get_mut(progress.segments) {
-            Some(known) if *known == segment => {}
-            Some(known) => *known = segment,
-            None => self.segments.push(segment),
-        }
-        progress.segments += 1;
-    }
-
-    /// Ends the layout where `progress` is.
-    #[inline]
-    pub(super) fn end(&mut self, progress: &Progress) {
-        if self.segments.len() > progress.segments {
-            self.segments.truncate(progress.segments);
-        }
-        if (self.rows, self.has_parts) != (progress.rows, progress.has_parts) {
-            (self.rows, self.has_parts) = (progress.rows, progress.has_parts);
-        }
-    }
-}
-
-/// How far rows are laid out.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Progress {
-    segments: usize,
-    rows: u64,
-    pub(super) has_parts: bool,
-}
-
-impl Progress {
-    pub(super) fn rows(&self) -> u64 {
-        self.rows
     }
 }

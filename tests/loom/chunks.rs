@@ -47,9 +47,10 @@ impl Rows {
 }
 
 fn own(board: &ClaimBoard, worker: usize, tag: Tag, rows: &Rows) {
+    let chunks = rows.0.len() as u32;
     loop {
         let front = board.claims_of(worker).take_front(tag);
-        if front.chunk + front.taken >= rows.0.len() as u32 {
+        if front.chunk >= chunks || !front.is_free(|| chunks) {
             return;
         }
         rows.sweep(front.chunk);
@@ -58,8 +59,8 @@ fn own(board: &ClaimBoard, worker: usize, tag: Tag, rows: &Rows) {
 
 fn steal(board: &ClaimBoard, tag: Tag, rows: &Rows, fewest: u32) {
     let chunks = rows.0.len() as u32;
-    while let Some(taken) = board.claims_of(0).take_back(tag, chunks, fewest, chunks) {
-        rows.sweep(chunks - 1 - taken);
+    while let Some(back) = board.claims_of(0).take_back(tag, chunks, fewest, chunks) {
+        rows.sweep(back.chunk);
     }
 }
 
@@ -70,9 +71,9 @@ fn help(board: &ClaimBoard, tag: Tag, shares: &[Rows], lanes: &[Rows], most: u32
     while let Some(worker) = (0..shares.len()).filter(|&worker| left(worker) > 0).max_by_key(|&worker| left(worker)) {
         let chunks = shares[worker].0.len() as u32;
         // Somebody else may have been faster.
-        if let Some(taken) = board.claims_of(worker).take_back(tag, chunks, 1, most) {
-            lanes[worker].sweep(taken);
-            shares[worker].sweep(chunks - 1 - taken);
+        if let Some(back) = board.claims_of(worker).take_back(tag, chunks, 1, most) {
+            lanes[worker].sweep(back.taken);
+            shares[worker].sweep(back.chunk);
         }
     }
 }

@@ -36,7 +36,7 @@ use bevy_ecs::{
 };
 
 use crate::{
-    context::ByItself,
+    context::Raised,
     pool::{AffinityPool, Job, JobBoard, Payload},
     settings::SchedulerMode,
 };
@@ -246,7 +246,7 @@ impl SystemsOnGang {
                         let run_task = || unsafe { run.task(task) };
                         match (by_itself[task], timed) {
                             (true, _) => {
-                                let _by_itself = ByItself::begin();
+                                let _by_itself = Raised::by_itself();
                                 run_task();
                             }
                             (false, true) => costs.note_led(task, pool.watch(run_task)),

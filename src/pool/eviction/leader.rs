@@ -1,8 +1,9 @@
-//! What a pool does about cores that are taken: whom it calls, and where its leader runs.
+//! Where the leader runs: every round waits for it, so it leaves a core that is taken, and those of
+//! its workers.
 
 use std::ptr;
 
-use super::policy::{Evidence, Record};
+use super::policy::Evidence;
 use crate::{
     ablation::Mechanism,
     pool::{AffinityPool, gang::SharedSeat, now},
@@ -11,76 +12,20 @@ use crate::{
 };
 
 impl AffinityPool {
-    /// How many workers would take part in a round that began now: the others' cores are taken by
-    /// other processes. With none but the leader there are no rounds, so its own core is looked at
-    /// here.
-    #[inline]
-    pub(crate) fn present(&self) -> usize {
-        let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.records()) } else { 0 };
-        if present == 1 && self.workers() > 1 {
-            self.watch_lone_leader();
-        }
-        present
+    /// Whether this thread, which leads, is on another core than its own.
+    pub(super) fn may_be_on_workers_core(&self) -> bool {
+        !Mechanism::LeaderMoves.is_out()
+            && self.pin_state.pinning == Pinning::Core
+            && current_core() != self.topology.cores.first().map(|core| core.id)
     }
 
+    /// Looks at the leader's own core, where there are no rounds for want of other workers.
     #[cold]
-    fn watch_lone_leader(&self) {
+    pub(super) fn watch_lone_leader(&self) {
         // What is known of cores is written by the thread that holds the lead.
         if let Some(_lead) = self.gang.board.try_lead() {
             self.watch_leader(now());
         }
-    }
-
-    /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls
-    /// all its workers, whichever others leave out.
-    #[inline]
-    pub(crate) fn is_left_out(&self, worker: usize) -> bool {
-        worker.checked_sub(1).is_some_and(|seat| self.has_left_out(&self.seats[seat]))
-    }
-
-    /// The records of all workers but the leader.
-    fn records(&self) -> impl Iterator<Item = &Record> {
-        self.seats.iter().map(|seat| &*seat.record)
-    }
-
-    fn has_left_out(&self, seat: &SharedSeat) -> bool {
-        self.watchful && seat.record.is_out()
-    }
-
-    /// Whether any worker may be left out of a round that begins now.
-    #[inline]
-    pub(in crate::pool) fn is_anybody_out(&self) -> bool {
-        self.watchful && self.gang.eviction.is_anybody_out()
-    }
-
-    /// To be called before a round: whose time is over takes part again, and the leader is on none
-    /// of the cores of those workers. Both are looked at if the round is `due`, or if a worker that
-    /// does not rest has to be woken, which is when the leader may have come to be on its core: to
-    /// ask for the core is a system call.
-    #[inline]
-    pub(in crate::pool) fn prepare_round(&self, due: bool) {
-        let is_to_be_woken =
-            |seat: &SharedSeat| seat.round.is_asleep() && !seat.round.rests() && !self.has_left_out(seat);
-        if !due && !self.seats.iter().any(is_to_be_woken) {
-            return;
-        }
-        if self.watchful {
-            self.gang.eviction.prepare(self.records());
-        }
-        self.wake_who_rested();
-        if !Mechanism::LeaderMoves.is_out()
-            && self.pin_state.pinning == Pinning::Core
-            && current_core() != self.topology.cores.first().map(|core| core.id)
-        {
-            self.leave_workers_core();
-        }
-    }
-
-    /// Tells workers to stay awake whose rest is over. In rounds of a pool that does not avoid busy
-    /// cores no worker rests.
-    fn wake_who_rested(&self) {
-        let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.record.rests()));
-        rested.for_each(|seat| seat.round.let_rest(false));
     }
 
     /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the
@@ -88,7 +33,7 @@ impl AffinityPool {
     /// leader comes to be there when it wakes up while the workers sleep; called, the worker would
     /// wait for its core, and the leader would run its rows.
     #[cold]
-    fn leave_workers_core(&self) {
+    pub(super) fn leave_workers_core(&self) {
         let Some(seat) = self.owner_of_this_core().filter(|seat| !self.has_left_out(seat)) else { return };
         let (eviction, now) = (&self.gang.eviction, now());
         if !eviction.try_move(now) {
@@ -122,7 +67,7 @@ impl AffinityPool {
 
     /// Whether this thread is on the core that the worker is pinned to.
     #[cold]
-    pub(in crate::pool) fn is_on_core_of(&self, seat: &SharedSeat) -> bool {
+    pub(super) fn is_on_core_of(&self, seat: &SharedSeat) -> bool {
         self.owner_of_this_core().is_some_and(|owner| ptr::eq(owner, seat))
     }
 

@@ -1,18 +1,7 @@
-use super::*;
+use bevy_ecs::prelude::{Component, World};
 
-#[test]
-fn rows_that_follow_each_other_are_one_segment() {
-    let mut selection = Selection::default();
-    for (ordinal, table, row) in [(0, 3, 5), (0, 3, 6), (0, 3, 8), (2, 9, 9)] {
-        selection.push(ordinal, Storage::Table(table), row);
-    }
-    let segment = |first, ordinal, table, rows| Segment { first, storage: Storage::Table(table), ordinal, rows };
-    let expected = [segment(0, 0, 3, 5..7), segment(2, 0, 3, 8..9), segment(3, 2, 9, 9..10)];
-    assert_eq!((selection.rows(), selection.segments()), (4, &expected[..]));
-    assert_eq!([0, 1, 2, 3, 4].map(|position| segment_at(selection.segments(), position)), [0, 0, 1, 2, 3]);
-    selection.clear();
-    assert_eq!(selection.rows(), 0);
-}
+use super::*;
+use crate::sweep::Matched;
 
 fn lay(layout: &mut Layout, rows: &[(u32, Range<u32>)]) {
     let mut progress = Progress::default();
@@ -56,4 +45,25 @@ fn a_layout_that_is_laid_out_anew_forgets_what_was_there() {
     assert_eq!(layout.segments()[1], Segment { first: 3, storage: Storage::Table(8), ordinal: 1, rows: 0..2 });
     lay(&mut layout, &[]);
     assert_eq!((layout.rows(), layout.segments().len()), (0, 0));
+}
+
+#[derive(Component)]
+struct Row;
+
+#[test]
+fn a_sweep_of_all_rows_is_cut_as_such_after_one_of_a_few() {
+    let mut world = World::new();
+    world.spawn_batch((0..1_000).map(|_| Row));
+    let query = world.query::<&Row>();
+    let mut matched = Matched::new(true);
+    matched.update(&query, world.archetypes());
+    let all = Rows::new(world.as_unsafe_world_cell_readonly(), &matched);
+    let mut selection = Selection::default();
+    selection.push(0, matched.storages[0], 7);
+    let few = Rows { selection: Some(&selection), ..all };
+    let (mut layouts, mut placement) = (Layouts::default(), Placement::new(2));
+    for rows in [few, all, few] {
+        layouts.lay_out(&rows, &mut placement, 1);
+        assert_eq!(layouts.about(&all), 1_000);
+    }
 }

@@ -7,6 +7,7 @@ use std::{
 
 use super::*;
 use crate::{
+    pool::AffinityPool,
     settings::{SpareCores, WorkerCount},
     topology::{Core, CoreId},
 };

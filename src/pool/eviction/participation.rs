@@ -1,0 +1,113 @@
+//! Who takes part in rounds, rests between them or is left out, by what each did in the last ones.
+
+use std::ops::Range;
+
+use super::{
+    contention::waits_for_own_threads,
+    policy::{Evidence, Record},
+};
+use crate::pool::{
+    AffinityPool,
+    gang::SharedSeat,
+    words::{RoundStats, Taken},
+};
+
+impl AffinityPool {
+    /// How many workers would take part in a round that began now: the others' cores are taken by
+    /// other processes. With none but the leader there are no rounds, so its own core is looked at
+    /// here.
+    #[inline]
+    pub(crate) fn present(&self) -> usize {
+        let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.records()) } else { 0 };
+        if present == 1 && self.workers() > 1 {
+            self.watch_lone_leader();
+        }
+        present
+    }
+
+    /// Whether `worker` is left out of rounds now. A pool that does not avoid busy cores calls
+    /// all its workers, whichever others leave out.
+    #[inline]
+    pub(crate) fn is_left_out(&self, worker: usize) -> bool {
+        worker.checked_sub(1).is_some_and(|seat| self.has_left_out(&self.seats[seat]))
+    }
+
+    /// The records of all workers but the leader.
+    pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
+        self.seats.iter().map(|seat| &*seat.record)
+    }
+
+    pub(super) fn has_left_out(&self, seat: &SharedSeat) -> bool {
+        self.watchful && seat.record.is_out()
+    }
+
+    /// Whether any worker may be left out of a round that begins now.
+    #[inline]
+    pub(in crate::pool) fn is_anybody_out(&self) -> bool {
+        self.watchful && self.gang.eviction.is_anybody_out()
+    }
+
+    /// To be called before a round: whose time is over takes part again, and the leader is on none
+    /// of the cores of those workers. Both are looked at if the round is `due`, or if a worker that
+    /// does not rest has to be woken, which is when the leader may have come to be on its core: to
+    /// ask for the core is a system call.
+    #[inline]
+    pub(in crate::pool) fn prepare_round(&self, due: bool) {
+        let is_to_be_woken =
+            |seat: &SharedSeat| seat.round.is_asleep() && !seat.round.rests() && !self.has_left_out(seat);
+        if !due && !self.seats.iter().any(is_to_be_woken) {
+            return;
+        }
+        if self.watchful {
+            self.gang.eviction.prepare(self.records());
+        }
+        self.wake_who_rested();
+        if self.may_be_on_workers_core() {
+            self.leave_workers_core();
+        }
+    }
+
+    /// Tells workers to stay awake whose rest is over. In rounds of a pool that does not avoid busy
+    /// cores no worker rests.
+    fn wake_who_rested(&self) {
+        let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.record.rests()));
+        rested.for_each(|seat| seat.round.let_rest(false));
+    }
+
+    /// Has a worker that was called rest, or leaves it out of the next rounds, if what it did in
+    /// this one speaks for it.
+    pub(in crate::pool) fn judge(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) {
+        let evidence = if self.watchful { self.evidence_against(seat, stats, round) } else { None };
+        if let Some(evidence) = evidence {
+            self.gang.eviction.act_on(&seat.record, round.end, evidence);
+            seat.round.let_rest(seat.record.rests());
+        }
+    }
+
+    /// What speaks against a worker that was called.
+    fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
+        if let Some(stats) = stats {
+            seat.record.note_present(stats.core_taken.is_some(), round.end);
+            return stats.core_taken.map(|taken| match taken {
+                Taken::Partly => Evidence::Sharing,
+                Taken::Mostly => Evidence::Account,
+            });
+        }
+        self.is_away(seat, round).then_some(Evidence::Absence)
+    }
+
+    /// Whether a worker that did not run its index in `round` has been away for too long, and not
+    /// because of threads of this process: the leader, which may have been moved to its core, or
+    /// others.
+    #[cold]
+    fn is_away(&self, seat: &SharedSeat, round: &Range<u64>) -> bool {
+        if self.is_on_core_of(seat) || !seat.record.note_missed(round.end - round.start, round.end) {
+            return false;
+        }
+        let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread, round.end));
+        if is_excused {
+            seat.record.excuse(round.end);
+        }
+        !is_excused && seat.record.suspect()
+    }
+}

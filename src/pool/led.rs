@@ -1,0 +1,85 @@
+//! What is led through a pool, for those who plan schedules: rounds, and calls of queries while
+//! somebody watches them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::AffinityPool;
+use crate::sync::OwnCounter;
+
+/// What was led through a pool so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Led {
+    /// Indices that leaders ran in rounds that called others.
+    pub(crate) rounds: u64,
+    pub(crate) calls: LedCalls,
+}
+
+/// What was led in calls of queries that were watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedCalls {
+    /// Those of all rounds.
+    pub(crate) rounds: u64,
+    /// What calls took, and what they would have taken one thread, as far as they know; both in
+    /// nanoseconds.
+    pub(crate) took: u64,
+    pub(crate) work: u64,
+}
+
+impl Led {
+    /// What was led after `before`.
+    pub(crate) fn since(self, before: Self) -> Self {
+        let LedCalls { rounds, took, work } = before.calls;
+        Self {
+            rounds: self.rounds.saturating_sub(before.rounds),
+            calls: LedCalls {
+                rounds: self.calls.rounds.saturating_sub(rounds),
+                took: self.calls.took.saturating_sub(took),
+                work: self.calls.work.saturating_sub(work),
+            },
+        }
+    }
+}
+
+/// Parallel calls of queries, counted while someone asks for it.
+#[derive(Default)]
+pub(super) struct Calls {
+    watched: AtomicBool,
+    /// As in [`LedCalls`]. Written by the thread whose call it is, one at a time.
+    rounds: OwnCounter,
+    took: OwnCounter,
+    work: OwnCounter,
+}
+
+impl AffinityPool {
+    /// What was led through this pool so far.
+    pub(crate) fn led(&self) -> Led {
+        let leader = &self.counters.leader;
+        let Calls { rounds, took, work, .. } = &leader.calls;
+        let calls = LedCalls { rounds: rounds.get(), took: took.get(), work: work.get() };
+        Led { rounds: leader.rounds_led(), calls }
+    }
+
+    /// Calls `f`, during which calls of queries are counted too; returns what was led in it.
+    pub(crate) fn watch(&self, f: impl FnOnce()) -> Led {
+        let watched = &self.counters.leader.calls.watched;
+        let (before, outer) = (self.led(), self.watches_calls());
+        watched.store(true, Ordering::Relaxed);
+        f();
+        watched.store(outer, Ordering::Relaxed);
+        self.led().since(before)
+    }
+
+    /// Whether calls of queries are to be counted.
+    #[inline]
+    pub(crate) fn watches_calls(&self) -> bool {
+        self.counters.leader.calls.watched.load(Ordering::Relaxed)
+    }
+
+    /// Counts a call of a query. To be called by one thread at a time.
+    pub(crate) fn note_call(&self, LedCalls { rounds, took, work }: LedCalls) {
+        let calls = &self.counters.leader.calls;
+        calls.rounds.add(rounds);
+        calls.took.add(took);
+        calls.work.add(work);
+    }
+}

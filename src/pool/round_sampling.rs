@@ -1,0 +1,170 @@
+//! Which rounds are measured, and for how many the measured one stands: a clock reading takes 25
+//! ns, to ask for the core 60, and an empty round 200.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+/// Of rounds as short as the last one was, one in so many nanoseconds is measured: what that costs
+/// is half a percent.
+const INTERVAL: u64 = 32_000;
+
+/// Rounds that go by unmeasured, at most.
+const LONGEST_GAP: u64 = 32;
+
+/// A long round that happens to be measured after short ones stands for no more than this much
+/// time, in nanoseconds.
+const MOST_OWED: u64 = 50_000_000;
+
+/// When the next round is measured, and for how many the measured one stands. Written by the thread
+/// that leads.
+#[derive(Default)]
+pub(super) struct RoundSampling {
+    /// Rounds to go before the next one that is due.
+    left: AtomicU64,
+    /// Rounds since the last measured one.
+    skipped: AtomicU64,
+    /// How long rounds took that were not measured, as far as the measured ones have not stood for
+    /// it yet; in nanoseconds.
+    owed: AtomicU64,
+    /// When the last measured round ended.
+    ended: AtomicU64,
+    dice: AtomicU32,
+}
+
+impl RoundSampling {
+    /// To be called once before each round: whether it is due to be looked at.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
+        left == 0
+    }
+
+    /// Notes a round that was not measured.
+    #[inline]
+    pub(super) fn skip(&self) {
+        self.skipped.store(self.skipped.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// The next round is due: something was odd about this one.
+    pub(super) fn hurry(&self) {
+        self.left.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes a measured `round`, which was `due` or measured for another reason. Returns how many
+    /// times as much as itself it stands for. One of a kind that is always measured stands for
+    /// itself. One that is `sampled` stands for those since the last one too, which took as long,
+    /// as far as can be told; what there was no time for since then is left for later ones, so that
+    /// on average the sum is right, and never more than the time that has passed.
+    pub(super) fn measured(&self, round: Range<u64>, due: bool, sampled: bool) -> f64 {
+        let took = round.end.saturating_sub(round.start).max(1);
+        if due {
+            self.left.store(self.next_gap(took), Ordering::Relaxed);
+        }
+        if !sampled {
+            return 1.0;
+        }
+        let owed = self.owed.load(Ordering::Relaxed) + self.skipped.swap(0, Ordering::Relaxed) * took;
+        let time = round.end.saturating_sub(self.ended.swap(round.end, Ordering::Relaxed));
+        let paid = owed.min(time.saturating_sub(took));
+        self.owed.store((owed - paid).min(MOST_OWED), Ordering::Relaxed);
+        1.0 + paid as f64 / took as f64
+    }
+
+    /// How many rounds that take so long go by: of random length, so that rounds of two kinds that
+    /// take turns are both seen.
+    fn next_gap(&self, took: u64) -> u64 {
+        let gap = (INTERVAL / took).min(LONGEST_GAP);
+        let dice = self.dice.load(Ordering::Relaxed).wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.dice.store(dice, Ordering::Relaxed);
+        gap / 2 + u64::from(dice >> 16) % (gap / 2 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds one after another, each as long as `took` says of its number. How many were measured,
+    /// and how much of the time they stand for.
+    fn play(rounds: u64, took: impl Fn(u64) -> u64) -> (u64, f64) {
+        let (sampling, mut now, mut measured, mut sum, mut all) = (RoundSampling::default(), 1, 0, 0.0, 0);
+        for number in 0..rounds {
+            let took = took(number);
+            let round = now..now + took;
+            now = round.end + 20;
+            all += took;
+            if sampling.is_due() {
+                measured += 1;
+                sum += sampling.measured(round, true, true) * took as f64;
+            } else {
+                sampling.skip();
+            }
+        }
+        (measured, sum / all as f64)
+    }
+
+    #[test]
+    fn long_rounds_are_all_measured_and_short_ones_seldom() {
+        assert_eq!(play(1_000, |_| 100_000), (1_000, 1.0));
+        let (measured, part) = play(100_000, |_| 200);
+        assert!((3_000..6_000).contains(&measured), "{measured}");
+        assert!((0.999..=1.0).contains(&part), "{part}");
+    }
+
+    #[test]
+    fn short_and_long_rounds_in_turns_are_both_seen() {
+        for long in [5_000, 50_000, 1_000_000] {
+            let (_, part) = play(200_000, |number| if number % 2 == 0 { 200 } else { long });
+            assert!((0.9..1.05).contains(&part), "{long}: {part}");
+        }
+    }
+
+    /// Frames with `idle` nanoseconds after each, of `short` rounds of 4 us, which are sampled, and
+    /// one of a millisecond, which is always measured. Which part of the time of all is reported.
+    fn play_frames(short: u64, idle: u64) -> f64 {
+        let (sampling, mut now, mut sum, mut all) = (RoundSampling::default(), 1, 0.0, 0);
+        for _ in 0..2_000 {
+            for took in (0..short).map(|_| 4_000).chain([1_000_000]) {
+                let (round, due, sampled) = (now..now + took, sampling.is_due(), took == 4_000);
+                now = round.end + 2_000;
+                all += took;
+                if due || !sampled {
+                    sum += sampling.measured(round, due, sampled) * took as f64;
+                } else {
+                    sampling.skip();
+                }
+            }
+            now += idle;
+        }
+        sum / all as f64
+    }
+
+    #[test]
+    fn a_round_that_is_always_measured_stands_for_itself() {
+        for (short, idle) in [(10, 0), (10, 15_000_000), (100, 0), (100, 15_000_000), (1, 15_000_000)] {
+            let part = play_frames(short, idle);
+            assert!((0.95..1.05).contains(&part), "{short} short ones, {idle} ns idle: {part}");
+        }
+    }
+
+    #[test]
+    fn a_round_stands_for_no_more_than_there_was_time_for() {
+        let sampling = RoundSampling::default();
+        sampling.measured(0..1_000, true, true);
+        (0..30).for_each(|_| sampling.skip());
+        assert_eq!(sampling.measured(10_000..1_010_000, true, true), 1.009);
+    }
+
+    #[test]
+    fn after_an_odd_round_the_next_one_is_due() {
+        let sampling = RoundSampling::default();
+        assert!(sampling.is_due());
+        sampling.measured(0..200, true, true);
+        assert!(!sampling.is_due());
+        sampling.hurry();
+        assert!(sampling.is_due());
+    }
+}

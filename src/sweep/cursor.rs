@@ -1,0 +1,115 @@
+//! The way of one thread through the rows of a part.
+
+use std::ops::Range;
+
+use super::{
+    division::{even_positions, even_rows},
+    layout::Layout,
+    rows::Rows,
+    selection::{Selection, segment_at},
+};
+use crate::placement::Storage;
+
+/// Goes through the rows of one part, storage by storage, in steps that the caller limits.
+pub(super) struct RowCursor<'a> {
+    source: Source<'a>,
+    /// Where it is: a storage and its place in the order of storages.
+    at: (u32, Storage),
+    /// What is left there.
+    rest: Range<u32>,
+    /// The next segment or storage.
+    next: usize,
+    /// Rows of the part before what is left.
+    position: u64,
+}
+
+/// Where the rows of a part are found.
+enum Source<'a> {
+    Layout(&'a Layout),
+    /// A part of so many even ones.
+    Even(Rows<'a, 'a>, usize, usize),
+    /// The rows of a selection before this position.
+    Selected(&'a Selection, u64),
+}
+
+impl<'a> RowCursor<'a> {
+    pub(super) fn along(layout: &'a Layout) -> Self {
+        Self::new(Source::Layout(layout))
+    }
+
+    /// Through one of `parts` even parts of all rows.
+    pub(super) fn through(rows: Rows<'a, 'a>, part: usize, parts: usize) -> Self {
+        match rows.selection {
+            Some(selection) => Self::selected(selection, even_positions(selection.rows(), part, parts)),
+            None => Self::new(Source::Even(rows, part, parts)),
+        }
+    }
+
+    fn selected(selection: &'a Selection, positions: Range<u64>) -> Self {
+        let mut cursor = Self::new(Source::Selected(selection, positions.end));
+        (cursor.next, cursor.position) = (segment_at(selection.segments(), positions.start), positions.start);
+        cursor
+    }
+
+    fn new(source: Source<'a>) -> Self {
+        Self { source, at: (0, Storage::Table(0)), rest: 0..0, next: 0, position: 0 }
+    }
+
+    /// How many rows of the part lie behind.
+    #[inline]
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next rows, at most `most` (which is not 0), that lie in one storage, and its place in
+    /// the order of storages.
+    #[inline]
+    pub(super) fn next(&mut self, most: u64) -> Option<(u32, Storage, Range<u32>)> {
+        while self.rest.is_empty() {
+            self.next_storage()?;
+        }
+        let count = most.min(self.rest.len() as u64);
+        let end = self.rest.start + count as u32;
+        let rows = self.rest.start..end;
+        self.rest.start = end;
+        self.position += count;
+        Some((self.at.0, self.at.1, rows))
+    }
+
+    /// Goes on from `position` of a layout.
+    pub(super) fn skip_to(&mut self, position: u64) {
+        if let Source::Layout(layout) = self.source
+            && self.position < position
+        {
+            self.next = segment_at(layout.segments(), position);
+            self.rest = 0..0;
+            if let Some(segment) = layout.segments().get(self.next) {
+                self.at = (segment.ordinal, segment.storage);
+                self.rest = segment.rows_in(&(position..segment.end()));
+                self.next += 1;
+            }
+            self.position = position;
+        }
+    }
+
+    #[inline]
+    fn next_storage(&mut self) -> Option<()> {
+        match &self.source {
+            Source::Layout(layout) => {
+                let segment = layout.segments().get(self.next)?;
+                (self.at, self.rest) = ((segment.ordinal, segment.storage), segment.rows.clone());
+            }
+            Source::Selected(selection, end) => {
+                let segment = selection.segments().get(self.next).filter(|segment| segment.first < *end)?;
+                self.at = (segment.ordinal, segment.storage);
+                self.rest = segment.rows_in(&(self.position..*end));
+            }
+            Source::Even(rows, part, parts) => {
+                let storage = *rows.matched.storages.get(self.next)?;
+                (self.at, self.rest) = ((self.next as u32, storage), even_rows(rows.count(storage), *part, *parts));
+            }
+        }
+        self.next += 1;
+        Some(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Some of the rows of a query, in segments of rows that follow each other.
+
+use std::ops::Range;
+
+use crate::placement::Storage;
+
+/// Some of a query's rows, in the order of storages and rows. Kept from call to call for its
+/// memory.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    segments: Vec<Segment>,
+}
+
+impl Selection {
+    pub(crate) fn clear(&mut self) {
+        self.segments.clear();
+    }
+
+    /// Adds a row that comes behind all that were added before. A storage's `ordinal` is its place
+    /// in the order of storages.
+    #[inline]
+    pub(crate) fn push(&mut self, ordinal: u32, storage: Storage, row: u32) {
+        match self.segments.last_mut() {
+            Some(last) if last.storage == storage && last.rows.end == row => last.rows.end += 1,
+            _ => {
+                let first = self.rows();
+                self.segments.push(Segment { first, storage, ordinal, rows: row..row + 1 });
+            }
+        }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> u64 {
+        self.segments.last().map_or(0, Segment::end)
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+}
+
+/// Rows of one storage that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// The place of its first row among the rows before it.
+    pub(super) first: u64,
+    pub(super) storage: Storage,
+    /// The storage's place in the order of storages.
+    pub(super) ordinal: u32,
+    pub(super) rows: Range<u32>,
+}
+
+impl Segment {
+    /// The place after its last row.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.first + u64::from(self.rows.end - self.rows.start)
+    }
+
+    /// Its rows that lie in `positions`, which reach into it.
+    #[inline]
+    pub(super) fn rows_in(&self, positions: &Range<u64>) -> Range<u32> {
+        let row = |position: u64| self.rows.start + (position - self.first) as u32;
+        row(positions.start.max(self.first))..row(positions.end.min(self.end()))
+    }
+}
+
+/// The number of the segment that holds the row at `position`; that of segments if there is none.
+pub(super) fn segment_at(segments: &[Segment], position: u64) -> usize {
+    segments.partition_point(|segment| segment.end() <= position)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! What a worker may sweep in lock step: its own rows, or a chunk of another one's.
+
+use std::ops::Range;
+
+use super::{cursor::RowCursor, division::Division, layout::Layout};
+use crate::{
+    claims::{Back, ClaimBoard, Tag},
+    context::{Context, Ownership},
+    placement::{Runs, Storage},
+    pool::{now, running_on},
+    topology::CoreId,
+};
+
+/// How the shares of one call are cut into chunks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunking {
+    /// Rows of a chunk.
+    pub(super) rows: u32,
+    /// The most chunks of a share that others may take.
+    pub(super) most_stolen: u32,
+    pub(super) tag: Tag,
+}
+
+impl Chunking {
+    /// Chunking of `rows` rows, none of which is claimed.
+    pub(super) fn new(claims: &mut ClaimBoard, rows: u32, most_stolen: u32) -> Self {
+        Self { rows, most_stolen, tag: claims.begin() }
+    }
+}
+
+/// The rows of one call in lock step, and who owns them.
+#[derive(Clone, Copy)]
+pub(super) struct CallShares<'a> {
+    pub(super) context: &'a Context,
+    pub(super) ownership: &'a Ownership,
+    /// The rows of each worker.
+    pub(super) layouts: &'a [Layout],
+    /// `None` where shares are too short for others to help with.
+    pub(super) chunks: Option<Chunking>,
+}
+
+/// What one worker may sweep of a share.
+///
+/// # Invariant (shares)
+/// A share is the rows that the placement gives to one worker. Cut into chunks, it is swept by
+/// those who claim them: each chunk once ('claims' on `Claims`). Without chunks it is swept as a
+/// whole, by who runs the worker's index.
+pub(super) struct ShareClaim<'a> {
+    shares: CallShares<'a>,
+    owner: usize,
+    /// Who sweeps.
+    worker: usize,
+    claimed: Claimed,
+    swept: Swept,
+}
+
+/// Which rows of a share are claimed.
+enum Claimed {
+    /// All of them.
+    All,
+    /// As many chunks from the front as no other worker takes: `until` this row by now.
+    Front { chunks: Chunking, until: u64 },
+    /// The rows of a chunk that was stolen, at `began`; how many others of the share were taken
+    /// before.
+    Stolen { rows: Range<u64>, taken: u32, began: u64 },
+}
+
+impl<'a> CallShares<'a> {
+    /// The own share of `worker`.
+    #[inline]
+    pub(super) fn own(self, worker: usize) -> ShareClaim<'a> {
+        let claimed = self.chunks.map_or(Claimed::All, |chunks| Claimed::Front { chunks, until: 0 });
+        ShareClaim { shares: self, owner: worker, worker, claimed, swept: Swept::begin() }
+    }
+
+    /// A chunk of `chunks` that `thief` took of the share of `owner`.
+    pub(super) fn stolen(self, chunks: Chunking, owner: usize, thief: usize, back: Back) -> ShareClaim<'a> {
+        let rows = u64::from(chunks.rows);
+        let first = u64::from(back.chunk) * rows;
+        let claimed = Claimed::Stolen { rows: first..first + rows, taken: back.taken, began: now() };
+        ShareClaim { shares: self, owner, worker: thief, claimed, swept: Swept::begin() }
+    }
+
+    /// How many chunks the share of `owner` has.
+    pub(super) fn chunks_of(&self, owner: usize, chunks: Chunking) -> u32 {
+        self.layouts[owner].rows().div_ceil(chunks.rows.into()) as u32
+    }
+}
+
+impl<'a> ShareClaim<'a> {
+    /// Whose share it is.
+    pub(super) fn owner(&self) -> usize {
+        self.owner
+    }
+
+    /// For a chunk that its owner lost: how many others of the share were taken before.
+    pub(super) fn taken_before(&self) -> Option<u32> {
+        if let Claimed::Stolen { taken, .. } = self.claimed { Some(taken) } else { None }
+    }
+
+    pub(super) fn division(&self) -> Division<'a> {
+        Division::Placed(&self.shares.ownership.placement)
+    }
+
+    /// The way through what is claimed.
+    #[inline]
+    pub(super) fn cursor(&self) -> RowCursor<'a> {
+        RowCursor::along(&self.shares.layouts[self.owner])
+    }
+
+    /// How many rows from the next one on may be swept; 0 at the end of what is claimed. Claims
+    /// more where it can.
+    #[inline]
+    pub(super) fn room(&mut self, cursor: &mut RowCursor<'_>) -> u64 {
+        match &mut self.claimed {
+            Claimed::All => u64::MAX,
+            Claimed::Front { until, .. } if cursor.position() < *until => *until - cursor.position(),
+            Claimed::Front { chunks, until } => {
+                let front = self.shares.ownership.board.claims_of(self.owner).take_front(chunks.tag);
+                let is_free = front.is_free(|| self.shares.chunks_of(self.owner, *chunks));
+                let rows = if is_free { u64::from(chunks.rows) } else { 0 };
+                *until += rows;
+                rows
+            }
+            Claimed::Stolen { rows, .. } => {
+                cursor.skip_to(rows.start);
+                rows.end.saturating_sub(cursor.position())
+            }
+        }
+    }
+
+    /// The time, while the placement learns what the rows of `storage` cost.
+    #[inline]
+    pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
+        // Some rows of a storage, or whole storages, teach nothing of cuts.
+        let layout = &self.shares.layouts[self.owner];
+        let runs = layout.has_parts().then(|| self.shares.ownership.placement.get(storage)).flatten();
+        runs.and_then(Runs::histogram).map(|_| now())
+    }
+
+    /// Counts rows that were swept, since `began` if they were timed.
+    #[inline]
+    pub(super) fn count(&mut self, storage: Storage, rows: Range<u32>, began: Option<u64>) {
+        let runs = self.shares.ownership.placement.get(storage);
+        if let (Some(began), Some(histogram)) = (began, runs.and_then(Runs::histogram)) {
+            histogram.add(rows.clone(), now() - began);
+        }
+        let count = u64::from(rows.end - rows.start);
+        self.swept.all += count;
+        if let (Some(core), Some(runs), Claimed::All | Claimed::Front { .. }) = (self.swept.core, runs, &self.claimed) {
+            // Asked once for all chunks of a run: asking notes the core, so the second chunk would
+            // always be at home.
+            let stayed = match self.swept.last {
+                Some((last, stayed)) if last == storage => stayed,
+                _ => runs.sweep_on(self.owner, core),
+            };
+            self.swept.last = Some((storage, stayed));
+            self.swept.same_core += if stayed { count } else { 0 };
+        }
+    }
+
+    /// Reports what was swept to the pool and the board.
+    pub(super) fn report(self) {
+        let Self { shares, owner, worker, claimed, swept } = self;
+        let rows = &shares.context.pool.swept[worker];
+        // Stolen rows were swept elsewhere the last time and, most likely, are the next.
+        rows.add(swept.all, swept.core.map(|_| swept.same_core));
+        match claimed {
+            Claimed::Stolen { began, .. } => {
+                shares.ownership.board.note_theft(owner, worker, now() - began);
+                rows.note_stolen(swept.all);
+            }
+            Claimed::All | Claimed::Front { .. } => {}
+        }
+    }
+}
+
+/// What is counted of the rows that were swept.
+struct Swept {
+    core: Option<CoreId>,
+    all: u64,
+    same_core: u64,
+    /// The storage it is in, and whether the core is the one that swept its run last time.
+    last: Option<(Storage, bool)>,
+}
+
+impl Swept {
+    #[inline]
+    fn begin() -> Self {
+        Self { core: running_on(), all: 0, same_core: 0, last: None }
+    }
+}
