@@ -8,9 +8,10 @@ use bevy_ecs::{
 };
 
 use super::{
-    Addresses, Counts, ScatterReport,
+    addresses::{Address, Addresses, Destination},
     calendar::Calendar,
-    mail::{Address, Destination, Mail, Outbox, SendsByStorage},
+    mail::{Mail, Outbox, SendsByStorage},
+    report::{Counts, ScatterReport},
     timed_outbox::{Later, TimedOutbox},
 };
 use crate::{

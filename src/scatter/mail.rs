@@ -13,35 +13,14 @@ use bevy_ecs::prelude::Entity;
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
-use super::{Addresses, ScatterReport};
+use super::{
+    addresses::{Address, Addresses},
+    report::ScatterReport,
+};
 use crate::{
-    placement::Storage,
-    sweep::{Missing, Parts, Rows},
+    sweep::{Missing, Parts},
     sync::lock,
 };
-
-/// A row that a message is for.
-pub(crate) type Destination = (Storage, u32);
-
-/// A [`Destination`] as a letter has it. Of one call's receivers all are in tables or all in
-/// archetypes, and letters are as short as can be: they are written once and read once, by another
-/// core maybe.
-#[derive(Clone, Copy)]
-pub(super) struct Address {
-    storage: u32,
-    row: u32,
-}
-
-impl Address {
-    pub(super) fn of((storage, row): Destination) -> Self {
-        Self { storage: storage.index() as u32, row }
-    }
-
-    #[inline]
-    pub(super) fn destination(self, receivers: &Rows<'_, '_>) -> Destination {
-        (receivers.storage_with(self.storage), self.row)
-    }
-}
 
 /// Letters that a lane has room for when it is first used, so that lanes of chunks that are seldom
 /// stolen need few steps to grow: a kilobyte for small messages.

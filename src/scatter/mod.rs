@@ -5,90 +5,29 @@
 //! The idea is that of multi_iterate_mut's second part (a buffer for each owner that others post
 //! to), with the written data left where it is: an owner applies messages to rows in its own cache.
 
+mod addresses;
 mod calendar;
 mod exchange;
 mod mail;
+mod report;
 mod timed;
 mod timed_outbox;
 
+pub(crate) use addresses::Destination;
 pub use calendar::Calendar;
 pub(crate) use exchange::{Exchange, Receivers};
 pub use mail::Outbox;
-pub(crate) use mail::{Destination, SendsByStorage};
+pub(crate) use mail::SendsByStorage;
+pub use report::ScatterReport;
 pub use timed_outbox::TimedOutbox;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use bevy_ecs::{
-    prelude::Entity,
-    query::{IterQueryData, QueryFilter},
-};
-use log::warn;
+use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use crate::{
-    placement::Storage,
     query::{AffineParIter, AffineQuery},
-    sweep::{Division, Missing, Owners, Plan, Rows},
+    sweep::Plan,
 };
 use exchange::{post, receiver};
-
-/// What became of the messages of one [`scatter`](AffineParIter::scatter).
-///
-/// ```
-/// use bevy::prelude::*;
-/// use bevy_affinity::prelude::*;
-///
-/// #[derive(Component)]
-/// struct Follows(Entity);
-/// #[derive(Component)]
-/// struct Followers(u32);
-///
-/// fn count(fans: AffineQuery<&Follows>, mut stars: AffineQuery<&mut Followers>) {
-///     let report: ScatterReport =
-///         fans.par_iter().scatter(&mut stars, |outbox, fan| outbox.send(fan.0, ()), |mut star, ()| star.0 += 1);
-///     if report.despawned > 0 {
-///         println!("{} fans of stars that are gone", report.despawned);
-///     }
-/// }
-/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScatterReport {
-    /// Messages that were applied.
-    pub delivered: u64,
-    /// Messages to entities that do not exist; dropped.
-    pub despawned: u64,
-    /// Messages to entities that exist but do not match the receiving query; dropped.
-    pub unmatched: u64,
-}
-
-/// The counts of a [`ScatterReport`] while workers add to them.
-#[derive(Default)]
-struct Counts {
-    delivered: AtomicU64,
-    despawned: AtomicU64,
-    unmatched: AtomicU64,
-}
-
-impl Counts {
-    /// Relaxed: read after the round, which orders it.
-    fn add(&self, report: ScatterReport) {
-        self.delivered.fetch_add(report.delivered, Ordering::Relaxed);
-        self.despawned.fetch_add(report.despawned, Ordering::Relaxed);
-        self.unmatched.fetch_add(report.unmatched, Ordering::Relaxed);
-    }
-
-    /// What they are when all workers are done. Warns once of each kind that was dropped.
-    fn into_report(self) -> ScatterReport {
-        let report = ScatterReport {
-            delivered: self.delivered.into_inner(),
-            despawned: self.despawned.into_inner(),
-            unmatched: self.unmatched.into_inner(),
-        };
-        warn_undelivered(&report);
-        report
-    }
-}
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Sends messages from the entities of this query to those of `receivers`, another
@@ -192,63 +131,5 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             // SAFETY: as above, of the receivers.
             || unsafe { receiver(&receivers, &receive) },
         )
-    }
-}
-
-/// Finds the part that owns an entity.
-struct Addresses<'a> {
-    rows: Rows<'a, 'a>,
-    division: Division<'a>,
-    /// Whose the rows of the storage are in which an entity was found last: mostly the next one is
-    /// in it too.
-    last: Option<(Storage, Owners<'a>)>,
-    /// Whether one part owns all rows, so that none of that is asked: where rows are in many tables
-    /// a processor often guesses wrong whether the next is where the last was, and waits.
-    has_one_owner: bool,
-}
-
-impl<'a> Addresses<'a> {
-    fn new(rows: Rows<'a, 'a>, division: Division<'a>) -> Self {
-        Self { rows, division, last: None, has_one_owner: matches!(division, Division::Even { parts: 1 }) }
-    }
-
-    /// Where `entity` is, and the part that owns it.
-    #[inline]
-    fn find(&mut self, entity: Entity) -> Result<(Destination, usize), Missing> {
-        let (storage, row) = self.rows.locate(entity).ok_or(Missing::Despawned)?;
-        if self.has_one_owner {
-            return self.rows.matched.contains(storage).then_some(((storage, row), 0)).ok_or(Missing::Unmatched);
-        }
-        let owner = match &self.last {
-            // All storages of a query are of one kind.
-            Some((last, owners)) if last.index() == storage.index() => owners.of(row),
-            _ => self.find_elsewhere(storage, row)?,
-        };
-        Ok(((storage, row), owner))
-    }
-
-    #[cold]
-    fn find_elsewhere(&mut self, storage: Storage, row: u32) -> Result<usize, Missing> {
-        if !self.rows.matched.contains(storage) {
-            return Err(Missing::Unmatched);
-        }
-        let owners = self.division.owners(storage, || self.rows.count(storage));
-        Ok(self.last.insert((storage, owners)).1.of(row))
-    }
-}
-
-fn warn_undelivered(report: &ScatterReport) {
-    static DESPAWNED: AtomicBool = AtomicBool::new(false);
-    static UNMATCHED: AtomicBool = AtomicBool::new(false);
-    let ScatterReport { despawned, unmatched, .. } = *report;
-    for (count, warned, why) in [
-        (despawned, &DESPAWNED, "do not exist"),
-        (unmatched, &UNMATCHED, "do not match the query that receives (they lack a component, or are disabled)"),
-    ] {
-        if count > 0 && !warned.swap(true, Ordering::Relaxed) {
-            warn!(
-                "bevy_affinity: scatter dropped {count} messages to entities that {why} (said once; `ScatterReport` counts them)"
-            );
-        }
     }
 }

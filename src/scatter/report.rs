@@ -1,0 +1,79 @@
+//! What became of the messages of a call.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use log::warn;
+
+/// What became of the messages of one [`scatter`](crate::AffineParIter::scatter).
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Follows(Entity);
+/// #[derive(Component)]
+/// struct Followers(u32);
+///
+/// fn count(fans: AffineQuery<&Follows>, mut stars: AffineQuery<&mut Followers>) {
+///     let report: ScatterReport =
+///         fans.par_iter().scatter(&mut stars, |outbox, fan| outbox.send(fan.0, ()), |mut star, ()| star.0 += 1);
+///     if report.despawned > 0 {
+///         println!("{} fans of stars that are gone", report.despawned);
+///     }
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScatterReport {
+    /// Messages that were applied.
+    pub delivered: u64,
+    /// Messages to entities that do not exist; dropped.
+    pub despawned: u64,
+    /// Messages to entities that exist but do not match the receiving query; dropped.
+    pub unmatched: u64,
+}
+
+/// The counts of a [`ScatterReport`] while workers add to them.
+#[derive(Default)]
+pub(super) struct Counts {
+    delivered: AtomicU64,
+    despawned: AtomicU64,
+    unmatched: AtomicU64,
+}
+
+impl Counts {
+    /// Relaxed: read after the round, which orders it.
+    pub(super) fn add(&self, report: ScatterReport) {
+        self.delivered.fetch_add(report.delivered, Ordering::Relaxed);
+        self.despawned.fetch_add(report.despawned, Ordering::Relaxed);
+        self.unmatched.fetch_add(report.unmatched, Ordering::Relaxed);
+    }
+
+    /// What they are when all workers are done. Warns once of each kind that was dropped.
+    pub(super) fn into_report(self) -> ScatterReport {
+        let report = ScatterReport {
+            delivered: self.delivered.into_inner(),
+            despawned: self.despawned.into_inner(),
+            unmatched: self.unmatched.into_inner(),
+        };
+        warn_undelivered(&report);
+        report
+    }
+}
+
+fn warn_undelivered(report: &ScatterReport) {
+    static DESPAWNED: AtomicBool = AtomicBool::new(false);
+    static UNMATCHED: AtomicBool = AtomicBool::new(false);
+    let ScatterReport { despawned, unmatched, .. } = *report;
+    for (count, warned, why) in [
+        (despawned, &DESPAWNED, "do not exist"),
+        (unmatched, &UNMATCHED, "do not match the query that receives (they lack a component, or are disabled)"),
+    ] {
+        if count > 0 && !warned.swap(true, Ordering::Relaxed) {
+            warn!(
+                "bevy_affinity: scatter dropped {count} messages to entities that {why} (said once; `ScatterReport` counts them)"
+            );
+        }
+    }
+}
