@@ -9,6 +9,7 @@
 //! | `condition.rs` | run conditions that Bevy's executors and this one share |
 //! | `tasks.rs` | from that to tasks, and which wait for which |
 //! | `costs.rs`, `plan.rs` | what tasks take; who does which |
+//! | `prepared.rs` | what is kept of a schedule: its tasks, their costs, the present plan and when it goes |
 //! | `run.rs` | one run, with errors and panics as Bevy handles them |
 //!
 //! What each worker takes when, and who waits for whom: `pool/job_board.rs`.
@@ -18,6 +19,7 @@ mod condition;
 mod costs;
 mod on_leader;
 mod plan;
+mod prepared;
 mod run;
 mod tasks;
 #[cfg(test)]
@@ -28,8 +30,6 @@ pub(crate) use on_leader::OnLeader;
 pub(super) use run::Handler;
 pub(crate) use tasks::is_sync_point;
 
-use std::iter;
-
 use bevy_ecs::{
     prelude::World,
     schedule::{SystemSchedule, SystemWithAccess},
@@ -37,33 +37,11 @@ use bevy_ecs::{
 
 use crate::{
     context::Raised,
-    pool::{AffinityPool, Job, JobBoard, Payload},
-    settings::SchedulerMode,
+    pool::{AffinityPool, Led, Payload},
 };
 use costs::Costs;
-use plan::{Phase, SchedulePlan, Workload};
-use run::{Notes, ScheduleRun};
-use tasks::{Binding, Place, Task, Tasks};
-
-/// What a plan has to gain in each run before it is tried, in nanoseconds: what workers take to
-/// wake up at the begin of a frame.
-const LEAST_GAIN: f32 = 30_000.0;
-
-/// The same for a plan without rounds, which wakes no worker.
-const LEAST_GAIN_ALONE: f32 = 2_000.0;
-
-/// What each round of a plan has to gain.
-const LEAST_GAIN_OF_ROUND: f32 = 1_000.0;
-
-/// A new plan takes the place of the present one if it takes less than this part of it.
-const BETTER: f32 = 0.9;
-
-/// A task that leads rounds and takes fewer nanoseconds may be dealt out even so: being alone takes
-/// the other workers' time from other tasks.
-const SMALL: f32 = 20_000.0;
-
-/// Timed runs between two looks at whether the plan is still a good one.
-const RUNS_PER_LOOK: u32 = 64;
+use prepared::{Planned, Prepared, Step};
+use run::ScheduleRun;
 
 /// Runs a schedule's systems on the gang.
 pub(super) struct SystemsOnGang {
@@ -71,66 +49,6 @@ pub(super) struct SystemsOnGang {
     prepared: Option<Prepared>,
     /// Whether every round is worth it: for tests.
     forced: bool,
-}
-
-/// What is known of a schedule since it was last built, for one pool and one mode.
-struct Prepared {
-    pool: AffinityPool,
-    mode: SchedulerMode,
-    tasks: Tasks,
-    notes: Notes,
-    costs: Costs,
-    /// Whether lessons are over: what comes next begins new ones.
-    learned: bool,
-    /// What a round has to gain, in nanoseconds.
-    least_gain_of_round: f32,
-    plan: Option<Planned>,
-}
-
-/// A plan that runs go by.
-struct Planned {
-    plan: SchedulePlan,
-    steps: Vec<Step>,
-    /// By task, whether it is alone because it leads rounds.
-    apart: Vec<bool>,
-    /// By task, whether its sweeps stay on the leader, which otherwise would be rounds.
-    by_itself: Vec<bool>,
-    /// What tasks took by themselves when it was made, in nanoseconds; or a while later, if that is
-    /// less. Of those that were not seen so, what they take at most: one that takes more than was
-    /// guessed has not grown.
-    took: Vec<f32>,
-    /// Timed runs since then.
-    timed: u32,
-}
-
-/// A plan that could be taken.
-struct Proposal {
-    plan: SchedulePlan,
-    apart: Vec<bool>,
-    /// By how much it is shorter than all tasks one after another, in nanoseconds.
-    gain: f32,
-}
-
-impl Proposal {
-    /// What it has to gain.
-    fn least_gain(&self) -> f32 {
-        if self.plan.has_rounds() { LEAST_GAIN } else { LEAST_GAIN_ALONE }
-    }
-}
-
-/// A phase, ready to be run.
-enum Step {
-    Here(Vec<usize>),
-    /// The board's jobs are these tasks.
-    Round(JobBoard, Vec<usize>),
-}
-
-fn pool_of(world: &World) -> Option<&AffinityPool> {
-    world.get_resource::<AffinityPool>().filter(|pool| pool.workers() > 1)
-}
-
-fn mode_of(world: &World) -> SchedulerMode {
-    world.get_resource::<SchedulerMode>().copied().unwrap_or_default()
 }
 
 /// Borrows the systems of a schedule.
@@ -159,24 +77,9 @@ impl SystemsOnGang {
     /// tasks take.
     pub(super) fn prepare(&mut self, schedule: &mut SystemSchedule, world: &World) -> bool {
         if !self.prepared.as_ref().is_some_and(|prepared| prepared.fits(world)) {
-            self.prepared = self.prepared(systems_of(schedule), world);
+            self.prepared = Prepared::new(&self.slot, systems_of(schedule), world, self.forced);
         }
         self.prepared.is_some()
-    }
-
-    fn prepared(&self, systems: &[SystemWithAccess], world: &World) -> Option<Prepared> {
-        let pool = pool_of(world)?.clone();
-        let tasks = Tasks::new(&*self.slot.blueprint()?, systems, Binding::of(world))?;
-        Some(Prepared {
-            pool,
-            mode: mode_of(world),
-            notes: Notes::new(&tasks),
-            costs: Costs::new(tasks.list.len()),
-            tasks,
-            learned: false,
-            least_gain_of_round: if self.forced { f32::MIN } else { LEAST_GAIN_OF_ROUND },
-            plan: None,
-        })
     }
 
     /// Runs the schedule on this thread alone and learns what each task takes. Before it, `prepare`
@@ -210,16 +113,7 @@ impl SystemsOnGang {
     /// Makes a plan from what was learned. Returns what a run by it is expected to take, in
     /// nanoseconds, if it gains enough.
     pub(super) fn plan(&mut self) -> Option<f32> {
-        let prepared = self.prepared.as_mut()?;
-        prepared.learned = true;
-        let forced = self.forced;
-        let without_rounds = || prepared.propose(f32::INFINITY);
-        let proposals = iter::once_with(|| prepared.propose(prepared.least_gain_of_round));
-        let mut proposals = proposals.chain(iter::once_with(without_rounds));
-        let proposal = proposals.find(|proposal| proposal.gain >= proposal.least_gain() || forced)?;
-        let span = proposal.plan.span;
-        prepared.take(proposal);
-        Some(span)
+        self.prepared.as_mut()?.plan(self.forced)
     }
 
     /// Runs the schedule by the plan. Before it, `is_planned` was true for this world.
@@ -244,14 +138,8 @@ impl SystemsOnGang {
                         // SAFETY: 'tasks' on `ScheduleRun`: phases keep the order, and nothing else
                         // runs now.
                         let run_task = || unsafe { run.task(task) };
-                        match (by_itself[task], timed) {
-                            (true, _) => {
-                                let _by_itself = Raised::by_itself();
-                                run_task();
-                            }
-                            (false, true) => costs.note_led(task, pool.watch(run_task)),
-                            (false, false) => run_task(),
-                        }
+                        let led = run_here(run_task, by_itself[task], timed.then_some(&*pool));
+                        led.into_iter().for_each(|led| costs.note_led(task, led));
                     }
                 }
                 Step::Round(board, tasks) => pool.run_jobs(board, |job| {
@@ -268,111 +156,15 @@ impl SystemsOnGang {
     }
 }
 
-impl Prepared {
-    fn fits(&self, world: &World) -> bool {
-        pool_of(world).is_some_and(|pool| pool.is_same(&self.pool)) && mode_of(world) == self.mode
-    }
-
-    /// Where tasks may go, if these are set apart, as they lead rounds themselves.
-    fn places(&self, apart: &[bool]) -> Vec<Place> {
-        let tasks = self.tasks.list.iter().zip(apart);
-        tasks.map(|(task, &apart)| if apart { Place::Alone } else { task.place }).collect()
-    }
-
-    /// What tasks take on average, in nanoseconds, where these lead rounds.
-    fn costs(&self, leads: impl Fn(usize) -> bool) -> Vec<f32> {
-        let workers = self.pool.workers();
-        (0..self.tasks.list.len()).map(|task| self.costs.on_average(task, leads(task), workers)).collect()
-    }
-
-    /// The best plan by what is known, of rounds that gain at least this, in nanoseconds. It sets
-    /// apart all tasks that lead rounds, or only those that are not small.
-    fn propose(&self, least_gain_of_round: f32) -> Proposal {
-        let (tasks, workers) = (&*self.tasks.list, self.pool.workers());
-        let homes =
-            self.plan.as_ref().map_or_else(|| vec![None; tasks.len()], |planned| planned.plan.homes(tasks.len()));
-        let propose = |least: f32| {
-            let is_apart = |task| self.costs.is_leading(task) && self.costs.when_it_runs(task, true, 1) >= least;
-            let apart: Vec<_> = (0..tasks.len()).map(is_apart).collect();
-            let (places, costs) = (self.places(&apart), self.costs(|task| apart[task]));
-            let load = Workload { tasks, places: &places, costs: &costs };
-            (SchedulePlan::new(load, workers, &homes, least_gain_of_round), apart)
-        };
-        let (all, few) = (propose(0.0), propose(SMALL));
-        let (plan, apart) = if few.0.span < all.0.span { few } else { all };
-        let serial: f32 = self.costs(|task| self.costs.is_leading(task)).iter().sum();
-        Proposal { gain: serial - plan.span, plan, apart }
-    }
-
-    fn take(&mut self, Proposal { plan, apart, .. }: Proposal) {
-        let places = self.places(&apart);
-        let steps = plan.phases.iter().map(|phase| match phase {
-            Phase::Here(tasks) => Step::Here(tasks.clone()),
-            Phase::Round(lists) => round(&self.tasks.list, &places, lists),
-        });
-        let steps = steps.collect();
-        let workers = self.pool.workers();
-        let took = (0..places.len()).map(|task| self.costs.most_by_itself(task, workers)).collect();
-        let by_itself = |task: usize| !apart[task] && self.costs.takes_less_by_itself(task, workers);
-        let by_itself = (0..places.len()).map(|task| self.tasks.list[task].tagged && by_itself(task)).collect();
-        self.plan = Some(Planned { plan, steps, apart, by_itself, took, timed: 0 });
-    }
-
-    /// Learns from a run that was timed. From time to time the plan is made anew, and taken if it
-    /// is much better than the present one: tasks stay on their cores otherwise.
-    fn observe(&mut self) {
-        self.costs.observe(self.notes.took());
-        let Some(present) = &mut self.plan else { return };
-        present.timed += 1;
-        self.costs.follow_down(&mut present.took);
-        let mut tasks = self.tasks.list.iter().enumerate();
-        if tasks.any(|(number, task)| present.is_outgrown_by(number, task, &self.costs)) {
-            // What was learned does not hold any more.
-            (self.plan, self.costs) = (None, Costs::new(self.tasks.list.len()));
-        } else if present.timed.is_multiple_of(RUNS_PER_LOOK) {
-            self.look_at_plan();
+/// Runs a task on this thread, between rounds; its sweeps are rounds unless it is `by_itself`.
+/// Returns what it led, if a pool is given that watches it.
+fn run_here(run_task: impl FnOnce(), by_itself: bool, watching: Option<&AffinityPool>) -> Option<Led> {
+    let _by_itself = by_itself.then(Raised::by_itself);
+    match watching.filter(|_| !by_itself) {
+        Some(pool) => Some(pool.watch(run_task)),
+        None => {
+            run_task();
+            None
         }
     }
-
-    fn look_at_plan(&mut self) {
-        let Some(present) = &self.plan else { return };
-        let (places, costs) = (self.places(&present.apart), self.costs(|task| present.apart[task]));
-        let span = present.plan.span_with(Workload { tasks: &self.tasks.list, places: &places, costs: &costs });
-        let proposal = self.propose(self.least_gain_of_round);
-        // Workers are awake anyway, if the present plan has rounds.
-        let to_wake = if present.plan.has_rounds() { 0.0 } else { proposal.least_gain() };
-        if proposal.plan.span + to_wake < BETTER * span {
-            self.take(proposal);
-        }
-    }
-}
-
-impl Planned {
-    /// Whether a tagged system, small when it was dealt out, takes much longer now. On the gang it
-    /// cannot spread its work over the workers: only in lessons it is seen whether it would.
-    fn is_outgrown_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.tagged && !self.apart[number] && costs.outgrew(&self.took, number)
-    }
-}
-
-/// The round of these lists of tasks.
-fn round(tasks: &[Task], places: &[Place], lists: &[Vec<usize>]) -> Step {
-    let in_round: Vec<usize> = lists.concat();
-    let mut numbers = vec![None; tasks.len()];
-    in_round.iter().enumerate().for_each(|(job, &task)| numbers[task] = Some(job));
-    let mut jobs = vec![Job::default(); in_round.len()];
-    for (home, list) in lists.iter().enumerate() {
-        for &task in list {
-            let Some(job) = numbers[task] else { continue };
-            (jobs[job].home, jobs[job].bound) = (home, places[task] == Place::Leader);
-            // Those of earlier phases are done.
-            for before in tasks[task].before.iter().filter_map(|&before| numbers[before]) {
-                jobs[before].successors.push(job);
-                jobs[job].predecessors += 1;
-            }
-        }
-    }
-    let of_job = |list: &Vec<usize>| list.iter().filter_map(|&task| numbers[task]).collect();
-    let lists = lists.iter().map(of_job).collect();
-    Step::Round(JobBoard::new(jobs, lists), in_round)
 }
