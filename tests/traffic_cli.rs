@@ -183,6 +183,61 @@ fn a_mode_that_is_killed_is_one_line() {
     assert_eq!((text(&output.stderr).as_str(), output.status.code()), (told, Some(1)));
 }
 
+/// Starts a run that would take days, interrupts it after so long, and returns what it leaves.
+#[cfg(unix)]
+fn interrupted_after(arguments: &str, wait: std::time::Duration) -> Output {
+    use nix::sys::signal::{Signal, kill};
+    use std::process::Stdio;
+
+    let mut command = Command::new(example());
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache"));
+    let run = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the example starts");
+    std::thread::sleep(wait);
+    kill(nix::unistd::Pid::from_raw(run.id() as i32), Signal::SIGINT).expect("it is ours");
+    run.wait_with_output().expect("it ends")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_is_interrupted_leaves_what_it_has() {
+    let folder = scratch("interrupted");
+    let arguments =
+        format!("--headless --city 4 --cars 10 --steps 1000000000 --warmup 1 --workers 1 --out {}", folder.display());
+    // Too early there is nothing to leave.
+    let mut waits = (0..7).map(|doublings| std::time::Duration::from_millis(200 << doublings));
+    let left = waits.find_map(|wait| {
+        let output = interrupted_after(&arguments, wait);
+        output.status.code().filter(|&code| code == 130).map(|_| output)
+    });
+    let output = left.expect("it is interrupted in its steps");
+    let (table, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(table.contains("steps/s") && table.contains("measured steps"), "{table}");
+    assert!(told.starts_with("note: interrupted: the run ends here") && told.lines().count() == 1, "{told}");
+    let trips = fs::read_to_string(folder.join("trips.csv")).expect("the files have their names");
+    assert!(trips.ends_with('\n') && !folder.join("trips.csv.part").exists());
+}
+
+#[test]
+fn trips_after_the_end_are_told_of() {
+    let folder = scratch("late-trips");
+    let trips = folder.join("trips.csv");
+    fs::write(&trips, "depart,from,to\n00:00:10,0,5\n06:30:00,0,5\n").expect("the folder can be written to");
+    let output = run(&format!("--headless --city 4 --steps 60 --workers 1 --trips {}", trips.display()));
+    let told = text(&output.stderr);
+    assert_eq!(told, "note: 1 of 2 trips are for after the end, second 60\n");
+}
+
+#[test]
+fn a_comparison_tells_each_note_once() {
+    let output = run("--headless --steps 2 --warmup 0 --workers 1 --mode plain-and-gang --verbose");
+    let told = text(&output.stderr);
+    let mut lines: Vec<_> = told.lines().collect();
+    let count = lines.len();
+    lines.sort_unstable();
+    lines.dedup();
+    assert!(count > 1 && lines.len() == count, "{told}");
+}
+
 #[test]
 fn arguments_may_end_in_two_dashes() {
     let output = run("--headless --city 4 --cars 10 --steps 20 --warmup 1 --workers 1 --mode plain-and-gang --");

@@ -28,7 +28,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with = "city")]
     pub map: Option<PathBuf>,
 
-    /// Generate a city of N x N intersections
+    /// Generate a city of N x N intersections, 2 to 2048
     #[arg(long, value_name = "N")]
     pub city: Option<u32>,
 
@@ -96,7 +96,7 @@ pub struct Options {
     pub start: u32,
 
     /// Seconds that a car rests between two trips in the busiest hours: from half to one and a half
-    /// times as many
+    /// times as many; 2 to 43200
     #[arg(long, value_name = "SECONDS", default_value_t = REST, value_parser = clap::value_parser!(u32).range(2..=43_200))]
     pub rest: u32,
 
@@ -307,8 +307,10 @@ impl Options {
 /// Seconds after midnight.
 fn time_of_day(text: &str) -> Result<u32, String> {
     let (hours, minutes) = text.split_once(':').ok_or("hours and minutes, such as 06:30")?;
-    match (hours.parse::<u32>(), minutes.parse::<u32>()) {
-        (Ok(hours @ 0..24), Ok(minutes @ 0..60)) => Ok(hours * 3_600 + minutes * 60),
+    let number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u32>().ok()).flatten();
+    match (number(hours), number(minutes)) {
+        (Some(hours @ 0..24), Some(minutes @ 0..60)) => Ok(hours * 3_600 + minutes * 60),
         _ => Err("a time from 00:00 to 23:59".to_owned()),
     }
 }

@@ -12,6 +12,7 @@ use std::thread;
 use crate::city::City;
 use crate::cli::{Mode, Options};
 use crate::headless::{bar, warm_up};
+use crate::interrupt;
 use crate::measure::{Simulation, Timings};
 use crate::outcome::{Outcome, Start};
 use crate::{BAD_INPUT, BAD_RUN, Failure};
@@ -32,8 +33,13 @@ pub fn run(options: &Options, modes: &[Mode]) -> Result<Vec<Outcome>, Failure> {
         runs.push(Run::start(mode)?);
         progress.finish_and_clear();
     }
+    // A turn is ended in all modes, so that these end in one state.
+    interrupt::heed("when all modes have had this turn");
     let progress = bar("all modes", u64::from(options.steps()) * runs.len() as u64, "taking turns");
     for steps in slices(options.steps()) {
+        if interrupt::is_asked() {
+            break;
+        }
         for run in &mut runs {
             run.measure(steps)?;
             progress.inc(steps);
@@ -57,7 +63,7 @@ pub fn follow(simulation: &mut dyn Simulation, city: &City, options: &Options) -
     let nothing = &mut |_: &mut dyn Simulation| Ok(());
     let parent = Parent::listen();
     warm_up(simulation, options.warmup(), &hidden, nothing)?;
-    let start = Start::of(simulation);
+    let start = Start::of(simulation, city);
     if !parent.say_ready()? {
         return Ok(());
     }

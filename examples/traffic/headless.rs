@@ -1,13 +1,17 @@
 //! Runs a simulation without a window and takes the time.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt;
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::challenge::Contest;
 use crate::city::City;
 use crate::cli::Options;
+use crate::interrupt;
 use crate::measure::{AfterStep, Simulation, Timings};
 use crate::outcome::{Outcome, Start};
 use crate::output::Output;
+use crate::report::grouped;
 
 /// Warms up and measures in one go; `output` gets what has happened in each step, and so does the
 /// `contest` of a challenge.
@@ -29,7 +33,11 @@ pub fn run(
         output.as_mut().map_or(Ok(()), |output| output.note_step(simulation))
     };
     warm_up(simulation, options.warmup(), &bar(&mode, options.warmup().into(), "warming up"), note)?;
-    let start = Start::of(simulation);
+    if interrupt::is_asked() {
+        output.map_or(Ok(()), |output| output.finish(simulation))?;
+        return Err("interrupted before the first measured step: there is nothing to show".to_owned());
+    }
+    let start = Start::of(simulation, city);
     let mut timings = Timings::default();
     let progress = bar(&mode, options.steps().into(), "measuring");
     timings.measure(simulation, options.steps(), &progress, note)?;
@@ -47,6 +55,9 @@ pub fn warm_up(
     after: &mut AfterStep,
 ) -> Result<(), String> {
     for _ in 0..steps {
+        if interrupt::is_asked() {
+            break;
+        }
         simulation.step();
         after(simulation)?;
         progress.inc(1);
@@ -59,10 +70,15 @@ pub fn warm_up(
 /// A live line on a terminal, nothing elsewhere.
 pub fn bar(name: &str, steps: u64, action: &str) -> ProgressBar {
     let style =
-        ProgressStyle::with_template("{prefix:>12} {msg:<16} {bar:30} {human_pos}/{human_len}, {per_sec}, {eta} left");
+        ProgressStyle::with_template("{prefix:>12} {msg:<16} {bar:30} {human_pos}/{human_len}, {rate}/s, {eta} left");
     let bar = ProgressBar::new(steps).with_prefix(name.to_owned()).with_message(action.to_owned());
     match style {
-        Ok(style) => bar.with_style(style),
+        Ok(style) => bar.with_style(style.with_key("rate", whole_rate)),
         Err(_) => bar,
     }
+}
+
+/// Steps a second, without a fraction that nobody can read.
+fn whole_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
+    let _ = write!(out, "{}", grouped(state.per_sec() as u64));
 }

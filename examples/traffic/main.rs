@@ -13,6 +13,7 @@ mod districts;
 mod game;
 mod hash;
 mod headless;
+mod interrupt;
 mod map;
 mod measure;
 mod model;
@@ -39,6 +40,7 @@ use challenge::Contest;
 use city::{City, Travel};
 use cli::{Mode, Options};
 use indicatif::ProgressBar;
+use interrupt::INTERRUPTED;
 use map::Network;
 use measure::Simulation;
 use model::Order;
@@ -109,11 +111,13 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     let steps = options.steps.or(plan.end.map(|end| end.saturating_sub(options.warmup()).max(1)));
     let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
     let output = output.transpose().map_err(Failure::Input)?;
-    warn_of_late_orders(options, steps.unwrap_or(options.steps()), &plan.orders);
+    let end = options.warmup().saturating_add(steps.unwrap_or(options.steps()));
+    warn_of_late(options, "orders", end, plan.orders.iter().map(|&(at, _)| at));
+    warn_of_late(options, "trips", end, plan.departures.iter().copied());
     let unread = city.network.unread.clone();
     run(&Options { steps, ..options.clone() }, city, &plan.orders, output)?;
     tell_of_unread(options, &unread);
-    Ok(ExitCode::SUCCESS)
+    Ok(if interrupt::is_asked() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
 /// Plays the game until its window is closed, or says why that is not possible here.
@@ -130,6 +134,10 @@ fn window(_options: &Options) -> Result<ExitCode, String> {
 /// Once: the processes of a comparison leave it to the one that started them.
 fn warn_of_crowding(options: &Options) {
     let cores = Topology::get().parallelism();
+    let has_workers = !matches!(options.mode, Mode::Serial | Mode::BevyDefault | Mode::Plain);
+    if options.workers.is_some() && !has_workers && !options.paced {
+        return say(&format!("note: --workers without effect: mode '{}' says how many there are", options.mode));
+    }
     if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
         say(&format!("warning: {workers} workers on {cores} cores take turns, and are slower than {cores} would be"));
     }
@@ -150,28 +158,30 @@ fn warn_of_left_out(options: &Options, city: &City) {
     }
 }
 
-/// Orders that no step comes to.
-fn warn_of_late_orders(options: &Options, steps: u32, orders: &[(u32, Order)]) {
-    let end = options.warmup().saturating_add(steps);
-    let late = orders.iter().filter(|&&(at, _)| at >= end).count();
+/// Orders, or trips, that no step comes to.
+fn warn_of_late(options: &Options, what: &str, end: u32, times: impl ExactSizeIterator<Item = u32>) {
+    let count = times.len();
+    let late = times.filter(|&at| at >= end).count();
     if late > 0 && !options.paced {
-        say(&format!("note: {late} of {} orders are for after the end, second {end}", orders.len()));
+        say(&format!("note: {late} of {count} {what} are for after the end, second {end}"));
     }
 }
 
 /// More cars than the roads carry are a study of jams, or a mistake.
 fn warn_of_jams(options: &Options, city: &City) {
     let (cars, carries) = (report::grouped(city.cars.into()), report::grouped(city.carries.into()));
-    if city.cars > city.carries + city.carries / 10 && !options.paced {
+    if city.cars > city.carries.saturating_add(city.carries / 10) && !options.paced {
         say(&format!("warning: {cars} cars are more than these roads carry ({carries}): expect jams"));
     }
 }
 
 /// What the map says and the simulation does not know of: in one line, or with counts.
 fn tell_of_unread(options: &Options, unread: &[String]) {
-    if options.verbose {
+    if options.paced {
+        // The process that started this one tells.
+    } else if options.verbose {
         unread.iter().for_each(|line| say(&format!("note: {line}")));
-    } else if let (Some(first), false) = (unread.first(), options.paced || options.json) {
+    } else if let (Some(first), false) = (unread.first(), options.json) {
         match unread.len() - 1 {
             0 => say(&format!("note: {first}")),
             more => say(&format!("note: {first}, and {more} more kinds of things (--verbose tells)")),
@@ -187,10 +197,12 @@ fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Ou
         let mut simulation = simulation(options, &city);
         simulation.plan(orders).map_err(|refusal| Failure::Input(format!("orders: {refusal}")))?;
         if options.paced {
+            interrupt::ignore();
             return compare::follow(&mut *simulation, &city, options).map_err(Failure::Run);
         }
         let contest = options.challenge.map(|challenge| Contest::new(challenge, &city, options.warmup())).transpose();
         let contest = contest.map_err(|refusal| Failure::Run(refusal.to_string()))?;
+        interrupt::heed("here, with what it has");
         vec![headless::run(&mut *simulation, &city, options, output, contest).map_err(Failure::Run)?]
     } else {
         // Its routes are in the cache now; each of the modes makes a city of its own.
@@ -213,6 +225,8 @@ struct Plan {
     names: Option<(Names, Names)>,
     /// When the given trips are likely to have ended.
     end: Option<u32>,
+    /// When they begin.
+    departures: Vec<u32>,
     /// What is given to the city, and when: by a challenge, then by a file.
     orders: Vec<(u32, Order)>,
 }
@@ -224,6 +238,7 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
     let of_trips = scenario.notes.iter().filter(|note| !options.paced && !scenario.network.unread.contains(note));
     of_trips.for_each(|note| say(&format!("note: {note}")));
     let end = scenario.end();
+    let departures = scenario.departures();
     let (names, own) = (scenario.names, scenario.orders);
     let travel = Travel {
         cars: options.cars,
@@ -248,7 +263,7 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
     progress.finish_and_clear();
     let city = city.map_err(|error| error.to_string())?;
     let orders = orders(options, &city, &own).map_err(|error| error.to_string())?;
-    Ok((city, Plan { names, end, orders }))
+    Ok((city, Plan { names, end, departures, orders }))
 }
 
 /// What the city is told to do: by a challenge, then by a file.

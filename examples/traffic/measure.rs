@@ -6,6 +6,7 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use crate::districts::{Square, Traffic};
+use crate::interrupt;
 use crate::model::{EndedTrip, LinkState, Order, Refusal, Totals};
 use crate::step_times::StepTimes;
 
@@ -69,6 +70,10 @@ impl Timings {
     ) -> Result<(), String> {
         let mut slice = Duration::ZERO;
         for _ in 0..steps {
+            // There is at least one step to tell of.
+            if interrupt::is_asked() && self.steps.count() > 0 {
+                break;
+            }
             let start = Instant::now();
             simulation.step();
             let elapsed = start.elapsed();

@@ -8,7 +8,7 @@ use crate::challenge::Standing;
 use crate::city::City;
 use crate::districts::{Square, Traffic};
 use crate::measure::{Simulation, Timings};
-use crate::model::{Totals, quantile};
+use crate::model::{Totals, quantile, storage};
 
 /// The figures of one mode, as `--json` prints them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -76,11 +76,37 @@ impl TripFigures {
 pub struct Start {
     totals: Totals,
     times: Vec<u64>,
+    roads: Roads,
 }
 
 impl Start {
-    pub fn of(simulation: &mut dyn Simulation) -> Self {
-        Self { totals: simulation.totals(), times: simulation.travel_times() }
+    pub fn of(simulation: &mut dyn Simulation, city: &City) -> Self {
+        Self { totals: simulation.totals(), times: simulation.travel_times(), roads: Roads::of(simulation, city) }
+    }
+}
+
+/// All roads as they are now.
+struct Roads {
+    /// Seconds that cars have spent on roads that they have left.
+    seconds_spent: u64,
+    /// How many are at least seven tenths full: beyond that a road is mostly standing traffic.
+    congested: u64,
+    /// Number and cars of the road with the most, if there are any.
+    busiest: Option<(u64, u32)>,
+}
+
+impl Roads {
+    fn of(simulation: &mut dyn Simulation, city: &City) -> Self {
+        let mut roads = Self { seconds_spent: 0, congested: 0, busiest: None };
+        simulation.links(&mut |link, state| {
+            let storage = storage(&city.network.links[link as usize]);
+            roads.seconds_spent += state.seconds_spent;
+            roads.congested += u64::from(u64::from(state.occupancy) * 10 >= u64::from(storage) * 7);
+            if state.occupancy > roads.busiest.map_or(0, |(_, cars)| cars) {
+                roads.busiest = Some((link.into(), state.occupancy));
+            }
+        });
+        roads
     }
 }
 
@@ -90,11 +116,11 @@ pub struct Detail {
     pub slow_step: Duration,
     /// Seconds of each slice of the measured steps, in order.
     pub slices: Vec<f64>,
-    /// Cars on the road that do not stand in a queue.
-    pub moving: u64,
+    /// Steps of all cars on the roads together, of those that have left the road that they were on.
+    pub vehicle_steps: u64,
     pub congested_roads: u64,
-    /// Number and occupancy of the road with the most cars.
-    pub busiest_road: (u64, u32),
+    /// Number and occupancy of the road with the most cars, if there are any.
+    pub busiest_road: Option<(u64, u32)>,
     pub busiest_district: Option<District>,
 }
 
@@ -167,18 +193,19 @@ impl Outcome {
             challenge: None,
         };
         let district = simulation.busiest_district().map(|(square, traffic)| District::new(square, &traffic));
-        Ok(Self { figures, detail: Detail::new(&totals, district, timings) })
+        let roads = Roads::of(simulation, city);
+        Ok(Self { figures, detail: Detail::new(before, roads, district, timings) })
     }
 }
 
 impl Detail {
-    fn new(totals: &Totals, busiest_district: Option<District>, timings: &Timings) -> Self {
+    fn new(before: &Start, roads: Roads, busiest_district: Option<District>, timings: &Timings) -> Self {
         Self {
             slow_step: timings.slow_step(),
             slices: timings.slices().to_vec(),
-            moving: totals.moving,
-            congested_roads: totals.congested_roads,
-            busiest_road: totals.busiest_road,
+            vehicle_steps: roads.seconds_spent.saturating_sub(before.roads.seconds_spent),
+            congested_roads: roads.congested,
+            busiest_road: roads.busiest,
             busiest_district,
         }
     }

@@ -61,7 +61,7 @@ fn row(outcome: &Outcome, baseline: Option<&Outcome>) -> Vec<String> {
         figures.mode.clone(),
         figures.workers.to_string(),
         format!("{rate:.0}"),
-        grouped((outcome.detail.moving as f64 * rate) as u64),
+        grouped((outcome.detail.vehicle_steps as f64 / figures.seconds) as u64),
         grouped(rate.round() as u64),
         format!("{:.3} ms", 1_000.0 / rate),
         format!("{:.3} ms", outcome.detail.slow_step.as_secs_f64() * 1_000.0),
@@ -98,13 +98,13 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
         count(figures.arrived),
     )?;
     trips(&figures.trips, out)?;
-    let (road, occupancy) = detail.busiest_road;
-    writeln!(
-        out,
-        "{:.1}% of the roads congested, the busiest (number {road}) with {} cars",
-        detail.congested_roads as f64 * 100.0 / figures.roads as f64,
-        count(occupancy.into()),
-    )?;
+    write!(out, "{:.1}% of the roads congested", detail.congested_roads as f64 * 100.0 / figures.roads as f64)?;
+    match detail.busiest_road {
+        Some((road, occupancy)) => {
+            writeln!(out, ", the busiest (number {road}) with {} cars", count(occupancy.into()))?;
+        }
+        None => writeln!(out)?,
+    }
     if let Some(place) = &detail.busiest_district {
         district(place, out)?;
     }

@@ -59,7 +59,7 @@ impl Default for OverlaySettings {
 impl OverlaySettings {
     /// The time from one refresh to the next.
     pub(super) fn interval(&self) -> Duration {
-        // Neither order of `max` and `min` lets a rate through that is no number.
-        Duration::from_secs_f32(1.0 / self.refresh_rate.max(0.1).min(10.0))
+        let rate = if self.refresh_rate.is_nan() { Self::default().refresh_rate } else { self.refresh_rate };
+        Duration::from_secs_f32(1.0 / rate.clamp(0.1, 10.0))
     }
 }

@@ -158,7 +158,7 @@ mod tests {
             ("Async", "Async"),
             ("7", "others"),
         ];
-        groups.map(|(name, group)| assert_eq!(group_name(name), group));
+        groups.into_iter().for_each(|(name, group)| assert_eq!(group_name(name), group));
     }
 
     /// Where the system tells of threads at all.

@@ -157,14 +157,14 @@ pub fn isle_of_mans_land(projection: &Projection) -> land::Land {
 /// or not any more.
 #[cfg(feature = "game")]
 pub fn land(path: &Path, projection: &Projection) -> land::Land {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let is_extract = [".pbf", ".osm", ".osm.gz"].iter().any(|ending| name.ends_with(ending));
     is_extract.then(|| osm::load_land(path, projection).ok()).flatten().unwrap_or_default()
 }
 
 /// Reads a map file; the end of its name tells the format.
 pub fn load(path: &Path) -> Result<Network, MapError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let is = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     if is(&[".pbf"]) {
         osm::load_pbf(path)

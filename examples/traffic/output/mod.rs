@@ -18,7 +18,7 @@ mod trips;
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::map::Network;
 use crate::measure::Simulation;
@@ -60,7 +60,6 @@ impl Source for dyn Simulation + '_ {
 
 /// The files of a run that is going on.
 pub struct Output {
-    folder: PathBuf,
     network: Draft,
     /// Steps so far.
     now: u32,
@@ -71,6 +70,8 @@ pub struct Output {
     links: Links,
     series: Series,
     fundamental: Fundamental,
+    /// For the plots of these two: a name that cannot be written is told before the first step.
+    plots: [Draft; 2],
 }
 
 impl Output {
@@ -82,7 +83,6 @@ impl Output {
         let mut draft = Draft::create(folder, "network.geojson")?;
         draft.write(|out| network::write(network, names, out).and_then(|()| out.flush()))?;
         Ok(Self {
-            folder: folder.to_owned(),
             network: draft,
             now: 0,
             lengths: network.links.iter().map(|link| link.length_dm).collect(),
@@ -91,6 +91,7 @@ impl Output {
             links: Links::create(folder, network)?,
             series: Series::default(),
             fundamental: Fundamental::default(),
+            plots: [Draft::create(folder, "day.svg")?, Draft::create(folder, "fundamental.svg")?],
         })
     }
 
@@ -127,8 +128,7 @@ impl Output {
         if !self.now.is_multiple_of(QUARTER) {
             self.links.end_quarter(self.now, source, &mut self.fundamental)?;
         }
-        for (name, plot) in [("day.svg", self.series.plot()), ("fundamental.svg", self.fundamental.plot())] {
-            let mut draft = Draft::create(&self.folder, name)?;
+        for (mut draft, plot) in self.plots.into_iter().zip([self.series.plot(), self.fundamental.plot()]) {
             draft.write(|out| out.write_all(plot.as_bytes()))?;
             draft.finish()?;
         }

@@ -104,6 +104,11 @@ impl Scenario {
         Some(last.unwrap_or(0) + LAST_DRIVE)
     }
 
+    /// When the given trips begin.
+    pub fn departures(&self) -> Vec<u32> {
+        self.trips.iter().flatten().map(|trip| trip.depart).collect()
+    }
+
     fn new(network: Network, names: Option<(Names, Names)>, demand: Option<Demand>) -> Self {
         let mut notes = network.unread.clone();
         let trips = demand.map(|demand| {

@@ -26,10 +26,17 @@ fn seconds(text: &str) -> Option<f64> {
         4 => (&[86_400, 3_600, 60], parts[3]),
         _ => return None,
     };
-    let whole = parts.iter().zip(units).map(|(part, &unit)| Some(f64::from(whole(part)?) * f64::from(unit)));
+    let parts = parts.iter().zip(units).map(|(part, &unit)| Some((whole(part)?, unit)));
+    let parts = parts.collect::<Option<Vec<_>>>()?;
+    // Hours may go on into the next days.
+    let is_full_hour = |&(minutes, unit): &(u32, u32)| unit == 60 && minutes >= 60;
+    if parts.iter().any(is_full_hour) {
+        return None;
+    }
+    let whole: f64 = parts.iter().map(|&(part, unit)| f64::from(part) * f64::from(unit)).sum();
     let seconds: f64 = seconds.parse().ok().filter(|seconds: &f64| seconds.is_finite())?;
     let below_a_minute = units.is_empty() || (0.0..60.0).contains(&seconds);
-    below_a_minute.then_some(whole.sum::<Option<f64>>()? + seconds)
+    below_a_minute.then_some(whole + seconds)
 }
 
 fn whole(part: &str) -> Option<u32> {
@@ -59,7 +66,21 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_quoted() {
-        for text in ["", "-1", "noon", "NaN", "inf", "6:", "6:00:61", "1:2:3:4:5", "-6:00", "+6:00", "6:-1:00"] {
+        for text in [
+            "",
+            "-1",
+            "noon",
+            "NaN",
+            "inf",
+            "6:",
+            "6:00:61",
+            "00:75",
+            "07:99:00",
+            "1:2:3:4:5",
+            "-6:00",
+            "+6:00",
+            "6:-1:00",
+        ] {
             let error = parse("depart", text).unwrap_err();
             assert!(error.starts_with("depart should be a time") && error.ends_with(&quote(text)), "{error}");
         }

@@ -33,7 +33,9 @@ pub fn read(path: &Path) -> Result<Draft, MapError> {
         draft.unread.push(format!("{other_modes} links that are not for cars are left out"));
     }
     if clamped > 0 {
-        draft.unread.push(format!("{clamped} links have more lanes, speed or capacity than the model can hold"));
+        draft.unread.push(format!(
+            "{clamped} links are longer, or have more lanes, speed or capacity, than the model can hold"
+        ));
     }
     Ok(draft)
 }
