@@ -19,7 +19,8 @@ use super::AffineQuery;
 
 /// Short forms of this query.
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
-    /// A shorter-lived [`Query`] over the same entities, to hand to a function that takes Bevy's.
+    /// A shorter-lived [`Query`] over the same entities, to hand to a function that takes Bevy's;
+    /// for one that takes an `AffineQuery` there is [`reborrow_affine`](Self::reborrow_affine).
     ///
     /// ```
     /// # use bevy::prelude::*;
@@ -48,7 +49,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     }
 
     /// The same entities, and items that can only be read. What runs in parallel from it stays on
-    /// the gang.
+    /// the gang. A function that takes Bevy's [`Query`] gets `query.as_readonly().into()`.
     #[inline]
     pub fn as_readonly(&self) -> AffineQuery<'_, 's, D::ReadOnly, F> {
         let Self { world, state, last_run, this_run, longest_chunk, .. } = *self;
@@ -418,6 +419,12 @@ impl<D: ReadOnlyQueryData, F: QueryFilter> Copy for AffineQuery<'_, '_, D, F> {}
 impl<'w, 's, D: QueryData, F: QueryFilter> From<AffineQuery<'w, 's, D, F>> for Query<'w, 's, D, F> {
     fn from(query: AffineQuery<'w, 's, D, F>) -> Self {
         query.into_inner()
+    }
+}
+
+impl<'q, D: SingleEntityQueryData, F: QueryFilter> From<&'q mut AffineQuery<'_, '_, D, F>> for QueryLens<'q, D, F> {
+    fn from(query: &'q mut AffineQuery<'_, '_, D, F>) -> Self {
+        query.transmute_lens_filtered()
     }
 }
 

@@ -7,9 +7,10 @@
 use std::{any::Any, collections::BTreeSet, panic::Location, sync::Mutex};
 
 use bevy_ecs::{
+    change_detection::Tick,
     prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, System, SystemSet},
     schedule::{ApplyDeferred, NodeId, ScheduleConfigs, SystemKey, SystemWithAccess, graph::Direction},
-    system::ScheduleSystem,
+    system::{ScheduleSystem, SystemAccess},
 };
 use bevy_utils::prelude::DebugName;
 use log::warn;
@@ -47,12 +48,12 @@ pub(super) fn tag_in(schedule: &mut Schedule) {
 }
 
 fn tag_node(schedule: &mut Schedule, key: SystemKey) {
-    let initialized = schedule.graph().systems.is_initialized();
+    let are_initialized = schedule.graph().systems.is_initialized();
     let Some(node) = schedule.graph_mut().systems.get_mut(key) else { return warn_if_late(schedule, key) };
     if !waits(node) {
         return;
     }
-    if initialized {
+    if are_initialized || is_initialized(node) {
         let name = node.name();
         return warn_late(schedule, key, &name);
     }
@@ -62,6 +63,12 @@ fn tag_node(schedule: &mut Schedule, key: SystemKey) {
     if let Some(node) = schedule.graph_mut().systems.get_mut(key) {
         *node = SystemWithAccess::new(Box::new(tag(system, name)));
     }
+}
+
+/// Whether a system has been initialized, as far as it shows: after a build that failed Bevy has
+/// such systems beside new ones, and initializes these only.
+fn is_initialized(system: &SystemWithAccess) -> bool {
+    *system.access() != SystemAccess::None || system.get_last_run() != Tick::new(0)
 }
 
 /// A system that the executor has already: it was tagged before, or is too late.

@@ -21,6 +21,10 @@ use crate::{
 #[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BeforeStartup;
 
+/// A schedule that is missing in more looks than this is gone for good, if nothing has the executor
+/// that it was given: one that runs while all are looked through is missing too.
+const LOOKS_WITHOUT: u64 = 64;
+
 /// What was found in the schedules of one world.
 #[derive(Resource)]
 pub(crate) struct LookedInto {
@@ -58,6 +62,12 @@ impl Shape {
         let (systems, memberships) = (graph.systems.len(), graph.hierarchy().edge_count());
         Self { systems, memberships, changed: schedule.is_changed() }
     }
+
+    /// Whether a schedule that has this shape now, and had `before`, is sure to be as it was. Of
+    /// one that is still to be built systems may have been exchanged.
+    fn tells_it_is_as(self, before: Self) -> bool {
+        self == before && (!self.changed || self.systems == 0)
+    }
 }
 
 impl Seen {
@@ -65,11 +75,13 @@ impl Seen {
     /// build passes add.
     fn follow(&mut self, schedule: &mut Schedule) {
         let shape = Shape::of(schedule);
-        if self.shape == shape {
+        if shape.tells_it_is_as(self.shape) {
             return;
         }
         tag_in(schedule);
-        self.shape = shape;
+        if std::mem::replace(&mut self.shape, shape) == shape {
+            return;
+        }
         if let Some(executor) = self.executor.as_ref().filter(|executor| executor.is_in_use()) {
             executor.see_all_passes(schedule);
         }
@@ -86,7 +98,7 @@ impl Seen {
     fn is_of_another(&self, schedule: &Schedule, look: u64) -> bool {
         let Some(executor) = &self.executor else { return self.look + 1 < look };
         // Its mark is looked for only where it may be another one: that takes longer.
-        let is_as_it_was = executor.is_in_use() && self.shape == Shape::of(schedule);
+        let is_as_it_was = executor.is_in_use() && Shape::of(schedule).tells_it_is_as(self.shape);
         !is_as_it_was && !executor.was_in(schedule)
     }
 
@@ -132,11 +144,16 @@ impl LookedInto {
     }
 
     /// Lets go of what is kept for schedules that are gone, or run now with another executor: what
-    /// their conditions hold goes with them.
-    fn let_go_of_removed(&self) {
-        for seen in self.schedules.values().filter(|seen| seen.look < self.looks) {
-            seen.executor.iter().filter(|executor| !executor.is_in_use()).for_each(Installed::let_go);
-        }
+    /// their conditions hold goes with them. Those that stay away are forgotten.
+    fn let_go_of_removed(&mut self) {
+        let looks = self.looks;
+        self.schedules.retain(|_, seen| {
+            let executor = seen.executor.as_ref().filter(|_| seen.look < looks);
+            let unused = executor.filter(|executor| !executor.is_in_use());
+            unused.iter().for_each(|executor| executor.let_go());
+            let is_gone = seen.executor.is_none() || unused.is_some();
+            !is_gone || seen.look + LOOKS_WITHOUT >= looks
+        });
     }
 
     /// Has the executors of schedules that are no longer to have them run as Bevy's default does.
@@ -182,5 +199,32 @@ pub(crate) fn look_into_first(
     let (Some(mut looked_into), Some(which)) = (looked_into, which) else { return };
     if let Some(first) = schedules.bypass_change_detection().get_mut(First) {
         looked_into.look_at(first, &which);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy_app::App;
+
+    use super::*;
+    use crate::AffinityParallelPlugin;
+
+    #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Numbered(u64);
+
+    #[test]
+    fn schedules_that_are_gone_are_forgotten() {
+        let mut app = App::new();
+        app.add_plugins(AffinityParallelPlugin);
+        (0..3).for_each(|_| app.update());
+        let known = |app: &App| app.world().resource::<LookedInto>().schedules.len();
+        let before = known(&app);
+        for number in 0..LOOKS_WITHOUT {
+            app.add_systems(Numbered(number), || {}).update();
+            app.world_mut().resource_mut::<Schedules>().remove(Numbered(number));
+        }
+        assert!(known(&app) > before);
+        (0..=LOOKS_WITHOUT).for_each(|_| app.update());
+        assert!(known(&app) <= before);
     }
 }

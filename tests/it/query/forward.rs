@@ -180,6 +180,11 @@ fn lenses_and_joins() {
     }
     assert_eq!(scores_after(lenses), all_plus(6));
 
+    fn made_one(mut query: AffineQuery<&mut Score>) {
+        raise((&mut query).into());
+    }
+    assert_eq!(scores_after(made_one), all_plus(1));
+
     fn joins(mut scores: AffineQuery<&mut Score>, mut bonuses: AffineQuery<&Bonus>, mut captains: Query<&Captain>) {
         let mut both = scores.join::<_, (&mut Score, &Bonus)>(&mut bonuses);
         both.query().iter_mut().for_each(|(mut score, bonus)| score.0 += bonus.0);

@@ -2,7 +2,7 @@
 
 use bevy::{
     app::MainScheduleOrder,
-    ecs::schedule::{ScheduleConfigs, ScheduleLabel},
+    ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleCleanupPolicy, ScheduleConfigs, ScheduleLabel},
     ecs::system::ScheduleSystem,
     prelude::*,
 };
@@ -144,4 +144,70 @@ fn without_the_plugin_they_are_ordinary_systems() {
     app.add_systems(Update, (first, count_up).chain().affine());
     assert_eq!(traced_frame(&mut app), ["first"]);
     assert_counted(&mut app, 1);
+}
+
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct Own;
+
+/// Whether each system of the app's own schedule, which has run, is bound to the leader.
+fn is_tagged(app: &App) -> Vec<bool> {
+    let systems = app.get_schedule(Own).and_then(|schedule| schedule.systems().ok()).expect("it has run");
+    systems.map(|(_, system)| !system.is_send()).collect()
+}
+
+#[test]
+fn a_system_that_takes_the_place_of_another_before_the_schedule_has_run() {
+    let mut app = GANG.app();
+    app.update();
+    app.add_systems(Own, first_of_none.run_if(|| true).affine());
+    app.update();
+    app.world_mut().schedule_scope(Own, |world, schedule| {
+        let policy = ScheduleCleanupPolicy::RemoveSystemsOnly;
+        schedule.remove_systems_in_set(first_of_none, world, policy).expect("it is there");
+        schedule.add_systems(count_up.run_if(|| true).affine());
+    });
+    app.update();
+    app.world_mut().run_schedule(Own);
+    assert_eq!(is_tagged(&app), [true]);
+}
+
+#[test]
+fn a_schedule_that_takes_the_place_of_another_which_is_kept() {
+    let mut app = GANG.app();
+    app.update();
+    app.add_systems(Own, first_of_none.run_if(|| true).affine());
+    app.update();
+    let mut other = Schedule::new(Own);
+    other.add_systems(count_up.run_if(|| true).affine());
+    let kept = app.world_mut().resource_mut::<Schedules>().insert(other);
+    app.update();
+    app.world_mut().run_schedule(Own);
+    assert_eq!(is_tagged(&app), [true]);
+    drop(kept);
+}
+
+/// After a build that failed Bevy has systems that are initialized beside new ones that are not.
+#[test]
+fn systems_that_were_built_and_then_not_again() {
+    let mut app = GANG.app();
+    let strict = |is_strict| {
+        let ambiguity_detection = if is_strict { LogLevel::Error } else { LogLevel::Ignore };
+        move |schedule: &mut Schedule| {
+            schedule.set_build_settings(ScheduleBuildSettings { ambiguity_detection, ..default() });
+        }
+    };
+    fn reads(_: Query<&Transform>) {}
+    fn writes(_: Query<&mut Transform>) {}
+    app.update();
+    app.add_systems(Own, (first_of_none, count_up).run_if(|| true).affine());
+    // Built in the frame in which they are added: they are not tagged.
+    app.world_mut().run_schedule(Own);
+    app.update();
+    app.add_systems(Own, (reads, writes)).edit_schedule(Own, strict(true));
+    let fails = app.world_mut().schedule_scope(Own, |world, schedule| schedule.initialize(world).is_err());
+    assert!(fails, "the build is to fail");
+    app.edit_schedule(Own, strict(false)).add_systems(Own, first_of_none.run_if(|| true).affine());
+    app.update();
+    app.world_mut().run_schedule(Own);
+    assert_eq!(is_tagged(&app).len(), 5);
 }
