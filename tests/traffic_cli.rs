@@ -227,6 +227,22 @@ fn trips_after_the_end_are_told_of() {
     assert_eq!(told, "note: 1 of 2 trips are for after the end, second 60\n");
 }
 
+/// Figures of one moment: where nobody is on the road no road is the busiest one.
+#[test]
+fn roads_are_told_of_as_they_are_at_the_end() {
+    let folder = scratch("empty-roads");
+    let trips = folder.join("trips.csv");
+    let all_at_once = (0..40).map(|number| format!("0,{},24\n", number % 5)).collect::<String>();
+    fs::write(&trips, format!("depart,from,to\n{all_at_once}")).expect("the folder can be written to");
+    let table = |steps| text(&run(&format!("--headless --city 5 --steps {steps} --trips {}", trips.display())).stdout);
+    let under_way = table(30);
+    assert!(under_way.contains("the busiest (number "), "{under_way}");
+    // Each road was sampled last while they drove.
+    let over = (1..40).map(|minutes| table(60 * minutes)).find(|table| table.contains(": 0 on the road"));
+    let over = over.expect("they arrive");
+    assert!(over.contains("\n0.0% of the roads congested\n"), "{over}");
+}
+
 #[test]
 fn a_comparison_tells_each_note_once() {
     let output = run("--headless --steps 2 --warmup 0 --workers 1 --mode plain-and-gang --verbose");

@@ -8,7 +8,7 @@ use crate::challenge::Standing;
 use crate::city::City;
 use crate::districts::{Square, Traffic};
 use crate::measure::{Simulation, Timings};
-use crate::model::{Totals, quantile, storage};
+use crate::model::{PARTS, Totals, drive_time, quantile, storage};
 
 /// The figures of one mode, as `--json` prints them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -87,8 +87,8 @@ impl Start {
 
 /// All roads as they are now.
 struct Roads {
-    /// Seconds that cars have spent on roads that they have left.
-    seconds_spent: u64,
+    /// Seconds that cars have driven, without queues, on roads that they have left.
+    driven: u64,
     /// How many are at least seven tenths full: beyond that a road is mostly standing traffic.
     congested: u64,
     /// Number and cars of the road with the most, if there are any.
@@ -97,10 +97,11 @@ struct Roads {
 
 impl Roads {
     fn of(simulation: &mut dyn Simulation, city: &City) -> Self {
-        let mut roads = Self { seconds_spent: 0, congested: 0, busiest: None };
+        let mut roads = Self { driven: 0, congested: 0, busiest: None };
         simulation.links(&mut |link, state| {
-            let storage = storage(&city.network.links[link as usize]);
-            roads.seconds_spent += state.seconds_spent;
+            let road = &city.network.links[link as usize];
+            let storage = storage(road);
+            roads.driven += state.left * u64::from(drive_time(road)) / u64::from(PARTS);
             roads.congested += u64::from(u64::from(state.occupancy) * 10 >= u64::from(storage) * 7);
             if state.occupancy > roads.busiest.map_or(0, |(_, cars)| cars) {
                 roads.busiest = Some((link.into(), state.occupancy));
@@ -116,7 +117,7 @@ pub struct Detail {
     pub slow_step: Duration,
     /// Seconds of each slice of the measured steps, in order.
     pub slices: Vec<f64>,
-    /// Steps of all cars on the roads together, of those that have left the road that they were on.
+    /// Steps in which cars drove, of all cars together, on roads that they have left.
     pub vehicle_steps: u64,
     pub congested_roads: u64,
     /// Number and occupancy of the road with the most cars, if there are any.
@@ -203,7 +204,7 @@ impl Detail {
         Self {
             slow_step: timings.slow_step(),
             slices: timings.slices().to_vec(),
-            vehicle_steps: roads.seconds_spent.saturating_sub(before.roads.seconds_spent),
+            vehicle_steps: roads.driven.saturating_sub(before.roads.driven),
             congested_roads: roads.congested,
             busiest_road: roads.busiest,
             busiest_district,

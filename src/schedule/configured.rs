@@ -4,12 +4,19 @@
 //! a set. Before their schedule is built each is exchanged, in its node of the graph, for one that
 //! wraps it; the node keeps its sets, its order and its conditions.
 
-use std::{any::Any, collections::BTreeSet, panic::Location, sync::Mutex};
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    panic::Location,
+    sync::{LazyLock, Mutex},
+};
 
 use bevy_ecs::{
     change_detection::Tick,
     prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, System, SystemSet},
-    schedule::{ApplyDeferred, NodeId, ScheduleConfigs, SystemKey, SystemWithAccess, graph::Direction},
+    schedule::{
+        ApplyDeferred, InternedSystemSet, NodeId, ScheduleConfigs, SystemKey, SystemWithAccess, graph::Direction,
+    },
     system::{ScheduleSystem, SystemAccess},
 };
 use bevy_utils::prelude::DebugName;
@@ -38,8 +45,10 @@ impl IntoAffine<Configured> for ScheduleConfigs<ScheduleSystem> {
 
 /// Wraps those systems of a schedule that wait for it.
 pub(super) fn tag_in(schedule: &mut Schedule) {
+    // Once: of schedules that are still to be built this is asked in every frame.
+    static TO_BE_TAGGED: LazyLock<InternedSystemSet> = LazyLock::new(|| ToBeTagged.intern());
     let graph = schedule.graph();
-    let Some(set) = graph.system_sets.get_key(ToBeTagged.intern()) else { return };
+    let Some(set) = graph.system_sets.get_key(*TO_BE_TAGGED) else { return };
     let members = graph.hierarchy().neighbors_directed(NodeId::Set(set), Direction::Outgoing);
     let members: Vec<_> = members.filter_map(|node| node.as_system()).collect();
     for system in members {

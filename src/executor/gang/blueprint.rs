@@ -113,7 +113,6 @@ impl Seen {
     fn blueprint_of(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
         let shared = &mut self.shared;
         shared.forget_removed();
-        self.conditions_defer = have_deferring_conditions(graph, keys);
         let systems: Vec<_> =
             keys.iter().map(|&key| graph.systems.get(key).map(Identity::of)).collect::<Option<_>>()?;
         let conditions = keys.iter().map(|&key| share(shared, world, graph.systems.get_conditions_mut(key)));
@@ -218,15 +217,20 @@ impl ScheduleBuildPass for BlueprintPass {
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
         let Self(slot) = self;
-        if !slot.begin() || may_be_patched(world) {
+        if !slot.begin() {
             return Ok(());
         }
         // Sync points that the pass before has put in know nothing of themselves yet.
         graph.initialize(world);
         // Where it cannot be sorted Bevy itself says so.
         let Ok((keys, dependencies)) = dependencies.toposort_and_graph() else { return Ok(()) };
-        let before = all_before(keys, dependencies);
         let mut seen = slot.seen();
+        // Of interest for Bevy's executors, too.
+        seen.conditions_defer = have_deferring_conditions(graph, keys);
+        if may_be_patched(world) {
+            return Ok(());
+        }
+        let before = all_before(keys, dependencies);
         let blueprint = seen.blueprint_of(world, graph, keys).map(|seen| Blueprint { before, ..seen });
         seen.blueprint = blueprint.map(Arc::new);
         Ok(())
