@@ -72,7 +72,7 @@ pub struct Options {
 const EXAMPLES: &str = "\
 Examples:
   soak                                         ten seconds
-  soak --frames 10000 --seed 7                 as continuous integration runs it
+  soak --frames 10000                 as continuous integration runs it
   soak --hours 8                               over night
   soak --rows 20 --frames 1000000              many frames of small worlds
   soak --seed 1234 --frames 87 --threads 1     repeat a life up to its frame 87

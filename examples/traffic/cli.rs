@@ -87,7 +87,8 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Mode::Auto)]
     pub mode: Mode,
 
-    /// Threads that share the work, the main thread included [default: one for each core]
+    /// Threads that share the work, the main thread included [default: as many as can run at once;
+    /// in a window one or two fewer on eight cores and more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_WORKERS))]
     pub workers: Option<u16>,
 

@@ -4,8 +4,9 @@
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
 //! row costs says how calls are cut in each. `site.rs` is the record of one place, shared by those
 //! who ask, `cost.rs` and `estimate.rs` its two measures (a row, a call), `model.rs` the choice of
-//! mode `Auto`, with `trial.rs`, `rival.rs` and, where few calls are heavy, `heavy.rs`. `bursts.rs`
-//! says when heavy ones count: for schedules too. `strategy.rs` has the words: how a call runs, and
+//! mode `Auto`, with `trial.rs`, `rival.rs` and, where few calls are heavy, `heavy.rs`; what it
+//! chose and why is in `explanation.rs`. `bursts.rs` says when heavy ones count, and `rival.rs`
+//! when another way is tried: for schedules too. `strategy.rs` has the words: how a call runs, and
 //! what it took.
 
 mod bursts;

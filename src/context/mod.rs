@@ -1,5 +1,8 @@
 //! What a thread finds when it starts a parallel call: whether it is inside of one, and else, in a
 //! tagged system, the mode, the pool and the placement.
+//!
+//! `world.rs` has the context of a world, made anew with the settings and the cores; `system.rs`
+//! what the running system was given of it, `flags.rs` what holds of a thread for a while.
 
 mod flags;
 mod system;

@@ -1,4 +1,8 @@
 //! [`AffinityExecutor`]: a schedule runs in whichever way was measured to take least.
+//!
+//! `way.rs` has the ways; `race.rs` chooses, pure, by what runs take (`times.rs`), also where few
+//! are heavy (`cycles.rs`), and by trials (`trial.rs`). `gang/` is the third way. `record.rs` is
+//! what is told of a schedule, `which.rs` which ones the plugin gives the executor.
 
 mod cycles;
 mod gang;

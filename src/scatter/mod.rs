@@ -4,6 +4,10 @@
 //!
 //! The idea is that of multi_iterate_mut's second part (a buffer for each owner that others post
 //! to), with the written data left where it is: an owner applies messages to rows in its own cache.
+//!
+//! `exchange.rs` is one call, its two phases; `addresses.rs` finds rows and owners, `mail.rs` keeps
+//! the lanes, `report.rs` counts. `timed.rs`, `timed_outbox.rs` and `calendar.rs` are messages for
+//! later.
 
 mod addresses;
 mod calendar;

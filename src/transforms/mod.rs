@@ -1,7 +1,7 @@
 //! [`AffinityTransformPlugin`]: Bevy's transform propagation, on the workers.
 //!
-//! `mark.rs` and `place.rs` do what Bevy's systems of the same names do, to the same components,
-//! with the same change ticks; `either.rs` makes one system of each pair, and `replace.rs` puts
+//! The systems in `mark.rs` and `place.rs` do what Bevy's of the same names do, to the same
+//! components, with the same change ticks; `either.rs` makes one system of each pair, and `replace.rs` puts
 //! that in Bevy's place.
 
 mod either;
