@@ -10,11 +10,14 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::super::{
-    clock::now,
-    parker::Parker,
-    spin::spin_until,
-    unwind::{AbortOnUnwind, FirstPanic, Payload},
+use super::{
+    super::{
+        clock::now,
+        parker::Parker,
+        spin::spin_until,
+        unwind::{AbortOnUnwind, FirstPanic, Payload},
+    },
+    FULL_BATCH,
 };
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, handshake_fence, lock, needed, planted};
 
@@ -30,6 +33,14 @@ const LOOSE: usize = if cfg!(affinity_loom) { 1 } else { 32 };
 
 /// Calls that travel together: what each is called with.
 pub(super) type Batch<A> = Vec<A>;
+
+/// The most bytes that a new batch takes at once.
+const FIRST_BYTES: usize = 4096;
+
+/// A batch with room for all its calls, if they are small: to grow one takes five steps.
+fn new_batch<A>() -> Batch<A> {
+    Vec::with_capacity((FIRST_BYTES / size_of::<A>().max(1)).clamp(1, FULL_BATCH))
+}
 
 /// Runs calls of one inbox. Those that are left when it panics are its caller's.
 pub(crate) type RunCalls<'a, A> = &'a (dyn Fn(usize, &mut Drain<'_, A>) + Sync + 'a);
@@ -245,7 +256,7 @@ impl<A> BatchExchange<A> {
         }
         queue.batches.push_back(batch);
         inbox.waiting.store(queue.batches.len(), Ordering::Relaxed);
-        Ok((queue.holder, queue.empty.pop().unwrap_or_default()))
+        Ok((queue.holder, queue.empty.pop().unwrap_or_else(new_batch)))
     }
 
     /// Makes `holder` the one who runs the calls of the inbox, if none is.
