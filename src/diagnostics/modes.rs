@@ -47,13 +47,20 @@ pub struct ModeDiagnostics {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Kind {
     calls: u64,
+    /// How many there were, of late.
     frames: u64,
     tagged: Duration,
+    /// The number of the last one.
+    last: u64,
 }
 
 /// Kinds of frames that are kept of each mode: fast-forwarded games have frames with some more or
 /// fewer steps than usual.
 const KINDS: usize = 4;
+
+/// More frames than that of one kind, and the counts of all kinds are halved: those that come no
+/// more are no figure after some seconds.
+const MOST_FRAMES: u64 = 128;
 
 /// Frames of a kind that make a figure.
 const LEAST_FRAMES: u64 = 4;
@@ -126,14 +133,17 @@ impl ModeDiagnostics {
 
     fn observe_kind(&mut self, frame: &FrameSpan) {
         let known = self.kinds.iter().position(|kind| kind.calls == frame.calls);
-        let rarest = || (0..KINDS).min_by_key(|&index| self.kinds[index].frames).unwrap_or(0);
-        let index = known.unwrap_or_else(rarest);
+        let oldest = || (0..KINDS).min_by_key(|&index| self.kinds[index].last).unwrap_or(0);
+        let index = known.unwrap_or_else(oldest);
         let kind = &mut self.kinds[index];
         if known.is_none() {
             *kind = Kind { calls: frame.calls, ..Kind::default() };
         }
-        kind.frames += 1;
+        (kind.frames, kind.last) = (kind.frames + 1, frame.number);
         smooth(&mut kind.tagged, frame.tagged as f64, kind.frames.min(SMOOTHING) as f64);
+        if kind.frames > MOST_FRAMES {
+            self.kinds.iter_mut().for_each(|kind| kind.frames /= 2);
+        }
     }
 }
 
@@ -200,6 +210,25 @@ mod tests {
         assert_eq!(apart[0].ratio_to(&apart[1]), None, "a frame of six calls is other work than one of two");
         let like = run(SchedulerMode::LockStep, 40..60, 2, 400);
         assert_eq!(like[0].ratio_to(&like[1]), Some(2.0));
+    }
+
+    #[test]
+    fn kinds_of_frames_that_come_no_more_give_way() {
+        let mut modes = Vec::new();
+        let mut run = |mode, numbers: std::ops::Range<u64>, calls: &[u64], tagged| {
+            for number in numbers {
+                let calls = calls[number as usize % calls.len()];
+                observe_mode(&mut modes, &FrameSpan { calls, ..frame(number, mode, tagged) });
+            }
+            modes.clone()
+        };
+        // Four kinds for an hour, in which one mode takes twice as long as the other.
+        run(SchedulerMode::Serial, 1..100_000, &[10, 11, 12, 13], 800);
+        run(SchedulerMode::LockStep, 100_000..200_000, &[10, 11, 12, 13], 400);
+        // Two others for ten seconds, in which it takes four times as long.
+        run(SchedulerMode::Serial, 200_000..200_600, &[20, 21], 1_600);
+        let known = run(SchedulerMode::LockStep, 200_600..201_200, &[20, 21], 400);
+        assert_eq!(known[0].ratio_to(&known[1]), Some(4.0));
     }
 
     #[test]

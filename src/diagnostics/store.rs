@@ -80,13 +80,13 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Takes over which workers and systems there are, and returns the paths of systems that are
-    /// gone.
+    /// Takes over which workers and systems there are, and returns the paths of those that are gone.
     fn follow(&mut self, diagnostics: &AffinityDiagnostics) -> HashSet<DiagnosticPath> {
         for worker in self.workers.len()..diagnostics.workers.len() {
             self.workers.push([paths::worker_busy(worker), paths::worker_wait(worker), paths::worker_idle(worker)]);
         }
-        let mut gone = HashSet::default();
+        let left = diagnostics.workers.len().min(self.workers.len());
+        let mut gone: HashSet<_> = self.workers.drain(left..).flatten().collect();
         let places = self.systems.len().max(diagnostics.systems.len());
         self.systems.resize(places, None);
         for (place, known) in self.systems.iter_mut().enumerate() {
@@ -179,7 +179,19 @@ impl Measurements<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::paths;
+    use super::{AffinityDiagnostics, Paths, paths};
+    use crate::diagnostics::WorkerDiagnostics;
+
+    #[test]
+    fn workers_that_are_gone_leave_the_store() {
+        let (mut diagnostics, mut known) = (AffinityDiagnostics::default(), Paths::default());
+        diagnostics.workers = vec![WorkerDiagnostics::default(); 3];
+        assert!(known.follow(&diagnostics).is_empty());
+        diagnostics.workers.truncate(1);
+        let gone = known.follow(&diagnostics);
+        assert!(gone.len() == 6 && gone.contains(&paths::worker_busy(2)), "{gone:?}");
+        assert!(known.follow(&diagnostics).is_empty());
+    }
 
     #[test]
     fn any_name_makes_a_path() {

@@ -244,19 +244,24 @@ pub(super) fn keep_pinned(pin_state: PinState, topology: &Topology) {
         && identity.pin_state != Some(pin_state)
         && identity.index != WorkerIndex::LEADER
     {
-        let core = pin(identity.index, pin_state.pinning, topology);
+        let core = pin(identity.index, pin_state.pinning, topology, identity.pin_state.is_none());
         IDENTITY.set(Some(Identity { pin_state: Some(pin_state), core, ..identity }));
     }
 }
 
 /// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay
-/// unpinned: they would share a core with another worker while the system may know a free one.
+/// unpinned: they would share a core with another worker while the system may know a free one. A
+/// new one `is_free` already, unless the thread that started it was not.
 #[cold]
-fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology) -> Option<CoreId> {
+fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology, is_free: bool) -> Option<CoreId> {
     let core = topology.cores.get(index.0).map(|core| core.id);
     let pinned = match (pinning, core) {
         (Pinning::Core, Some(core)) => pin_current_thread(core).map(|()| Some(core)),
         (Pinning::CacheDomain, Some(core)) => pin_current_thread_to(&topology.sharing_cache(core)).map(|()| None),
+        _ if is_free => {
+            let _ = unpin_current_thread();
+            Ok(None)
+        }
         _ => unpin_current_thread().map(|()| None),
     };
     pinned.unwrap_or_else(|error| {

@@ -113,7 +113,7 @@ mod files {
     }
 
     /// What the file in the thread's folder says, as far as it fits.
-    fn read<'b>(folder: BorrowedFd, thread: &CStr, file: &str, buffer: &'b mut [u8]) -> Option<&'b str> {
+    fn read<'b>(folder: BorrowedFd, thread: &CStr, file: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         let mut path = [0; 32];
         let (thread, file) = (thread.to_bytes(), file.as_bytes());
         let length = thread.len() + file.len();
@@ -122,18 +122,19 @@ mod files {
         let path = CStr::from_bytes_until_nul(&path).ok()?;
         let file = openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
         let length = rustix::io::read(&file, &mut *buffer).ok()?;
-        str::from_utf8(&buffer[..length]).ok()
+        Some(&buffer[..length])
     }
 
     /// The first number of `schedstat`: nanoseconds.
-    fn ran(schedstat: &str) -> Option<u64> {
-        schedstat.split_ascii_whitespace().next()?.parse().ok()
+    fn ran(schedstat: &[u8]) -> Option<u64> {
+        str::from_utf8(schedstat).ok()?.split_ascii_whitespace().next()?.parse().ok()
     }
 
     /// Whether the thread would run, and the core that it is on, by `stat`. The name, in brackets,
-    /// may hold spaces and brackets.
-    fn state(stat: &str) -> Option<(bool, CoreId)> {
-        let (_, after_name) = stat.rsplit_once(')')?;
+    /// may hold spaces and brackets, and end amid a letter.
+    fn state(stat: &[u8]) -> Option<(bool, CoreId)> {
+        let name_end = stat.iter().rposition(|&byte| byte == b')')?;
+        let after_name = str::from_utf8(&stat[name_end + 1..]).ok()?;
         let mut fields = after_name.split_ascii_whitespace();
         let is_runnable = fields.next()? == "R";
         let core = fields.nth(STATE_TO_CORE - 1)?.parse().map(CoreId).ok()?;

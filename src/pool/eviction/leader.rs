@@ -14,9 +14,12 @@ use crate::{
 impl AffinityPool {
     /// Whether this thread, which leads, is on another core than its own.
     pub(super) fn may_be_on_workers_core(&self) -> bool {
-        !Mechanism::LeaderMoves.is_out()
-            && self.pin_state.pinning == Pinning::Core
-            && current_core() != self.topology.cores.first().map(|core| core.id)
+        !Mechanism::LeaderMoves.is_out() && self.pin_state.pinning == Pinning::Core && !self.is_at_home()
+    }
+
+    /// Whether this thread is on the core that no worker is pinned to.
+    fn is_at_home(&self) -> bool {
+        current_core() == self.topology.cores.first().map(|core| core.id)
     }
 
     /// Looks at the leader's own core, where there are no rounds for want of other workers.
@@ -52,7 +55,7 @@ impl AffinityPool {
     #[cold]
     pub(in crate::pool) fn leave_taken_core(&self, now: u64) {
         let eviction = &self.gang.eviction;
-        eviction.note_leader(self.owner_of_this_core().map(|seat| &*seat.record), now);
+        eviction.note_leader(self.owner_of_this_core().map(|seat| &*seat.record), self.is_at_home(), now);
         if !eviction.is_home_taken(now) && self.move_leader(0) {
             return;
         }

@@ -253,10 +253,11 @@ impl Eviction {
     }
 
     /// Notes that the core the leader is on was found to be taken: that of the worker with `owner`,
-    /// or the one that no worker is pinned to.
-    pub(super) fn note_leader(&self, owner: Option<&Record>, now: u64) {
+    /// its own, where it `is_home`, or one that is nobody's.
+    pub(super) fn note_leader(&self, owner: Option<&Record>, is_home: bool, now: u64) {
         self.leader_core_taken_at.store(now, Ordering::Relaxed);
-        owner.map_or(&self.home_core_taken_at, |owner| &owner.core_taken_at).store(now, Ordering::Relaxed);
+        let core_taken_at = owner.map(|owner| &owner.core_taken_at).or(is_home.then_some(&self.home_core_taken_at));
+        core_taken_at.into_iter().for_each(|taken_at| taken_at.store(now, Ordering::Relaxed));
     }
 
     /// Notes that the leader waits for its core, though for no stranger: it is no better off than a
@@ -370,7 +371,7 @@ mod tests {
     #[test]
     fn nobody_is_left_out_where_all_cores_are_taken() {
         let (eviction, record) = (Eviction::default(), Record::default());
-        eviction.note_leader(None, MS);
+        eviction.note_leader(None, true, MS);
         eviction.act_on(&record, 2 * MS, Evidence::Account);
         assert!(!record.is_out());
         eviction.note_leader_waits(2 * MS + RECENT);
@@ -395,7 +396,7 @@ mod tests {
         assert!(record.rests(), "it shared its core even so");
         eviction.call_back(records.iter(), 11 * MS + FIRST_REST);
         assert!(!record.rests() && !eviction.does_anybody_rest());
-        eviction.note_leader(None, 12 * MS + FIRST_REST);
+        eviction.note_leader(None, true, 12 * MS + FIRST_REST);
         eviction.act_on(record, 13 * MS + FIRST_REST, Evidence::Sharing);
         assert!(!record.rests(), "the leader is no better off");
     }

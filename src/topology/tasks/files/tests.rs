@@ -23,7 +23,7 @@ impl Folder {
         Self(folder)
     }
 
-    fn thread(&self, name: &str, schedstat: &str, stat: &str) {
+    fn thread(&self, name: &str, schedstat: &str, stat: impl AsRef<[u8]>) {
         let folder = self.0.join(name);
         fs::create_dir_all(&folder).expect("as above");
         fs::write(folder.join("schedstat"), schedstat).expect("as above");
@@ -54,6 +54,16 @@ fn reads_what_threads_did_and_where_they_are() {
     let working = Task { thread: ThreadNumber(4711), ran: 8_150_003_456, core: CoreId(1), is_runnable: true };
     let asleep = Task { thread: ThreadNumber(4712), ran: 17, core: CoreId(63), is_runnable: false };
     assert_eq!(folder.tasks(), Some(vec![working, asleep]));
+}
+
+/// The system cuts names after 15 bytes, whatever these are.
+#[test]
+fn names_need_not_be_text() {
+    let folder = Folder::new("cut");
+    let cut = [b"4712 (\xd0\xb8\xd0\xb3\xd1".as_slice(), ODD_NAME.trim_start_matches("4712 (a").as_bytes()].concat();
+    folder.thread("4712", "17 0 1\n", cut);
+    let asleep = Task { thread: ThreadNumber(4712), ran: 17, core: CoreId(63), is_runnable: false };
+    assert_eq!(folder.tasks(), Some(vec![asleep]));
 }
 
 #[test]
