@@ -25,7 +25,8 @@ pub struct ModeDiagnostics {
     pub mode: SchedulerMode,
     /// Frames that are in the averages, over all times that the mode was on.
     pub frames: u64,
-    /// From one frame's begin to the next one's.
+    /// From one frame's begin to the next one's; of each frame that of the one before, since how long
+    /// a frame takes is known in the next.
     pub frame_time: Duration,
     /// All tagged systems of a frame together.
     pub tagged_time: Duration,
@@ -36,10 +37,6 @@ pub struct ModeDiagnostics {
     /// The last frame that ended in this mode: one that does not follow it may have begun in
     /// another.
     last_number: Option<u64>,
-    /// The last frame that is in the averages. How long it took tells the next one.
-    last_counted: Option<u64>,
-    /// Frames whose length is in `frame_time`.
-    lengths: u64,
     kinds: [Kind; KINDS],
 }
 
@@ -82,17 +79,7 @@ impl ModeDiagnostics {
     fn new(mode: SchedulerMode) -> Self {
         let zero = Duration::ZERO;
         let kinds = [Kind::default(); KINDS];
-        Self {
-            mode,
-            frames: 0,
-            frame_time: zero,
-            tagged_time: zero,
-            call_time: zero,
-            last_number: None,
-            last_counted: None,
-            lengths: 0,
-            kinds,
-        }
+        Self { mode, frames: 0, frame_time: zero, tagged_time: zero, call_time: zero, last_number: None, kinds }
     }
 
     /// The number of the last frame that ended in this mode: how old its figures are.
@@ -117,13 +104,9 @@ impl ModeDiagnostics {
         if before.is_none_or(|before| before + 1 != frame.number) {
             return;
         }
-        if self.last_counted == before {
-            self.lengths += 1;
-            smooth(&mut self.frame_time, frame.delta as f64, self.lengths.min(SMOOTHING) as f64);
-        }
-        self.last_counted = Some(frame.number);
         self.frames += 1;
         let weight = self.frames.min(SMOOTHING) as f64;
+        smooth(&mut self.frame_time, frame.delta as f64, weight);
         smooth(&mut self.tagged_time, frame.tagged as f64, weight);
         if frame.calls > 0 {
             smooth(&mut self.call_time, frame.tagged as f64 / frame.calls as f64, weight);
@@ -183,17 +166,6 @@ mod tests {
         (12..=20).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::LockStep, 400)));
         assert_eq!(modes[0], serial);
         assert_eq!((modes[1].frames, modes[1].call_time.as_nanos()), (9, 200));
-    }
-
-    #[test]
-    fn how_long_a_mixed_frame_took_is_left_out_too() {
-        let mut modes = Vec::new();
-        let mut run = |number, delta| {
-            observe_mode(&mut modes, &FrameSpan { delta, ..frame(number, SchedulerMode::LockStep, 5) });
-            modes[0].frame_time.as_nanos()
-        };
-        // The mode changed in the first frame, of whose length the second one tells.
-        assert_eq!([run(1, 7), run(2, 50_000), run(3, 1_000), run(4, 3_000)], [0, 0, 1_000, 2_000]);
     }
 
     #[test]
