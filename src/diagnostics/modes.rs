@@ -25,8 +25,8 @@ pub struct ModeDiagnostics {
     pub mode: SchedulerMode,
     /// Frames that are in the averages, over all times that the mode was on.
     pub frames: u64,
-    /// From one frame's begin to the next one's; of each frame that of the one before, since how long
-    /// a frame takes is known in the next.
+    /// From one frame's begin to the next one's; of each frame that of the one before, since how
+    /// long a frame takes is known in the next.
     pub frame_time: Duration,
     /// All tagged systems of a frame together.
     pub tagged_time: Duration,

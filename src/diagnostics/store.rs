@@ -80,7 +80,8 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Takes over which workers and systems there are, and returns the paths of those that are gone.
+    /// Takes over which workers and systems there are, and returns the paths of those that are
+    /// gone.
     fn follow(&mut self, diagnostics: &AffinityDiagnostics) -> HashSet<DiagnosticPath> {
         for worker in self.workers.len()..diagnostics.workers.len() {
             self.workers.push([paths::worker_busy(worker), paths::worker_wait(worker), paths::worker_idle(worker)]);

@@ -51,8 +51,8 @@ fn whole_path(folder: &Path) -> PathBuf {
     here.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
 }
 
-/// `affinity-1763708400.json`, or with a later second if that exists: files of one folder are in the
-/// order in which they were saved.
+/// `affinity-1763708400.json`, or with a later second if that exists: files of one folder are in
+/// the order in which they were saved.
 fn new_file(folder: &Path) -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut files = (now..).map(|seconds| folder.join(format!("affinity-{seconds}.json")));

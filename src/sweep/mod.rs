@@ -5,12 +5,13 @@
 //! and `fork_join.rs` deal out the rows on the gang, with what `gang_call.rs` holds;
 //! `bevys_threads.rs` does so on Bevy's threads. A thread goes through its rows part by part
 //! (`part.rs`, `cursor.rs`): what it claims of a share (`share.rs`, `steal.rs`), a range that is
-//! forked (`fork_range.rs`, `ranges.rs`), or one part of an even division (`division.rs`). `rows.rs`
-//! says which rows there are, `selection.rs` which of them are meant, `layout.rs` in which order
-//! they are swept and by whom. `fetch.rs` is the contract with the ECS: the items of a range of
-//! rows; `selected.rs` visits some of a range, `lookup.rs` single rows, and `prefetch.rs` asks for
-//! large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs` records what the gang
-//! has no part in, `untagged.rs` warns.
+//! forked (`fork_range.rs`, `ranges.rs`), or one part of an even division (`division.rs`).
+//!
+//! `rows.rs` says which rows there are, `selection.rs` which of them are meant, `layout.rs` in what
+//! order they are swept and by whom. `fetch.rs` is the contract with the ECS: the items of a range
+//! of rows; `selected.rs` visits some of a range, `lookup.rs` single rows, and `prefetch.rs` asks
+//! for large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs` records what the
+//! gang has no part in, `untagged.rs` warns.
 
 mod bevys_threads;
 mod cursor;

@@ -1,8 +1,8 @@
 //! [`AffinityTransformPlugin`]: Bevy's transform propagation, on the workers.
 //!
 //! The systems in `mark.rs` and `place.rs` do what Bevy's of the same names do, to the same
-//! components, with the same change ticks; `either.rs` makes one system of each pair, and `replace.rs` puts
-//! that in Bevy's place.
+//! components, with the same change ticks; `either.rs` makes one system of each pair, and
+//! `replace.rs` puts that in Bevy's place.
 
 mod either;
 mod mark;
