@@ -227,7 +227,7 @@ fn trips_after_the_end_are_told_of() {
     assert_eq!(told, "note: 1 of 2 trips are for after the end, second 60\n");
 }
 
-/// Figures of one moment: where nobody is on the road no road is the busiest one.
+/// Figures of one moment: where no car is on the road no road is the busiest one.
 #[test]
 fn roads_are_told_of_as_they_are_at_the_end() {
     let folder = scratch("empty-roads");

@@ -78,7 +78,7 @@ pub fn bar(name: &str, steps: u64, action: &str) -> ProgressBar {
     }
 }
 
-/// Steps a second, without a fraction that nobody can read.
+/// Steps a second, as a whole number.
 fn whole_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
     let _ = write!(out, "{}", grouped(state.per_sec() as u64));
 }

@@ -4,7 +4,7 @@
 /// is gained by going back and forth.
 pub(crate) const BETTER: f32 = 0.97;
 
-/// One that needs less than so many times as much comes close: it may soon be better.
+/// A candidate below this multiple of the present choice's time is close: it may soon be better.
 pub(crate) const CLOSE: f32 = 1.25;
 
 /// The most calls, or runs, between trials of one that comes close: half a minute at 60 a second.

@@ -180,7 +180,7 @@ mod tests {
         app.world_mut().spawn_batch(vec![Position; 100_000]);
         app.world_mut().spawn_batch(vec![(Position, Due::<()>::at(0)); 200]);
         app.world_mut().spawn_batch(vec![(Position, Due::<()>::never()); 800]);
-        // So many are due of a thousand that a sweep takes less.
+        // 200 of a thousand are due: a sweep takes less.
         assert!(!finds(&mut app));
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 /// What is kept: 30 groups of threads for 136 frames. 160 KiB, from the first look on.
 const KEPT: usize = 1 << 12;
 
-/// The system keeps so many letters of a name.
+/// Letters of a name that the system keeps.
 const KEPT_LETTERS: usize = 15;
 
 /// Names of which it keeps the begin.

@@ -1,5 +1,5 @@
 //! What is led through a pool, for those who plan schedules: rounds, and calls of queries while
-//! somebody watches them.
+//! they are watched.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

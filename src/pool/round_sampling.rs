@@ -6,8 +6,8 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
-/// Of rounds as short as the last one was, one in so many nanoseconds is measured: what that costs
-/// is half a percent.
+/// One round is measured in this many nanoseconds of rounds as short as the last one: that costs
+/// half a percent.
 const INTERVAL: u64 = 32_000;
 
 /// Rounds that go by unmeasured, at most.

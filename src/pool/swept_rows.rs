@@ -25,7 +25,7 @@ impl SweptRows {
         }
     }
 
-    /// Says that so many of those that were added are of another worker's share.
+    /// Counts `rows`, which were added, as rows of another worker's share.
     pub(crate) fn note_stolen(&self, rows: u64) {
         self.stolen.add(rows);
     }

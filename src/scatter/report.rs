@@ -16,8 +16,11 @@ use log::warn;
 /// struct Followers(u32);
 ///
 /// fn count(fans: AffineQuery<&Follows>, mut stars: AffineQuery<&mut Followers>) {
-///     let report: ScatterReport =
-///         fans.par_iter().scatter(&mut stars, |outbox, fan| outbox.send(fan.0, ()), |mut star, ()| star.0 += 1);
+///     let report: ScatterReport = fans.par_iter().scatter(
+///         &mut stars,
+///         |outbox, fan| outbox.send(fan.0, ()),
+///         |mut star, ()| star.0 += 1,
+///     );
 ///     if report.despawned > 0 {
 ///         println!("{} fans of stars that are gone", report.despawned);
 ///     }

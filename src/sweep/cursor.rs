@@ -26,7 +26,7 @@ pub(super) struct RowCursor<'a> {
 /// Where the rows of a part are found.
 enum Source<'a> {
     Layout(&'a Layout),
-    /// A part of so many even ones.
+    /// All rows, the number of this part, and of all even parts.
     Even(Rows<'a, 'a>, usize, usize),
     /// The rows of a selection before this position.
     Selected(&'a Selection, u64),

@@ -253,7 +253,7 @@ impl Eviction {
     }
 
     /// Notes that the core the leader is on was found to be taken: that of the worker with `owner`,
-    /// its own, where it `is_home`, or one that is nobody's.
+    /// its own, where it `is_home`, or a spare one.
     pub(super) fn note_leader(&self, owner: Option<&Record>, is_home: bool, now: u64) {
         self.leader_core_taken_at.store(now, Ordering::Relaxed);
         let core_taken_at = owner.map(|owner| &owner.core_taken_at).or(is_home.then_some(&self.home_core_taken_at));
