@@ -8,7 +8,7 @@ use crate::challenge::Standing;
 use crate::city::City;
 use crate::districts::{Square, Traffic};
 use crate::measure::{Simulation, Timings};
-use crate::model::{PARTS, Totals, drive_time, quantile, storage};
+use crate::model::{PARTS, Road, Totals, drive_time, quantile};
 
 /// The figures of one mode, as `--json` prints them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,7 +89,6 @@ impl Start {
 struct Roads {
     /// Seconds that cars have driven, without queues, on roads that they have left.
     driven: u64,
-    /// How many are at least seven tenths full: beyond that a road is mostly standing traffic.
     congested: u64,
     /// Number and cars of the road with the most, if there are any.
     busiest: Option<(u64, u32)>,
@@ -100,9 +99,9 @@ impl Roads {
         let mut roads = Self { driven: 0, congested: 0, busiest: None };
         simulation.links(&mut |link, state| {
             let road = &city.network.links[link as usize];
-            let storage = storage(road);
             roads.driven += state.left * u64::from(drive_time(road)) / u64::from(PARTS);
-            roads.congested += u64::from(u64::from(state.occupancy) * 10 >= u64::from(storage) * 7);
+            let now = Road { occupancy: state.occupancy, ..Road::new(road) };
+            roads.congested += u64::from(now.is_congested());
             if state.occupancy > roads.busiest.map_or(0, |(_, cars)| cars) {
                 roads.busiest = Some((link.into(), state.occupancy));
             }
