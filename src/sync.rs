@@ -78,7 +78,19 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What a lock guarded, whether or not a thread panicked while it held it.
+/// What a lock guards, through the only reference to the lock; poison counts as little as in
+/// [`lock`].
+pub(crate) fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Gives the lock back until another thread notifies `condvar`; poison counts as little as in
+/// [`lock`].
+pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What a lock guarded; poison counts as little as in [`lock`].
 pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

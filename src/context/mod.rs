@@ -85,7 +85,7 @@ impl Context {
         self.settings.chunk_rows.max(1)
     }
 
-    /// Whose all rows are. A panic in a round leaves that consistent, so poison is ignored.
+    /// Whose all rows are. A panic in a round leaves that consistent.
     pub(crate) fn ownership(&self) -> MutexGuard<'_, CachePadded<Ownership>> {
         lock(&self.ownership)
     }

@@ -5,7 +5,7 @@ use std::{
     cell::Cell,
     io,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError, Weak,
+        Arc, Mutex, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     settings::Pinning,
-    sync::lock,
+    sync::{get_mut, lock},
     topology::{
         CoreId, PinError, ThreadNumber, Topology, current_core, current_thread, pin_current_thread,
         pin_current_thread_to, unpin_current_thread,
@@ -219,8 +219,7 @@ impl Gang {
 
 impl Drop for Gang {
     fn drop(&mut self) {
-        let Members { list: members, .. } =
-            std::mem::take(self.members.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let Members { list: members, .. } = std::mem::take(get_mut(&mut self.members));
         // Rounds borrow a pool, and pools own the gang: no thread leads any more.
         if let Some(mut lead) = self.board.try_lead() {
             lead.stop(members.iter().map(|member| &*member.seat.round));

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, handshake_fence, lock, planted};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, handshake_fence, lock, planted, wait};
 
 /// The place where one thread sleeps until a condition holds.
 ///
@@ -50,7 +50,7 @@ impl Parker {
             if let Some(value) = ready() {
                 break value;
             }
-            guard = self.woken.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+            guard = wait(&self.woken, guard);
         };
         drop(guard);
         self.asleep.store(false, Ordering::Relaxed);

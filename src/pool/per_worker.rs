@@ -1,6 +1,6 @@
 //! [`PerWorker`]: a value for each worker.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use crossbeam_utils::CachePadded;
 
@@ -50,7 +50,7 @@ impl<T> PerWorker<T> {
 
     /// The values by worker.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut T> {
-        self.values.iter_mut().map(|value| value.get_mut().unwrap_or_else(PoisonError::into_inner))
+        self.values.iter_mut().map(|value| sync::get_mut(value))
     }
 }
 
