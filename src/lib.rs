@@ -79,6 +79,7 @@ mod due;
 mod executor;
 #[expect(unsafe_code, reason = "the contract with the ECS: kernels take turns at the rows of one thread")]
 mod fused;
+mod once;
 #[cfg(feature = "overlay")]
 mod overlay;
 mod placement;

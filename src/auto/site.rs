@@ -3,16 +3,13 @@
 use std::{
     ops::Range,
     panic::Location,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
 };
 
 use bevy_utils::prelude::DebugName;
 
 use super::{Decision, Explanation, Outcome, Strategy, cost::RowCost, model::Model};
-use crate::{record::WeakList, sync::lock};
+use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
 #[derive(Debug)]
@@ -25,7 +22,7 @@ pub(crate) struct Site {
     /// The number of the tagged system that it is in: asked when a [`SiteRegistry`] takes it in.
     system: OnceLock<Option<usize>>,
     /// Whether it was said that the system is not tagged.
-    warned: AtomicBool,
+    warned: Once,
 }
 
 impl Site {
@@ -35,7 +32,7 @@ impl Site {
             cost: RowCost::default(),
             model: Mutex::default(),
             system: OnceLock::new(),
-            warned: AtomicBool::new(false),
+            warned: Once::new(),
         }
     }
 
@@ -54,7 +51,7 @@ impl Site {
 
     /// True the first time that it is called.
     pub(crate) fn first_warning(&self) -> bool {
-        !self.warned.swap(true, Ordering::Relaxed)
+        self.warned.first()
     }
 
     /// How a call in mode `Auto` is to run: [`Model::choose`].

@@ -4,10 +4,7 @@
 use std::{
     cell::Cell,
     io,
-    sync::{
-        Arc, Mutex, OnceLock, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, Weak},
     thread::{self, JoinHandle},
 };
 
@@ -22,6 +19,7 @@ use super::{
     unwind::AbortOnUnwind,
 };
 use crate::{
+    once::Once,
     settings::Pinning,
     sync::{get_mut, lock},
     topology::{
@@ -283,8 +281,8 @@ pub(super) fn warn_if_unpinned() {
 
 #[cold]
 fn warn_unpinned(error: &PinError) {
-    static WARNED: AtomicBool = AtomicBool::new(false);
-    if !WARNED.load(Ordering::Relaxed) && !WARNED.swap(true, Ordering::Relaxed) {
+    static WARNED: Once = Once::new();
+    if WARNED.first() {
         warn!("bevy_affinity: workers run unpinned: {error}");
     }
 }

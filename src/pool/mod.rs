@@ -46,7 +46,6 @@ pub(crate) use unwind::{FirstPanic, Payload};
 pub(crate) use words::Participants;
 
 use std::{
-    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::Arc,
     time::Duration,
@@ -58,9 +57,9 @@ use log::warn;
 
 use crate::{
     ablation::Mechanism,
+    once::OncePerKey,
     record::{Recorder, SpanKind},
     settings::{AffinitySettings, WorkerCount},
-    sync::lock,
     topology::{CoreId, Topology},
 };
 use counters::Counters;
@@ -267,10 +266,10 @@ const _: () = assert!(AffinityPool::MAX_WORKERS <= words::MAX_WORKERS);
 
 /// Says what is odd about a number of workers, once for each number.
 fn warn_of_count(count: WorkerCount, cores: usize) {
-    static WARNED_OF: std::sync::Mutex<BTreeSet<usize>> = std::sync::Mutex::new(BTreeSet::new());
+    static WARNED_OF: OncePerKey<usize> = OncePerKey::new();
     let WorkerCount::Exactly(workers) = count else { return };
     let is_odd = workers == 0 || workers > cores;
-    if !is_odd || !lock(&WARNED_OF).insert(workers) {
+    if !is_odd || !WARNED_OF.first(workers) {
         return;
     }
     if workers == 0 {

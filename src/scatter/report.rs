@@ -1,8 +1,10 @@
 //! What became of the messages of a call.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use log::warn;
+
+use crate::once::Once;
 
 /// What became of the messages of one [`scatter`](crate::AffineParIter::scatter).
 ///
@@ -66,14 +68,14 @@ impl Counts {
 }
 
 fn warn_undelivered(report: &ScatterReport) {
-    static DESPAWNED: AtomicBool = AtomicBool::new(false);
-    static UNMATCHED: AtomicBool = AtomicBool::new(false);
+    static DESPAWNED: Once = Once::new();
+    static UNMATCHED: Once = Once::new();
     let ScatterReport { despawned, unmatched, .. } = *report;
-    for (count, warned, why) in [
+    for (count, once, why) in [
         (despawned, &DESPAWNED, "do not exist"),
         (unmatched, &UNMATCHED, "do not match the query that receives (they lack a component, or are disabled)"),
     ] {
-        if count > 0 && !warned.swap(true, Ordering::Relaxed) {
+        if count > 0 && once.first() {
             warn!(
                 "bevy_affinity: scatter dropped {count} messages to entities that {why} (said once; `ScatterReport` counts them)"
             );

@@ -4,12 +4,7 @@
 //! a set. Before their schedule is built each is exchanged, in its node of the graph, for one that
 //! wraps it; the node keeps its sets, its order and its conditions.
 
-use std::{
-    any::Any,
-    collections::BTreeSet,
-    panic::Location,
-    sync::{LazyLock, Mutex},
-};
+use std::{any::Any, panic::Location, sync::LazyLock};
 
 use bevy_ecs::{
     change_detection::Tick,
@@ -23,7 +18,7 @@ use bevy_utils::prelude::DebugName;
 use log::warn;
 
 use super::{AffineSystems, IntoAffine, tag, tagged::enter};
-use crate::{executor::is_sync_point, record::known_name, sync::lock};
+use crate::{executor::is_sync_point, once::OncePerKey, record::known_name};
 
 /// Systems that are to be wrapped.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,9 +85,9 @@ fn warn_if_late(schedule: &Schedule, key: SystemKey) {
 
 /// Says so once for each system: their schedules are looked through again whenever they change.
 fn warn_late(schedule: &Schedule, key: SystemKey, name: &DebugName) {
-    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    static WARNED: OncePerKey<String> = OncePerKey::new();
     let system = format!("`{}` in {:?}", shown_name(schedule, key, name), schedule.label());
-    if lock(&WARNED).insert(system.clone()) {
+    if WARNED.first(system.clone()) {
         warn!(
             "bevy_affinity: {system} is not tagged, since its schedule was built before the plugin saw it: \
              put `.affine()` before `.chain()`, `.run_if(..)` and the like"

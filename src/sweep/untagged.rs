@@ -1,14 +1,14 @@
 //! What is said of calls in systems that are not tagged.
 
-use std::{collections::BTreeSet, panic::Location, sync::Mutex};
+use std::panic::Location;
 
 use log::warn;
 
 use super::{Rows, SiteRef};
 use crate::{
     context::WorldContext,
+    once::OncePerKey,
     record::{known_name, running_number},
-    sync::lock,
 };
 
 impl SiteRef<'_> {
@@ -54,7 +54,6 @@ fn why(rows: Rows<'_, '_>) -> String {
 /// Whether this is called for the first time with this place and data: systems that come and go
 /// have a site of their own each time.
 fn is_first_of_process(place: &'static Location<'static>, data: &'static str) -> bool {
-    static KNOWN: Mutex<BTreeSet<(&str, u32, u32, &str)>> = Mutex::new(BTreeSet::new());
-    let key = (place.file(), place.line(), place.column(), data);
-    lock(&KNOWN).insert(key)
+    static KNOWN: OncePerKey<(&str, u32, u32, &str)> = OncePerKey::new();
+    KNOWN.first((place.file(), place.line(), place.column(), data))
 }
