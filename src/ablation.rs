@@ -9,7 +9,8 @@ pub(crate) enum Mechanism {
     Stealing,
     /// Cuts between shares move to where the measured costs are equal.
     Balancing,
-    /// A young storage may be cut anew as the cost of its rows becomes known.
+    /// A storage that was placed a few times only may be cut anew, into fewer runs, as the cost of
+    /// its rows becomes known.
     Settling,
     /// Workers whose cores other processes take are left out of rounds.
     Eviction,

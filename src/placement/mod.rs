@@ -136,7 +136,7 @@ impl Placement {
     #[inline]
     pub(crate) fn place(&mut self, storage: Storage, rows: u32, shortest: u32) -> &Runs {
         let wanted = (rows / shortest.max(1)).clamp(1, self.workers as u32) as usize;
-        if !Mechanism::Settling.is_out() && self.get(storage).is_some_and(Runs::is_young) {
+        if !Mechanism::Settling.is_out() && self.get(storage).is_some_and(Runs::is_settling) {
             self.settle(storage, rows, wanted);
         }
         match self.get(storage) {
@@ -153,12 +153,12 @@ impl Placement {
         self.runs.get(storage)?.as_ref()
     }
 
-    /// Takes back runs that a young storage is not worth. Systems with dearer rows may want them
+    /// Takes back runs that a settling storage is not worth. Systems with dearer rows may want them
     /// back, but not for ever: each call takes one off its settling.
     #[cold]
     fn settle(&mut self, storage: Storage, rows: u32, wanted: usize) {
         let Some(runs) = self.runs.slot(storage) else { return };
-        runs.grow_older();
+        runs.count_settling();
         if wanted * 2 <= runs.parts() {
             self.cut_anew(storage, rows, wanted);
         }
@@ -188,7 +188,7 @@ impl Placement {
         let first_owner = self.least_loaded(parts);
         let mut runs = Runs::even(rows, parts, first_owner);
         if let Some(old) = &old {
-            runs = runs.aged_as(old);
+            runs = runs.settling_as(old);
             self.migrated += u64::from(old.moved_to(&runs));
         }
         self.load(&runs);

@@ -98,16 +98,17 @@ impl Runs {
 
     /// Whether it was placed so seldom that runs may still become fewer.
     #[inline]
-    pub(super) fn is_young(&self) -> bool {
+    pub(super) fn is_settling(&self) -> bool {
         self.settling > 0
     }
 
-    pub(super) fn grow_older(&mut self) {
+    /// Counts that it is placed once more.
+    pub(super) fn count_settling(&mut self) {
         self.settling = self.settling.saturating_sub(1);
     }
 
-    /// As old as the runs that these take the place of.
-    pub(super) fn aged_as(self, before: &Self) -> Self {
+    /// With as much settling left as the runs had that these take the place of.
+    pub(super) fn settling_as(self, before: &Self) -> Self {
         Self { settling: before.settling, ..self }
     }
 
