@@ -17,7 +17,7 @@ const LEAST_PART: f32 = 0.25;
 /// Once heavy runs count, they do as long as they are this part of that.
 const LEAST_PART_LEFT: f32 = LEAST_PART / 4.0;
 
-/// Runs that the share of heavy ones is taken of: after as many, both counts are halved.
+/// Runs that the fraction of heavy ones is taken of: after as many, both counts are halved.
 const WINDOW: u32 = 1_024;
 
 /// Whether a run of this many nanoseconds is heavy where one usually takes `usual`.
@@ -27,7 +27,7 @@ pub(crate) fn is_heavy(nanoseconds: f32, usual: f32) -> bool {
 
 /// How many of the last runs were heavy, and whether that counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct HeavyShare {
+pub(crate) struct HeavyFraction {
     seen: u32,
     heavy: u32,
     /// Of the last ones, without another in between.
@@ -35,7 +35,7 @@ pub(crate) struct HeavyShare {
     counts: bool,
 }
 
-impl HeavyShare {
+impl HeavyFraction {
     /// Notes a run.
     pub(crate) fn note(&mut self, heavy: bool) {
         if self.seen == WINDOW {

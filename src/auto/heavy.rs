@@ -2,7 +2,7 @@
 
 use super::{
     Strategy,
-    bursts::{HeavyShare, is_heavy},
+    bursts::{HeavyFraction, is_heavy},
 };
 
 /// A new time counts as one part in this many.
@@ -15,7 +15,7 @@ const CHANGED: f32 = 2.0;
 /// What heavy calls take, and how many calls are heavy.
 #[derive(Debug, Default)]
 pub(super) struct HeavyCalls {
-    share: HeavyShare,
+    fraction: HeavyFraction,
     /// Nanoseconds of a row by strategy; unknown before one was measured.
     rows: [Option<f32>; Strategy::MEASURED_COUNT],
 }
@@ -25,7 +25,7 @@ impl HeavyCalls {
     /// `usual`. Returns whether it is heavy.
     pub(super) fn note(&mut self, strategy: Strategy, rows: u64, (nanoseconds, usual): (f32, Option<f32>)) -> bool {
         let heavy = usual.is_some_and(|usual| is_heavy(nanoseconds, usual));
-        self.share.note(heavy);
+        self.fraction.note(heavy);
         if heavy {
             let row = nanoseconds / (rows as f32).max(1.0);
             let known = self.rows[strategy as usize];
@@ -42,7 +42,7 @@ impl HeavyCalls {
     /// new.
     pub(super) fn judge(&mut self, strategy: Strategy, usual: f32, rows: u64) -> bool {
         let row = self.rows[strategy as usize];
-        self.share.judge(usual, row.map_or(usual, |row| row * rows as f32))
+        self.fraction.judge(usual, row.map_or(usual, |row| row * rows as f32))
     }
 
     pub(super) fn forget(&mut self) {
@@ -51,10 +51,10 @@ impl HeavyCalls {
 
     /// What a call takes on average by `strategy` of which a usual one takes `usual`.
     pub(super) fn mean(&self, strategy: Strategy, usual: f32, rows: u64, workers: usize) -> f32 {
-        if self.share.get().is_none() {
+        if self.fraction.get().is_none() {
             return usual;
         }
-        self.row(strategy, workers).map_or(usual, |row| self.share.mean(usual, row * rows as f32))
+        self.row(strategy, workers).map_or(usual, |row| self.fraction.mean(usual, row * rows as f32))
     }
 
     /// What a row of a heavy call takes: as measured, or as another strategy tells.

@@ -20,7 +20,7 @@ mod site;
 mod strategy;
 mod trial;
 
-pub(crate) use bursts::{HeavyShare, is_heavy};
+pub(crate) use bursts::{HeavyFraction, is_heavy};
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};

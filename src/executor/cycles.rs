@@ -23,15 +23,15 @@ pub(super) struct Cycles {
     /// Runs of this turn so far, and at most.
     runs: u32,
     most: u32,
-    share: f32,
+    fraction: f32,
 }
 
 impl Cycles {
-    /// Of two ways of which this is known, where `share` of the runs is heavy.
-    pub(super) fn new(present: RunTimes, other: RunTimes, share: f32) -> Self {
-        let most = (PATIENCE / share.max(f32::EPSILON)).ceil() as u32;
+    /// Of two ways of which this is known, where `fraction` of the runs is heavy.
+    pub(super) fn new(present: RunTimes, other: RunTimes, fraction: f32) -> Self {
+        let most = (PATIENCE / fraction.max(f32::EPSILON)).ceil() as u32;
         let (present, other) = (Turns::new(present.usual), Turns::new(other.usual));
-        Self { present, other, by_other: false, runs: 0, most, share }
+        Self { present, other, by_other: false, runs: 0, most, fraction }
     }
 
     /// Whether the next run goes by the other way.
@@ -55,8 +55,8 @@ impl Cycles {
     fn is_hopeless(&self) -> bool {
         let RunTimes { usual, heavy } = self.present.times();
         let (Some(usual), Some(heavy), Some(other)) = (usual, heavy, self.other.times().usual) else { return false };
-        let mean = usual + self.share * (heavy - usual);
-        self.other.seen >= FIRST_LOOK && other * (1.0 - self.share) > HOPELESS * mean
+        let mean = usual + self.fraction * (heavy - usual);
+        self.other.seen >= FIRST_LOOK && other * (1.0 - self.fraction) > HOPELESS * mean
     }
 }
 

@@ -261,9 +261,9 @@ impl Race {
     fn begin_trial(&mut self, rival: ScheduleWay, most: f32) {
         self.trials += 1;
         let (present, other) = (self.times.times(self.present), self.times.times(rival));
-        self.trial = Some(match self.times.share() {
+        self.trial = Some(match self.times.heavy_fraction() {
             None => WayTrial::in_turns(self.present, rival, most),
-            Some(share) => WayTrial::by_cycles(self.present, rival, Cycles::new(present, other, share)),
+            Some(fraction) => WayTrial::by_cycles(self.present, rival, Cycles::new(present, other, fraction)),
         });
     }
 

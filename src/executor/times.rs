@@ -1,7 +1,7 @@
 //! What runs of a schedule take by each way, with those that take much longer than the others.
 
 use super::way::{ScheduleWay, WAYS};
-use crate::auto::{HeavyShare, is_heavy};
+use crate::auto::{HeavyFraction, is_heavy};
 
 /// A way that takes this many times as long as another needs no second look.
 pub(super) const HOPELESS: f32 = 2.0;
@@ -51,7 +51,7 @@ pub(super) struct Found {
 pub(super) struct WayTimes {
     by_way: [RunTimes; WAYS],
     /// Of the present way.
-    share: HeavyShare,
+    fraction: HeavyFraction,
     /// Runs that were much lighter than usual, and others since the first of these.
     light: u32,
     others: u32,
@@ -69,23 +69,23 @@ impl WayTimes {
             *mean = Some(smoothed(*mean, nanoseconds));
         }
         let longer = RunTimes { usual: times.heavy, heavy: None };
-        self.share.note(heavy);
+        self.fraction.note(heavy);
         self.count_light(light);
-        if self.share.on_end() == NEW_LEVEL {
+        if self.fraction.on_end() == NEW_LEVEL {
             self.begin_anew(way, longer, 0);
         } else if self.light == NEW_USUAL {
             self.begin_anew(way, RunTimes { usual: Some(nanoseconds), heavy: Some(usual) }, self.others);
         }
         let RunTimes { usual, heavy } = self.times(way);
         let usual = usual.unwrap_or(nanoseconds);
-        self.share.judge(usual, heavy.unwrap_or(usual))
+        self.fraction.judge(usual, heavy.unwrap_or(usual))
     }
 
     /// Counts anew, for runs by this way usually take something else than they did. Seen like that,
     /// `heavy` of the last ones were heavy.
     fn begin_anew(&mut self, way: ScheduleWay, times: RunTimes, heavy: u32) {
         self.set(way, times);
-        self.share.restart(self.light + heavy, heavy);
+        self.fraction.restart(self.light + heavy, heavy);
         (self.light, self.others) = (0, 0);
     }
 
@@ -98,13 +98,13 @@ impl WayTimes {
     }
 
     /// The part of runs that are heavy, if heavy runs count.
-    pub(super) fn share(&self) -> Option<f32> {
-        self.share.get()
+    pub(super) fn heavy_fraction(&self) -> Option<f32> {
+        self.fraction.get()
     }
 
     /// Whether the last run was heavy: the next ones tell whether they all are now.
     pub(super) fn was_heavy(&self) -> bool {
-        self.share.on_end() > 0
+        self.fraction.on_end() > 0
     }
 
     pub(super) fn times(&self, way: ScheduleWay) -> RunTimes {
@@ -116,7 +116,7 @@ impl WayTimes {
     pub(super) fn mean(&self, way: ScheduleWay) -> Option<f32> {
         let RunTimes { usual, heavy } = self.times(way);
         let (usual, heavy) = (usual?, heavy.or(usual)?);
-        Some(self.share.mean(usual, heavy))
+        Some(self.fraction.mean(usual, heavy))
     }
 
     /// Learns what a trial found.

@@ -61,11 +61,11 @@ impl Stakes<'_> {
             return Risk::of_lessons(time, self.times.mean(ScheduleWay::OneThread));
         }
         let (risk, runs) = self.risk_of_run(time, on_one_thread);
-        match self.times.share() {
-            Some(share) => {
+        match self.times.heavy_fraction() {
+            Some(fraction) => {
                 let of_heavy = self.risk_of_heavy().max(0.0);
                 let cycles = CYCLES as f32;
-                Risk { largest: risk.max(of_heavy), cost: cycles * (risk / share + of_heavy) }
+                Risk { largest: risk.max(of_heavy), cost: cycles * (risk / fraction + of_heavy) }
             }
             None => Risk { largest: risk, cost: risk * runs as f32 },
         }
