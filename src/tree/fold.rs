@@ -11,8 +11,8 @@ use bevy_ecs::{
 use super::{
     TreeReport,
     claims::{Rank, Threads},
-    share::{Call, Walker},
-    visits::{Claimed, Target, Visits, Walk, is_leaf, push_children},
+    shared_walk::{TreeCall, Walker},
+    visits::{ClaimedNode, Target, Visits, Walk, is_leaf, push_children},
 };
 
 /// One call of `fold`.
@@ -45,7 +45,7 @@ pub(super) struct Sums<T> {
 }
 
 struct Level {
-    node: Option<Claimed>,
+    node: Option<ClaimedNode>,
     /// Its place among all `children`.
     start: usize,
     /// The next child.
@@ -94,7 +94,7 @@ impl<T> Sums<T> {
         self.levels.len() == self.open.last().map_or(1, |level| level + 1)
     }
 
-    fn descend<R: Relationship>(&mut self, node: Claimed, target: Target<'_, R>) {
+    fn descend<R: Relationship>(&mut self, node: ClaimedNode, target: Target<'_, R>) {
         let start = self.children.len();
         push_children::<R>(&mut self.children, target);
         let (end, values) = (self.children.len(), self.values.len());
@@ -136,7 +136,7 @@ impl Level {
     }
 }
 
-impl<'s, D, F, R, T, G> Call for Fold<'_, 's, '_, D, F, R, T, G>
+impl<'s, D, F, R, T, G> TreeCall for Fold<'_, 's, '_, D, F, R, T, G>
 where
     D: IterQueryData + 'static,
     F: QueryFilter + 'static,

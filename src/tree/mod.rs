@@ -1,12 +1,12 @@
 //! [`AffineTree`]: recursive queries over a relationship, shared among the workers by fork/join.
 //!
 //! `visits.rs` is the contract with the ECS, `claims.rs` what it rests on; `propagate.rs` and
-//! `fold.rs` are the two walks, `share.rs` decides who walks.
+//! `fold.rs` are the two walks, `shared_walk.rs` decides who walks.
 
 mod claims;
 mod fold;
 mod propagate;
-mod share;
+mod shared_walk;
 mod visits;
 
 use std::{
@@ -265,7 +265,7 @@ where
     ) -> TreeReport {
         let pool = self.pool();
         let call = Propagate { walk: self.walk(), roots, visit };
-        share::walk(&call, Branches::roots(0..roots.entities.len()), pool.as_ref()).report
+        shared_walk::walk(&call, Branches::roots(0..roots.entities.len()), pool.as_ref()).report
     }
 
     /// Visits the trees from the leaves to the roots. `visit` gets what it returned for the node's
@@ -284,7 +284,7 @@ where
         let roots = self.reserve_roots(roots, |root| *root, &mut report);
         let pool = self.pool();
         let call = Fold { walk: self.walk(), visit, value: PhantomData };
-        let done = share::walk(&call, Sums::of_roots(roots), pool.as_ref());
+        let done = shared_walk::walk(&call, Sums::of_roots(roots), pool.as_ref());
         TreeFold { roots: done.roots.into_iter().zip(done.values).collect(), report: report + done.report }
     }
 

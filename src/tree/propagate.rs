@@ -11,7 +11,7 @@ use bevy_ecs::{
 use super::{
     TreeReport,
     claims::{Rank, Threads},
-    share::{Call, Walker},
+    shared_walk::{TreeCall, Walker},
     visits::{Target, Visits, Walk, push_children},
 };
 
@@ -124,7 +124,7 @@ impl<T> Branches<T> {
     }
 }
 
-impl<'s, D, F, R, T, G> Call for Propagate<'_, 's, '_, D, F, R, T, G>
+impl<'s, D, F, R, T, G> TreeCall for Propagate<'_, 's, '_, D, F, R, T, G>
 where
     D: IterQueryData + 'static,
     F: QueryFilter + 'static,

@@ -55,7 +55,7 @@ pub(super) struct Visits<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter 
 pub(super) type Target<'w, R> = Option<&'w <R as Relationship>::RelationshipTarget>;
 
 /// The right to see the item of a node that was visited once more: there is one for each.
-pub(super) struct Claimed {
+pub(super) struct ClaimedNode {
     pub(super) entity: Entity,
     storage: Storage,
     row: u32,
@@ -73,7 +73,7 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
         entity: Entity,
         rank: Rank,
         visit: impl for<'i> FnOnce(D::Item<'i, 's>, Target<'w, R>) -> V,
-    ) -> Option<(V, Target<'w, R>, Claimed)> {
+    ) -> Option<(V, Target<'w, R>, ClaimedNode)> {
         let (storage, row) = match self.walk.sweep.rows.find(entity) {
             Ok(place) => place,
             Err(missing) => {
@@ -85,7 +85,7 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
             self.report.repeated += 1;
             return None;
         }
-        let claimed = Claimed { entity, storage, row };
+        let claimed = ClaimedNode { entity, storage, row };
         let Some((item, target)) = self.item(&claimed) else {
             self.report.unmatched += 1;
             return None;
@@ -96,13 +96,17 @@ impl<'w, 's, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationsh
 
     /// Calls `visit` with the item of a node that was visited before.
     #[inline]
-    pub(super) fn again<V>(&mut self, claimed: Claimed, visit: impl for<'i> FnOnce(D::Item<'i, 's>) -> V) -> Option<V> {
+    pub(super) fn again<V>(
+        &mut self,
+        claimed: ClaimedNode,
+        visit: impl for<'i> FnOnce(D::Item<'i, 's>) -> V,
+    ) -> Option<V> {
         let (item, _) = self.item(&claimed)?;
         Some(visit(D::shrink(item)))
     }
 
     #[inline(always)]
-    fn item(&mut self, claimed: &Claimed) -> Option<(D::Item<'w, 's>, Target<'w, R>)> {
+    fn item(&mut self, claimed: &ClaimedNode) -> Option<(D::Item<'w, 's>, Target<'w, R>)> {
         // SAFETY: 'access' on `Sweep`; 'walk' on `Walk`: the row was claimed, and no item of it has
         // outlived its closure.
         unsafe { self.lookup.item(claimed.storage, claimed.row) }.map(|(item, ..)| item)

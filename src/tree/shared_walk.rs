@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// One call over a tree: what all its walkers share.
-pub(super) trait Call: Sync {
+pub(super) trait TreeCall: Sync {
     /// What a walker has still to do, and what has come of it so far.
     type Part: Send;
     type Walker<'c>: Walker<Part = Self::Part>
@@ -39,7 +39,7 @@ pub(super) trait Walker {
 
 /// Goes through `part`: on this thread, and if that takes a while with the workers of `pool`.
 /// Returns what has come of it.
-pub(super) fn walk<C: Call>(call: &C, part: C::Part, pool: Option<&AffinityPool>) -> C::Part {
+pub(super) fn walk<C: TreeCall>(call: &C, part: C::Part, pool: Option<&AffinityPool>) -> C::Part {
     let mut walker = call.walker(part, Threads::One);
     let Some(pool) = pool else {
         while !walker.advance(u32::MAX) {}
@@ -58,7 +58,7 @@ pub(super) fn walk<C: Call>(call: &C, part: C::Part, pool: Option<&AffinityPool>
     pool.heartbeat(|scope| walk_shared(scope, call, left, Pace::default()))
 }
 
-fn walk_shared<C: Call>(scope: &mut Scope, call: &C, part: C::Part, pace: Pace) -> C::Part {
+fn walk_shared<C: TreeCall>(scope: &mut Scope, call: &C, part: C::Part, pace: Pace) -> C::Part {
     let mut walker = call.walker(part, Threads::Many);
     share(scope, call, &mut walker, pace);
     walker.into_part()
@@ -66,7 +66,7 @@ fn walk_shared<C: Call>(scope: &mut Scope, call: &C, part: C::Part, pace: Pace) 
 
 /// Finishes what `walker` has to do, and gives parts of it away whenever another worker has nothing
 /// to do.
-fn share<C: Call>(scope: &mut Scope, call: &C, walker: &mut C::Walker<'_>, mut pace: Pace) {
+fn share<C: TreeCall>(scope: &mut Scope, call: &C, walker: &mut C::Walker<'_>, mut pace: Pace) {
     while !walker.advance(pace.nodes()) {
         if !scope.is_to_publish() {
             pace.lengthen();
