@@ -5,9 +5,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicBool, AtomicU64, Ordering, planted};
 
-/// The number of a round in which chunks are claimed. What was claimed in another round counts for
-/// nothing, so no worker has to clear another one's claims: that would be a cache line moved in
-/// each round.
+/// The number of the round in which a call's chunks are claimed: it keeps claims of different calls
+/// apart. What was claimed under another tag counts for nothing, so no worker has to clear another
+/// one's claims: that would be a cache line moved in each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag(u32);
 
