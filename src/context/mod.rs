@@ -81,7 +81,7 @@ impl Context {
 
     /// The most rows that a closure is given in one go where rows come in slices, or change hands
     /// by fork/join.
-    pub(crate) fn longest_piece(&self) -> usize {
+    pub(crate) fn most_rows_at_once(&self) -> usize {
         self.settings.chunk_rows.max(1)
     }
 

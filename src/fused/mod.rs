@@ -15,7 +15,7 @@ use bevy_ecs::system::{SystemParamFunction, SystemParamItem};
 
 use crate::{
     query::longest_chunk,
-    sweep::{Plan, SiteRef, pieces},
+    sweep::{Plan, SiteRef, split_by_length},
 };
 use param::FusedParam;
 
@@ -124,7 +124,7 @@ impl<K: Kernels<M>, M: 'static> SystemParamFunction<FusedMarker<M>> for Fused<K>
         let plan = Plan::new(rows, SiteRef::at(location, calls));
         plan.run(move |part| {
             part.for_each_range(|_, storage, rows| {
-                for block in pieces(rows, length) {
+                for block in split_by_length(rows, length) {
                     // SAFETY: 'one kernel at a time' on `Kernels`, whose blocks are disjoint by
                     // 'parts' on `Part`; `run` is used up, so no other call visits these rows.
                     unsafe { kernels.visit(&passes, storage, block) };

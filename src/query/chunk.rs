@@ -16,7 +16,7 @@ use crate::{
     context::with_system,
     placement::Storage,
     settings::AffinitySettings,
-    sweep::{Plan, Sweep, pieces},
+    sweep::{Plan, Sweep, split_by_length},
 };
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Option<&T>`,
@@ -241,7 +241,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let plan = Plan::new(sweep.rows, self.site);
         plan.run(move |part| {
             part.for_each_range(|_, storage, rows| {
-                for chunk in pieces(rows, length) {
+                for chunk in split_by_length(rows, length) {
                     let chunk = chunk.start as usize..chunk.end as usize;
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator.
@@ -265,5 +265,5 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
 /// The setting of the tagged system that runs here, or the default where none does: asked where a
 /// system gets its parameters, since workers that run closures of its calls are in none.
 pub(crate) fn longest_chunk() -> usize {
-    with_system(|entered| entered.context.longest_piece()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
+    with_system(|entered| entered.context.most_rows_at_once()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }

@@ -7,7 +7,7 @@ use crate::{
     auto::Strategy,
     context::Raised,
     placement::Storage,
-    sweep::{Plan, Sweep, SweepSpan, pieces},
+    sweep::{Plan, Sweep, SweepSpan, split_by_length},
 };
 use bevy_ecs::{
     batching::BatchingStrategy,
@@ -163,7 +163,7 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         plan.run(move |part| {
             let mut local = init();
             part.for_each_range(|_, storage, rows| {
-                for run in pieces(rows, longest_chunk) {
+                for run in split_by_length(rows, longest_chunk) {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator.
                     if let Some(run) = unsafe { sweep.contiguous(storage, run) } {

@@ -211,8 +211,8 @@ impl<L> Mail<L> {
                     if let Some(look) = &look_ahead {
                         lane.letters.as_slice().iter().skip(BLOCK).take(BLOCK).for_each(look);
                     }
-                    // One place that delivers, so that it is inlined: a letter that is copied piece
-                    // by piece for a call is read back only when all that was written before is in
+                    // One place that delivers, so that it is inlined: a letter that is copied part
+                    // by part for a call is read back only when all that was written before is in
                     // the cache.
                     for letter in lane.letters.by_ref().take(left.min(BLOCK)) {
                         deliver(letter);

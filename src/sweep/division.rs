@@ -38,8 +38,8 @@ pub(super) fn even_positions(rows: u64, part: usize, parts: usize) -> Range<u64>
     cut(part)..cut(part + 1)
 }
 
-/// `rows` in pieces of at most `length`, which is not 0.
-pub(crate) fn pieces(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<u32>> {
+/// `rows`, split into ranges of at most `length`, which is not 0.
+pub(crate) fn split_by_length(rows: Range<u32>, length: usize) -> impl Iterator<Item = Range<u32>> {
     let most = u32::try_from(length).unwrap_or(u32::MAX);
     rows.clone().step_by(length).map(move |start| start..rows.end.min(start.saturating_add(most)))
 }
@@ -79,14 +79,14 @@ pub(crate) struct Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::pieces;
+    use super::split_by_length;
 
     #[test]
-    fn pieces_are_all_rows_in_order() {
-        assert_eq!(pieces(3..10, 3).collect::<Vec<_>>(), [3..6, 6..9, 9..10]);
-        assert_eq!(pieces(5..5, 3).count(), 0);
+    fn split_rows_are_all_rows_in_order() {
+        assert_eq!(split_by_length(3..10, 3).collect::<Vec<_>>(), [3..6, 6..9, 9..10]);
+        assert_eq!(split_by_length(5..5, 3).count(), 0);
         let end = u32::MAX;
-        assert_eq!(pieces(end - 3..end, 2).collect::<Vec<_>>(), [end - 3..end - 1, end - 1..end]);
-        assert!(pieces(0..end, usize::MAX).eq(std::iter::once(0..end)));
+        assert_eq!(split_by_length(end - 3..end, 2).collect::<Vec<_>>(), [end - 3..end - 1, end - 1..end]);
+        assert!(split_by_length(0..end, usize::MAX).eq(std::iter::once(0..end)));
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
     let GangCall { context, ownership, memory, cost, .. } = call;
-    let grain = cost.grain(context.longest_piece());
+    let grain = cost.grain(context.most_rows_at_once());
     let Memory { whole, ranges, .. } = &mut **memory;
     session(context, ownership, (whole.whole(rows), ranges), (grain, false), body)
 }

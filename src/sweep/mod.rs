@@ -36,7 +36,7 @@ mod span;
 mod steal;
 mod untagged;
 
-pub(crate) use division::{Division, Owners, Parts, pieces};
+pub(crate) use division::{Division, Owners, Parts, split_by_length};
 pub use fetch::Sweep;
 pub(crate) use lookup::RowLookup;
 pub(crate) use part::Part;

@@ -194,8 +194,8 @@ impl<'s> Scope<'s> {
     /// ```
     ///
     /// # Panics
-    /// If a call panics: later indices of the same piece are left out, and the payload is that of
-    /// the smallest index that panicked.
+    /// If a call panics: later indices of the same part of `range` are left out, and the payload is
+    /// that of the smallest index that panicked.
     pub fn for_each(&mut self, range: Range<usize>, f: impl Fn(&mut Scope, usize) + Sync) {
         self.sweep(range, &f);
     }
