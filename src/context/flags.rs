@@ -5,7 +5,9 @@ use std::{cell::Cell, thread::LocalKey};
 use crate::pool::in_round;
 
 thread_local! {
+    /// Set while this thread visits rows for Bevy's own `par_iter`.
     static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
+    /// Set while a task of a schedule runs on this thread whose sweeps are not to be rounds.
     static BY_ITSELF: Cell<bool> = const { Cell::new(false) };
 }
 

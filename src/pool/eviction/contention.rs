@@ -249,6 +249,9 @@ impl Watch {
 }
 
 thread_local! {
+    /// How long this thread waited for its core so far, and what was made of it. Each thread asks
+    /// for itself; the leader also looks here whether a worker that is away waits for threads of
+    /// this process.
     static WATCH: RefCell<Watch> = RefCell::default();
 }
 
