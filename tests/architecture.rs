@@ -1,5 +1,10 @@
 //! The floor plan: modules of the crate import only those below them, and no files of the crate, of
 //! a bench or of an example import each other in a circle.
+//!
+//! Two kinds of imports are allowed although they may close a circle. What a file imports from a
+//! `mod.rs` above it does not count: that is the face of its folder, which hands on what lies in
+//! the folder, and all files in it share what the face defines (see [`arrows`]). And the files of
+//! `pool::heartbeat` may know each other: see [`ONE_TYPE`]. The crate's own tests are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
