@@ -102,7 +102,7 @@ struct Order {
     /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a
     /// worker that is late may see that of the next round.
     participants: AtomicParticipants,
-    /// How long a worker that was called stays hot after the round, in nanoseconds.
+    /// How long a worker that was called stays hot after the round, in nanoseconds; others no longer.
     spin: AtomicU64,
 }
 
@@ -127,6 +127,13 @@ impl Order {
             }
             Call::Stop => true,
         }
+    }
+
+    /// How long workers of the last round stay hot. Relaxed: a hint; one who is late may see that of
+    /// the next round.
+    #[inline]
+    fn spin(&self) -> Duration {
+        Duration::from_nanos(self.spin.load(Ordering::Relaxed))
     }
 }
 
@@ -323,7 +330,7 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
         // A worker that was called stays hot, also when it came too late: the next round may be
         // near. Not one that is left out, or rests.
         let is_to_sleep = seat.is_reserved(epoch) || seat.rests();
-        spin = Duration::from_nanos(if is_to_sleep { 0 } else { board.order.spin.load(Ordering::Relaxed) });
+        spin = if is_to_sleep { Duration::ZERO } else { board.order.spin() };
     }
 }
 
@@ -337,17 +344,36 @@ fn run_claimed(board: &Board, index: usize) {
     board.run_index(RoundJob { wrap, closure, note: job.note }, index);
 }
 
-/// The next call for this worker. Others are no news: it neither gains nor loses time to stay hot
-/// by them.
+/// What the board says that a worker has not seen yet.
+enum News {
+    /// It is called.
+    Called(Epoch, Call),
+    /// Others are.
+    OfOthers,
+}
+
+/// The next call for this worker. By one for others it gains no time to stay hot, and loses what
+/// these are not given: a smaller pool that asks for less never calls the rest to say so.
 fn next_call(board: &Board, seat: &Seat, index: usize, seen: Epoch, spin: Duration) -> (Epoch, Call) {
-    let mut seen = seen;
+    let (mut seen, mut spin) = (seen, spin);
     let mut news = || {
         let (epoch, call) = board.order.call();
         let is_new = epoch > seen;
         seen = epoch;
-        (is_new && board.order.is_for(index, call)).then_some((epoch, call))
+        is_new.then(|| if board.order.is_for(index, call) { News::Called(epoch, call) } else { News::OfOthers })
     };
-    spin_until(spin, &mut news).unwrap_or_else(|| seat.parker.park(news))
+    loop {
+        let shortens = |heard: &News| matches!(heard, News::Called(..)) || board.order.spin() < spin;
+        match spin_until(spin, || news().filter(shortens)) {
+            Some(News::Called(epoch, call)) => return (epoch, call),
+            Some(News::OfOthers) => spin = spin.min(board.order.spin()),
+            None => break,
+        }
+    }
+    seat.parker.park(|| match news() {
+        Some(News::Called(epoch, call)) => Some((epoch, call)),
+        _ => None,
+    })
 }
 
 fn arrive(board: &Board, seat: &Seat, epoch: Epoch) {

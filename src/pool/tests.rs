@@ -6,7 +6,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{AffinityPool, Measured, Participants, WorkerStats, round::Lead};
@@ -253,6 +253,21 @@ fn participants_in_turn_on_a_busy_machine() {
         done.store(true, Ordering::Relaxed);
         result.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
     });
+}
+
+#[test]
+fn who_is_no_longer_called_sleeps_when_the_others_do() {
+    let spinning = AffinitySettings { workers: WorkerCount::Exactly(3), spin: Duration::MAX, ..Default::default() };
+    let large = AffinityPool::new(&AffinitySettings { avoid_busy_cores: false, ..spinning });
+    large.run(|_| {});
+    let sleeping = AffinitySettings { workers: WorkerCount::Exactly(2), spin: Duration::ZERO, ..Default::default() };
+    let small = AffinityPool::new(&AffinitySettings { avoid_busy_cores: false, ..sleeping });
+    let begun = Instant::now();
+    while !large.seats[1].round.is_asleep() {
+        small.run(|_| {});
+        assert!(begun.elapsed() < Duration::from_secs(60), "it spins on");
+        thread::yield_now();
+    }
 }
 
 #[test]
