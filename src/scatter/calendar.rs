@@ -4,6 +4,7 @@ use std::{
     cmp::Reverse,
     collections::{BinaryHeap, HashMap},
     fmt,
+    iter::successors,
 };
 
 use bevy_ecs::prelude::{Entity, Resource};
@@ -51,35 +52,61 @@ use bevy_ecs::prelude::{Entity, Resource};
 pub struct Calendar<M: Send + Sync + 'static> {
     /// When something arrives.
     times: BinaryHeap<Reverse<u64>>,
-    /// The number of each such time's bag.
-    bags: HashMap<u64, usize>,
-    /// Messages in the order in which they were sent, by number of the bag.
-    messages: Vec<Vec<(Entity, M)>>,
+    /// What arrives at each such time.
+    bags: HashMap<u64, Bag>,
+    /// All blocks, by number.
+    blocks: Vec<Block<M>>,
+    /// Numbers of those that are in no bag.
+    free: Vec<usize>,
     /// How many messages are on their way.
     count: usize,
-    /// Bags that are empty.
-    empty: Vec<usize>,
-    /// Where the last message went: the next one often goes there too.
+    /// Time and block of the last message: the next one often goes there too.
     last: Option<(u64, usize)>,
     /// Memory of the last delivery.
     arrived: Vec<(Entity, M)>,
 }
 
-/// Room that bags may keep for each message on its way, in messages, if all were as large as the
-/// largest.
-const ROOM_OF_A_MESSAGE: usize = 8;
+/// The messages of one time: the numbers of its first and its last block.
+#[derive(Clone, Copy)]
+struct Bag {
+    first: usize,
+    last: usize,
+}
 
-/// Room that every bag may keep besides, in bytes; at least a message, and at most 64.
-const FEW_BYTES: usize = 4096;
+/// Some messages of one time, in the order in which they were sent. Blocks go to whichever time
+/// needs the next one. If each time had room of its own, that would have to grow anew in every bag,
+/// or all would keep as much as was ever needed for one.
+struct Block<M> {
+    messages: Vec<(Entity, M)>,
+    /// The number of the block with those sent next; of a bag's last one it means nothing.
+    next: usize,
+}
+
+/// The largest size of a block, in bytes, unless one message is larger. A bag wastes a part of one.
+const BLOCK_BYTES: usize = 4096;
+
+impl<M> Block<M> {
+    /// Most messages of a block. Beyond 64 the way from one block to the next is nothing beside
+    /// them.
+    const MOST: usize = match BLOCK_BYTES / size_of::<(Entity, M)>() {
+        0 => 1,
+        64.. => 64,
+        some => some,
+    };
+
+    fn is_full(&self) -> bool {
+        self.messages.len() == Self::MOST
+    }
+}
 
 impl<M: Send + Sync + 'static> Default for Calendar<M> {
     fn default() -> Self {
         Self {
             times: BinaryHeap::new(),
             bags: HashMap::new(),
-            messages: Vec::new(),
+            blocks: Vec::new(),
+            free: Vec::new(),
             count: 0,
-            empty: Vec::new(),
             last: None,
             arrived: Vec::new(),
         }
@@ -87,34 +114,41 @@ impl<M: Send + Sync + 'static> Default for Calendar<M> {
 }
 
 impl<M: Send + Sync + 'static> Calendar<M> {
-    /// Room that every bag may keep besides, in messages.
-    const FEW: usize = match size_of::<(Entity, M)>() {
-        0..64 => 64,
-        bytes if bytes < FEW_BYTES => FEW_BYTES / bytes,
-        _ => 1,
-    };
-
     /// Sends `message` to `entity`, to arrive at `time`: behind what was sent for that time before.
     pub fn send_at(&mut self, entity: Entity, time: u64, message: M) {
-        let bag = match self.last {
-            Some((last, bag)) if last == time => bag,
-            _ => self.bag(time),
+        let block = match self.last {
+            Some((last, block)) if last == time && !self.blocks[block].is_full() => block,
+            _ => self.block_for(time),
         };
-        self.last = Some((time, bag));
-        self.messages[bag].push((entity, message));
+        self.last = Some((time, block));
+        self.blocks[block].messages.push((entity, message));
         self.count += 1;
     }
 
-    /// The number of a time's bag.
-    fn bag(&mut self, time: u64) -> usize {
-        let Self { times, bags, messages, empty, .. } = self;
-        *bags.entry(time).or_insert_with(|| {
-            times.push(Reverse(time));
-            empty.pop().unwrap_or_else(|| {
-                messages.push(Vec::new());
-                messages.len() - 1
-            })
-        })
+    /// The number of a time's last block, which has room for a message.
+    fn block_for(&mut self, time: u64) -> usize {
+        let bag = self.bags.get(&time).copied();
+        if let Some(Bag { last, .. }) = bag
+            && !self.blocks[last].is_full()
+        {
+            return last;
+        }
+        let block = self.free.pop().unwrap_or_else(|| {
+            self.blocks.push(Block { messages: Vec::new(), next: 0 });
+            self.blocks.len() - 1
+        });
+        match bag {
+            Some(bag) => self.blocks[bag.last].next = block,
+            None => self.times.push(Reverse(time)),
+        }
+        let first = bag.map_or(block, |bag| bag.first);
+        self.bags.insert(time, Bag { first, last: block });
+        block
+    }
+
+    /// The numbers of a bag's blocks, in order.
+    fn blocks_of(blocks: &[Block<M>], bag: Bag) -> impl Iterator<Item = usize> {
+        successors(Some(bag.first), move |&block| (block != bag.last).then(|| blocks[block].next))
     }
 
     /// When the next message arrives; `None` if none is on its way.
@@ -136,11 +170,12 @@ impl<M: Send + Sync + 'static> Calendar<M> {
     /// be delivered. Sent again in this order by [`send_at`](Self::send_at) they make an equal
     /// calendar: a save.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Entity, &M)> {
-        let mut times: Vec<_> = self.bags.iter().map(|(&time, &bag)| (time, bag)).collect();
-        times.sort_unstable();
-        times
-            .into_iter()
-            .flat_map(|(time, bag)| self.messages[bag].iter().map(move |(entity, message)| (time, *entity, message)))
+        let mut bags: Vec<_> = self.bags.iter().collect();
+        bags.sort_unstable_by_key(|&(time, _)| time);
+        bags.into_iter().flat_map(|(&time, &bag)| {
+            let messages = Self::blocks_of(&self.blocks, bag).flat_map(|block| &self.blocks[block].messages);
+            messages.map(move |(entity, message)| (time, *entity, message))
+        })
     }
 
     /// Drops all messages.
@@ -157,25 +192,20 @@ impl<M: Send + Sync + 'static> Calendar<M> {
     }
 
     fn take(&mut self, now: u64) {
-        let Self { times, bags, messages, count, empty, last, arrived } = self;
-        let most = *count;
+        let Self { times, bags, blocks, free, count, last, arrived } = self;
+        *last = None;
         while let Some(&Reverse(time)) = times.peek()
             && time <= now
         {
             times.pop();
-            if let Some(bag) = bags.remove(&time) {
-                let number = messages.len();
-                let emptied = &mut messages[bag];
-                *count -= emptied.len();
-                arrived.append(emptied);
-                // It may be taken next for a time with far fewer messages: if all bags grew as
-                // large as the largest, they would have room for far more than are on their way.
-                if number * emptied.capacity() > ROOM_OF_A_MESSAGE * most + Self::FEW * number {
-                    *emptied = Vec::new();
-                }
-                empty.push(bag);
+            let Some(bag) = bags.remove(&time) else { continue };
+            let first_free = free.len();
+            free.extend(Self::blocks_of(blocks, bag));
+            for &block in &free[first_free..] {
+                let messages = &mut blocks[block].messages;
+                *count -= messages.len();
+                arrived.append(messages);
             }
-            *last = None;
         }
     }
 
@@ -220,45 +250,48 @@ mod tests {
         assert_eq!((calendar.len(), calendar.is_empty()), (0, true));
     }
 
-    #[test]
-    fn bags_are_used_again() {
+    /// Sends for `times` steps, and delivers in each what arrives; returns the room for messages,
+    /// and the number of blocks, half way and at the end.
+    fn room<M: Send + Sync + 'static>(times: u64, send: impl Fn(&mut Calendar<M>, u64)) -> [(usize, usize); 2] {
         let mut calendar = Calendar::default();
-        for time in 0..100_u64 {
-            (0..10).for_each(|ahead| calendar.send_at(Entity::PLACEHOLDER, time + ahead, ()));
+        let mut step = |time| {
+            send(&mut calendar, time);
             let mut arrivals = calendar.arrivals(time);
             arrivals.clear();
             calendar.keep(arrivals);
-        }
-        assert!(calendar.messages.len() <= 10, "{} bags", calendar.messages.len());
+            let room = calendar.blocks.iter().map(|block| block.messages.capacity());
+            (room.sum(), calendar.blocks.len())
+        };
+        let half: Vec<_> = (0..times / 2).map(&mut step).collect();
+        let all: Vec<_> = (times / 2..times).map(&mut step).collect();
+        [half, all].map(|rooms| *rooms.last().unwrap())
     }
 
     #[test]
-    fn bags_for_few_messages_do_not_keep_room_for_many() {
-        let mut calendar = Calendar::default();
-        for time in 0..1_000_u64 {
+    fn blocks_are_used_again() {
+        let [(_, blocks), _] = room(100, |calendar, time| {
+            (0..10).for_each(|ahead| calendar.send_at(Entity::PLACEHOLDER, time + ahead, ()));
+        });
+        assert!(blocks <= 10, "{blocks} blocks");
+    }
+
+    #[test]
+    fn times_with_few_messages_do_not_keep_room_for_many() {
+        let [half, end] = room(2_000, |calendar, time| {
             (0..2_000).for_each(|_| calendar.send_at(Entity::PLACEHOLDER, time + 1, 0_u8));
             calendar.send_at(Entity::PLACEHOLDER, time + 300, 0);
-            let mut arrivals = calendar.arrivals(time);
-            arrivals.clear();
-            calendar.keep(arrivals);
-        }
-        let room: usize = calendar.messages.iter().map(Vec::capacity).sum();
-        assert!(room < 50_000, "room for {room} messages, {} on their way", calendar.len());
+        });
+        assert!(end.0 < 30_000, "room for {} messages, of which 4,300 are on their way", end.0);
+        assert_eq!(half.1, end.1, "blocks are used again");
     }
 
     #[test]
-    fn bags_of_large_messages_keep_little_room() {
-        let mut calendar = Calendar::default();
-        for time in 0..20_000_u64 {
+    fn large_messages_keep_little_room() {
+        let [_, (room, blocks)] = room(20_000, |calendar, time| {
             // Now and then many for one time.
             let messages = if time % 61 == 0 { 60 } else { 1 };
             (0..messages).for_each(|_| calendar.send_at(Entity::PLACEHOLDER, time + 200, [0_u8; 2048]));
-            let mut arrivals = calendar.arrivals(time);
-            arrivals.clear();
-            calendar.keep(arrivals);
-        }
-        let room: usize = calendar.messages.iter().map(Vec::capacity).sum();
-        let bags = calendar.messages.len();
-        assert!(room <= ROOM_OF_A_MESSAGE * 2 * calendar.len() + bags, "{room} for {} in {bags} bags", calendar.len());
+        });
+        assert!(room <= 450 && blocks <= 450, "room for {room} messages in {blocks} blocks");
     }
 }
