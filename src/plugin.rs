@@ -10,8 +10,9 @@ use bevy_ecs::{
 use crate::{
     context::WorldContext,
     diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, Places, begin_frame},
+    due::Due,
     executor::AffinitySchedules,
-    pool::{AffinityPool, in_round},
+    pool::{AffinityPool, worker_of_round},
     schedule::{AffinitySystems, BeforeStartup, LookedInto, look_into_first, look_into_schedules},
     settings::{AffinitySettings, SchedulerMode},
     topology::Topology,
@@ -45,6 +46,8 @@ impl Plugin for AffinityParallelPlugin {
             .register_type::<AffinitySettings>()
             .register_type::<SchedulerMode>()
             .register_type::<AffinitySchedules>()
+            // Other agendas are the program's.
+            .register_type::<Due>()
             // Every tagged system reads these; writing them does not conflict with the
             // simulation.
             .allow_ambiguous_resource::<AffinitySettings>()
@@ -113,7 +116,8 @@ fn follow_settings_and_cores(
 ) {
     let (Some(settings), Some(world_context)) = (settings, world_context) else { return };
     // An app that runs inside a round may be on a pinned worker, which is told of one core.
-    let context = match in_round() {
+    let is_pinned = worker_of_round().is_some_and(|worker| worker > 0);
+    let context = match is_pinned {
         true => world_context.for_settings(&settings),
         false => world_context.for_cores(&settings, &Topology::follow()),
     };

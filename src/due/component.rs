@@ -27,7 +27,8 @@ use super::store::Store;
 /// forgotten, a component may require its time: `#[require(Due<Meals>)]`, which is due at once.
 ///
 /// The component always holds the present time, so that a copy of it ([`Reflect`], a save) is
-/// exact. It is immutable for Bevy: what changes it is the call that visits the row,
+/// exact; register `Due<Meals>` for that, the plugin does so for `Due<()>` only. It is immutable for
+/// Bevy: what changes it is the call that visits the row,
 /// [`Agenda::wake`](crate::Agenda::wake), which can only bring the time forward, and inserting the
 /// component anew, which sets it. Change ticks tell of insertions alone. The agenda does not notice
 /// a write to the field by reflection: the row may not be visited then.
@@ -58,7 +59,7 @@ use super::store::Store;
 /// assert_eq!(app.world().get::<Due>(geyser).unwrap().time(), 5 + 3 * 90);
 /// ```
 #[derive(Component, Reflect)]
-#[component(immutable, on_add = note::<A>, on_discard = note_replaced::<A>, on_insert = note::<A>)]
+#[component(immutable, on_add = note::<A>, on_discard = note_replaced::<A>, on_insert = settle::<A>)]
 #[reflect(Component, Default, Debug, PartialEq, Clone, where A: TypePath)]
 pub struct Due<A: Send + Sync + 'static = ()> {
     /// Relaxed everywhere: one thread at a time writes it but for wakes, which are `fetch_min`, and
@@ -75,6 +76,14 @@ fn note<A: Send + Sync + 'static>(mut world: DeferredWorld<'_>, context: HookCon
     let Some(time) = world.get::<Due<A>>(context.entity).map(Due::time) else { return };
     if let Some(mut store) = world.get_resource_mut::<Store<A>>() {
         store.note(context.entity, time);
+    }
+}
+
+/// Tells the agenda the time that an insertion ended with: [`note_replaced`] left open what it is.
+fn settle<A: Send + Sync + 'static>(mut world: DeferredWorld<'_>, context: HookContext) {
+    let Some(time) = world.get::<Due<A>>(context.entity).map(Due::time) else { return };
+    if let Some(mut store) = world.get_resource_mut::<Store<A>>() {
+        store.settle(context.entity, time);
     }
 }
 

@@ -23,35 +23,51 @@ const WORTH_FINDING: u64 = 4_096;
 /// they have taken as long: so a change of mind never costs more than twice the best choice.
 const SWEEPS_OF_A_REBUILD: u64 = 4;
 
+/// After each rebuild of no use, since too many rows of other queries are due all the time, the
+/// next one waits for twice as many sweeps, this many times: then it is 3% of them.
+const MOST_USELESS: u32 = 5;
+
 impl<A: Send + Sync + 'static> Store<A> {
     /// Selects those of `rows` that are due, and takes their hints away: who visits them notes new
     /// ones. False where all have to be looked at.
     pub(super) fn select(&mut self, now: u64, rows: Rows<'_, '_>, times: Times<'_, A>) -> bool {
         self.holds = self.holds && self.find(now, rows, times).is_some();
         if self.holds {
+            self.useless = 0;
             self.put_in_order(rows);
         }
         self.holds
     }
 
+    /// `None` where that would be too many: those of this query, and those of others, which are
+    /// looked at in every call. Rows that turn out not to be due, since they are gone or were given
+    /// a later time, do not count: each is looked at once.
     fn find(&mut self, now: u64, rows: Rows<'_, '_>, times: Times<'_, A>) -> Option<()> {
-        let Self { hints, found, .. } = self;
+        let Self { hints, candidates, found, of_others, .. } = self;
         found.clear();
-        let most = (FEW + hints.room() as u64 / WORTH_A_SWEEP) as usize;
-        hints.take(now, |index| {
-            found.push(index.into());
-            (found.len() <= most).then_some(NEVER)
-        })?;
-        let entities = rows.world.entities();
-        // Each row found is a handful of cache misses. In a loop that does nothing else a processor
-        // waits for many of them at a time.
-        let places = found.iter().map(|&index| resolve(entities, index as u32).to_bits());
-        black_box(places.fold(0, |all, place| all ^ place));
-        found.retain_mut(|place| {
-            let index = *place as u32;
-            let at = look(resolve(entities, index), now, rows, times);
-            at.map(|at| *place = at).map_err(|time| hints.lower(index, time)).is_ok()
-        });
+        of_others.clear();
+        let most = FEW as usize + hints.room() / WORTH_A_SWEEP as usize;
+        let mut is_all = false;
+        while !is_all {
+            candidates.clear();
+            is_all = hints.take(now, |index| {
+                let is_room = candidates.len() <= most;
+                is_room.then(|| candidates.push(index)).map(|()| NEVER)
+            });
+            ask_for(candidates, rows.world.entities());
+            for &index in candidates.iter() {
+                match look(resolve(rows.world.entities(), index), now, rows, times) {
+                    Ok(place) => found.push(place),
+                    // Noted again at once it would be taken again.
+                    Err(time) if time <= now => of_others.push((index, time)),
+                    Err(time) => hints.lower(index, time),
+                }
+            }
+            if found.len() + of_others.len() > most {
+                return None;
+            }
+        }
+        of_others.iter().for_each(|&(index, time)| hints.lower(index, time));
         Some(())
     }
 
@@ -82,8 +98,9 @@ impl<A: Send + Sync + 'static> Store<A> {
         let looked_at = rows.storages().filter(|&storage| times.of_storage(rows, storage).is_some());
         let looked_at: u64 = looked_at.map(|storage| u64::from(rows.count(storage))).sum();
         self.wasted = (self.wasted + looked_at).saturating_sub(worth);
+        let sweeps = SWEEPS_OF_A_REBUILD << self.useless;
         // All is counted only where it matters.
-        if self.wasted > 0 && self.wasted >= SWEEPS_OF_A_REBUILD * times.count() {
+        if self.wasted > 0 && self.wasted >= sweeps * times.count() {
             self.rebuild(times);
         }
     }
@@ -96,6 +113,8 @@ impl<A: Send + Sync + 'static> Store<A> {
             }
         });
         (self.holds, self.wasted) = (true, 0);
+        // Until rows have been found by it.
+        self.useless = MOST_USELESS.min(self.useless + 1);
     }
 
     /// The earliest time of all rows.
@@ -121,6 +140,13 @@ fn look<A: Send + Sync + 'static>(
     let due = times.of_entity(entity).ok_or(NEVER)?;
     let place = rows.find(entity).ok().filter(|_| due.is_due(now));
     place.map(|(storage, row)| (storage.index() as u64) << 32 | u64::from(row)).ok_or(due.time())
+}
+
+/// Each row found is a handful of cache misses. In a loop that does nothing else a processor waits
+/// for many of them at a time.
+fn ask_for(candidates: &[u32], entities: &Entities) {
+    let places = candidates.iter().map(|&index| resolve(entities, index).to_bits());
+    black_box(places.fold(0, |all, place| all ^ place));
 }
 
 /// The entity that has an index now.
@@ -171,6 +197,38 @@ mod tests {
         app.world_mut().spawn_batch(vec![(Sleeps, Due::<()>::never()); 400_000]);
         app.world_mut().spawn_batch(vec![(Wakes, Due::<()>::at(0)); 100]);
         assert!(finds(&mut app));
+    }
+
+    #[test]
+    fn rows_that_go_or_sleep_longer_make_no_sweeps() {
+        let mut app = app();
+        app.add_systems(Update, visit::<Sleeps>.affine());
+        let rows: Vec<_> = app.world_mut().spawn_batch(vec![(Sleeps, Due::<()>::never()); 20_000]).collect();
+        assert!(finds(&mut app));
+        for some in rows.chunks(2_000) {
+            some.iter().for_each(|&row| _ = app.world_mut().entity_mut(row).insert(Due::<()>::at(1_000_000)));
+            app.update();
+            assert!(app.world().resource::<Store<()>>().holds);
+        }
+        for some in rows.chunks(2_000) {
+            some.iter().for_each(|&row| _ = app.world_mut().despawn(row));
+            app.update();
+            assert!(app.world().resource::<Store<()>>().holds);
+        }
+    }
+
+    #[test]
+    fn times_are_seldom_noted_anew_for_rows_that_are_always_due_to_others() {
+        let mut app = app();
+        app.add_systems(Update, visit::<Sleeps>.affine());
+        app.world_mut().spawn_batch(vec![(Sleeps, Due::<()>::never()); 10_000]);
+        app.world_mut().spawn_batch(vec![(Wakes, Due::<()>::at(0)); 1_000]);
+        let mut rebuilt = 0;
+        for _ in 0..300 {
+            app.update();
+            rebuilt += u32::from(app.world().resource::<Store<()>>().holds);
+        }
+        assert!((1..10).contains(&rebuilt), "{rebuilt} times");
     }
 
     #[test]

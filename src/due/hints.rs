@@ -70,6 +70,13 @@ impl Hints {
         self.lower(index, time);
     }
 
+    /// Says that the entity is due at `time`, and not before. Minima stay where they are: the next
+    /// look at them puts them right.
+    pub(super) fn set(&mut self, index: u32, time: u64) {
+        *self.page(index).time(0, index as usize % PAGE) = NEVER;
+        self.lower(index, time);
+    }
+
     fn page(&mut self, index: u32) -> &mut Page {
         let page = index as usize / PAGE;
         if self.pages.len() <= page {
@@ -89,17 +96,14 @@ impl Hints {
     }
 
     /// Calls `look` with each entity that may be due at `now` or before, in the order of indices;
-    /// it says which time is to stand there from now on, or `None` to stop: then the hints no
-    /// longer hold.
-    pub(super) fn take(&mut self, now: u64, mut look: impl FnMut(u32) -> Option<u64>) -> Option<()> {
-        for (number, earliest) in self.earliest.iter_mut().enumerate() {
-            if *earliest.get_mut() <= now
-                && let Some(page) = &mut self.pages[number]
-            {
-                *earliest.get_mut() = page.take((number * PAGE) as u32, now, &mut look)?;
-            }
-        }
-        Some(())
+    /// it says which time is to stand there from now on, or `None` to stop there. False if it did:
+    /// that entity and the later ones keep their times.
+    pub(super) fn take(&mut self, now: u64, mut look: impl FnMut(u32) -> Option<u64>) -> bool {
+        self.earliest.iter_mut().zip(&mut self.pages).enumerate().all(|(number, (earliest, page))| {
+            let Some(page) = page.as_mut().filter(|_| *earliest.get_mut() <= now) else { return true };
+            let left = page.take((number * PAGE) as u32, now, &mut look);
+            left.map(|left| *earliest.get_mut() = left).is_some()
+        })
     }
 
     /// The earliest time. `look` says what is true of an entity whose hint is the earliest.
@@ -212,7 +216,9 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Note(u32, u64),
-        Take(u64),
+        Set(u32, u64),
+        /// Until this many have been taken.
+        Take(u64, usize),
         First,
         Rebuild,
     }
@@ -222,8 +228,9 @@ mod tests {
         let time = prop_oneof![0..50_u64, Just(NEVER), Just(NEVER - 1)];
         vec(
             prop_oneof![
-                4 => (index, time).prop_map(|(index, time)| Step::Note(index, time)),
-                2 => (0..60_u64).prop_map(Step::Take),
+                4 => (index.clone(), time.clone()).prop_map(|(index, time)| Step::Note(index, time)),
+                2 => (index, time).prop_map(|(index, time)| Step::Set(index, time)),
+                2 => (0..60_u64, prop_oneof![0..9_usize, Just(usize::MAX)]).prop_map(|(now, most)| Step::Take(now, most)),
                 1 => Just(Step::First),
                 1 => Just(Step::Rebuild),
             ],
@@ -243,16 +250,23 @@ mod tests {
                         let known = model.entry(index).or_insert(NEVER);
                         *known = time.min(*known);
                     }
-                    Step::Take(now) => {
+                    Step::Set(index, time) => {
+                        hints.set(index, time);
+                        model.insert(index, time);
+                    }
+                    Step::Take(now, most) => {
                         let mut taken = Vec::new();
                         // Every third one stays as it is.
                         let stays = |index: u32, time| if index.is_multiple_of(3) { time } else { NEVER };
-                        hints.take(now, |index| {
+                        let all = hints.take(now, |index| {
+                            let stays = (taken.len() < most).then(|| stays(index, model[&index]))?;
                             taken.push(index);
-                            Some(stays(index, model[&index]))
+                            Some(stays)
                         });
-                        let expected: Vec<_> = model.iter().filter(|(_, time)| **time <= now).map(|(index, _)| *index).collect();
+                        let due = model.iter().filter(|(_, time)| **time <= now).map(|(index, _)| *index);
+                        let expected: Vec<_> = due.clone().take(most).collect();
                         prop_assert_eq!(&taken, &expected);
+                        prop_assert_eq!(all, due.count() <= most);
                         for index in taken {
                             let time = model[&index];
                             model.insert(index, stays(index, time));

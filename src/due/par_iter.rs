@@ -4,12 +4,13 @@ use std::{panic::Location, sync::atomic::AtomicU64};
 
 use bevy_ecs::{
     change_detection::Mut,
+    prelude::Commands,
     query::{IterQueryData, QueryFilter},
 };
 
 use super::{agenda::Agenda, store::Store, times::Times, visit::DueSweep};
 use crate::{
-    query::AffineParIter,
+    query::{AffineCommands, AffineParIter},
     sweep::{Plan, Rows, Scratch, SiteRef, Sweep},
 };
 
@@ -18,9 +19,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// is `now` or before. Rows without a `Due<A>` are never due.
     ///
     /// Which rows those are is settled when the verb that follows is called: each is visited once,
-    /// in the order of rows, by the worker that owns it, whatever the mode and the number of
-    /// workers. The visit says when the row is due next; a time that is not after `now` means the
-    /// next call.
+    /// in lock step by the worker that owns it, and messages and commands come in the order of rows
+    /// whatever the mode and the number of workers. The visit says when the row is due next; a time
+    /// that is not after `now` means the next call.
     ///
     /// A row that does not match the query (it is disabled, or lacks a component), or that a filter
     /// on rows rejects, stays due, and is visited by the first call that it does match.
@@ -136,11 +137,58 @@ where
     pub fn for_each(self, visit: impl Fn(D::Item<'w, 's>) -> Option<u64> + Send + Sync) {
         self.call(|plan, due| {
             plan.run(|part| {
+                let mut visits = due.visits();
                 part.for_each_range(|_, storage, rows| {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator, so each row is visited once while its items can live.
-                    unsafe { due.visit(storage, rows, &visit) };
+                    unsafe { visits.visit(storage, rows, &visit) };
                 });
+            });
+        });
+    }
+
+    /// As [`for_each`](Self::for_each), with [`Commands`] that are applied after the system, in the
+    /// order of rows: see
+    /// [`AffineParIter::for_each_with_commands`](crate::AffineParIter::for_each_with_commands).
+    ///
+    /// If a closure panics, none of this call's commands is applied; rows that were visited before
+    /// have their new times all the same.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Mayfly;
+    /// #[derive(Resource, Default)]
+    /// struct Day(u64);
+    ///
+    /// fn die(mut flies: AffineQuery<(Entity, &Mayfly)>, mut agenda: Agenda, mut commands: AffineCommands, day: Res<Day>) {
+    ///     flies.par_iter_mut().due(&mut agenda, day.0).for_each_with_commands(&mut commands, |commands, (fly, _)| {
+    ///         commands.entity(fly).despawn();
+    ///         None
+    ///     });
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).insert_resource(Day(1)).add_systems(Update, die.affine());
+    /// let flies = [0, 1, 2].map(|day| app.world_mut().spawn((Mayfly, Due::<()>::at(day))).id());
+    /// app.update();
+    /// assert_eq!(flies.map(|fly| app.world().get_entity(fly).is_ok()), [false, false, true]);
+    /// ```
+    pub fn for_each_with_commands(
+        self,
+        commands: &mut AffineCommands,
+        visit: impl Fn(&mut Commands, D::Item<'w, 's>) -> Option<u64> + Send + Sync,
+    ) {
+        self.call(|plan, due| {
+            commands.record(plan, || {
+                let (mut visits, visit) = (due.visits(), &visit);
+                move |commands, storage, rows| {
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
+                    // iterator, so each row is visited once while its items can live.
+                    unsafe { visits.visit(storage, rows, |item| visit(commands, item)) };
+                }
             });
         });
     }

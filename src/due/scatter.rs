@@ -178,11 +178,12 @@ unsafe fn post<'s, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static, O
     part: Part<'_>,
     send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>) -> Option<u64>,
 ) {
+    let mut visits = due.visits();
     part.for_each_range(|ordinal, storage, rows| {
         let outbox = &mut *outbox;
         outbox.begin_storage(ordinal);
         // SAFETY: the caller's promise; 'parts' on `Part`.
-        unsafe { due.visit(storage, rows, move |item| send(outbox, D::shrink(item))) };
+        unsafe { visits.visit(storage, rows, move |item| send(outbox, D::shrink(item))) };
     });
 }
 
@@ -197,22 +198,17 @@ unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'st
     receivers: &Sweep<'_, 'r, D, F>,
     receive: &impl for<'i> Fn(D::Item<'i, 'r>, M) -> Option<u64>,
 ) -> impl FnMut(Destination, M) -> bool {
-    let mut lookup = receivers.lookup();
+    let (mut lookup, mut times) = (receivers.lookup(), times.lookup());
     let rows = receivers.rows;
-    // Of the storage where the last receiver was, by its number; at first of none.
-    let mut entered = (usize::MAX, None);
     move |(storage, row), message| {
         // SAFETY: the caller's promise: the division gives each row one owner, which alone
         // visits it.
         let Some((item, entity, table_row)) = (unsafe { lookup.item(storage, row) }) else { return false };
         let Some(time) = receive(D::shrink(item), message) else { return true };
-        if entered.0 != storage.index() {
-            entered = (storage.index(), rows.table_of(storage).and_then(|table| times.of_table(table)));
-        }
-        if let Some(times) = entered.1 {
-            // The row is this thread's alone, and the agenda is the call's: nobody wakes it
+        if let Some(due) = times.of_row(rows, storage, table_row) {
+            // The row is this thread's alone, and the agenda is the call's: nothing wakes it
             // meanwhile.
-            times[table_row.index()].bring_forward_alone(time);
+            due.bring_forward_alone(time);
             if let Some(hints) = hints {
                 hints.lower(entity.index_u32(), time);
             }

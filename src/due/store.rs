@@ -19,8 +19,14 @@ pub struct Store<A: Send + Sync + 'static> {
     pub(super) holds: bool,
     /// Rows that sweeps looked at, beyond those that due rows made up for.
     pub(super) wasted: u64,
+    /// How often all times were noted anew since rows were last found by that.
+    pub(super) useless: u32,
+    /// Indices of entities that may be due.
+    pub(super) candidates: Vec<u32>,
     /// Storage and row of those found.
     pub(super) found: Vec<u64>,
+    /// Indices and times of those that are due, but not of the query that looks.
+    pub(super) of_others: Vec<(u32, u64)>,
     pub(super) selection: Selection,
     agenda: PhantomData<fn() -> A>,
 }
@@ -32,7 +38,10 @@ impl<A: Send + Sync + 'static> Default for Store<A> {
             hints: Hints::default(),
             holds: false,
             wasted: 0,
+            useless: 0,
+            candidates: Vec::new(),
             found: Vec::new(),
+            of_others: Vec::new(),
             selection: Selection::default(),
             agenda: PhantomData,
         }
@@ -40,10 +49,17 @@ impl<A: Send + Sync + 'static> Default for Store<A> {
 }
 
 impl<A: Send + Sync + 'static> Store<A> {
-    /// Notes a time that was inserted.
+    /// Notes a time that was inserted, or may be.
     pub(super) fn note(&mut self, entity: Entity, time: u64) {
         if self.holds {
             self.hints.note(entity.index_u32(), time);
+        }
+    }
+
+    /// Notes a time that was inserted, in place of what was noted before.
+    pub(super) fn settle(&mut self, entity: Entity, time: u64) {
+        if self.holds {
+            self.hints.set(entity.index_u32(), time);
         }
     }
 }

@@ -5,12 +5,32 @@ use std::marker::PhantomData;
 use bevy_ecs::{
     component::ComponentId,
     prelude::Entity,
-    storage::{Table, TableId},
+    storage::{Table, TableId, TableRow},
     world::unsafe_world_cell::UnsafeWorldCell,
 };
 
 use super::component::Due;
 use crate::{placement::Storage, sweep::Rows};
+
+/// One thread's means to look at times of single rows: of those of the storage that it was last
+/// asked for it knows where they are.
+pub(super) struct TimesLookup<'w, A: Send + Sync + 'static> {
+    times: Times<'w, A>,
+    /// That storage, by its number; at first none.
+    entered: usize,
+    column: Option<&'w [Due<A>]>,
+}
+
+impl<'w, A: Send + Sync + 'static> TimesLookup<'w, A> {
+    /// The time of the row of a table that `storage` is in, or is.
+    #[inline]
+    pub(super) fn of_row(&mut self, rows: Rows<'_, '_>, storage: Storage, row: TableRow) -> Option<&'w Due<A>> {
+        if self.entered != storage.index() {
+            (self.entered, self.column) = (storage.index(), self.times.of_storage(rows, storage));
+        }
+        self.column.map(|column| &column[row.index()])
+    }
+}
 
 /// The columns of `Due<A>`.
 ///
@@ -33,6 +53,10 @@ impl<A> Clone for Times<'_, A> {
 impl<A> Copy for Times<'_, A> {}
 
 impl<'w, A: Send + Sync + 'static> Times<'w, A> {
+    pub(super) fn lookup(self) -> TimesLookup<'w, A> {
+        TimesLookup { times: self, entered: usize::MAX, column: None }
+    }
+
     /// The times of the rows of a table; `None` if they have none.
     #[inline]
     pub(super) fn of_table(&self, table: TableId) -> Option<&'w [Due<A>]> {

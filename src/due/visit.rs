@@ -5,17 +5,17 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use bevy_ecs::{
-    prelude::Entity,
-    query::{IterQueryData, QueryFilter},
-};
+use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use super::{
     component::Due,
     hints::{Hints, NEVER},
-    times::Times,
+    times::{Times, TimesLookup},
 };
-use crate::{placement::Storage, sweep::Sweep};
+use crate::{
+    placement::Storage,
+    sweep::{RowLookup, Sweep},
+};
 
 /// The due rows of one call.
 pub(super) struct DueSweep<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A> {
@@ -34,6 +34,33 @@ where
     F: QueryFilter,
     A: Send + Sync + 'static,
 {
+    /// One thread's means to visit the due rows of a part.
+    pub(super) fn visits(&self) -> Visits<'_, 'w, 's, D, F, A> {
+        let found = self.hints.map(|hints| Found { hints, rows: self.sweep.lookup(), times: self.times.lookup() });
+        Visits { due: self, found }
+    }
+}
+
+/// One thread's means to visit due rows.
+pub(super) struct Visits<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static> {
+    due: &'a DueSweep<'a, 'w, 's, D, F, A>,
+    /// Where only those that were found are visited.
+    found: Option<Found<'a, 'w, 's, D, F, A>>,
+}
+
+/// What it takes to visit rows that were found: each is mostly a range of its own.
+struct Found<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static> {
+    hints: &'a Hints,
+    rows: RowLookup<'w, 's, D, F>,
+    times: TimesLookup<'a, A>,
+}
+
+impl<'w, 's, D, F, A> Visits<'_, 'w, 's, D, F, A>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    A: Send + Sync + 'static,
+{
     /// Calls `visit` with the item of each of `rows` that is due and passes the filters, in order;
     /// it says when the row is due next. The time of a row changes when its visit is over: if that
     /// panics, or the row does not pass, it stays due.
@@ -42,38 +69,82 @@ where
     /// As for [`Sweep::visit`].
     #[inline]
     pub(super) unsafe fn visit(
+        &mut self,
+        storage: Storage,
+        rows: Range<u32>,
+        visit: impl FnMut(D::Item<'w, 's>) -> Option<u64>,
+    ) {
+        match &mut self.found {
+            // SAFETY: the caller's promise.
+            Some(found) => unsafe { found.visit(self.due, storage, rows, visit) },
+            // SAFETY: as above.
+            None => unsafe { self.due.visit_all(storage, rows, visit) },
+        }
+    }
+}
+
+impl<'w, 's, D, F, A> Found<'_, 'w, 's, D, F, A>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    A: Send + Sync + 'static,
+{
+    /// [`Visits::visit`], for rows that were found to be due.
+    ///
+    /// # Safety
+    /// As for [`Sweep::visit`].
+    #[inline]
+    unsafe fn visit(
+        &mut self,
+        due: &DueSweep<'_, 'w, 's, D, F, A>,
+        storage: Storage,
+        rows: Range<u32>,
+        mut visit: impl FnMut(D::Item<'w, 's>) -> Option<u64>,
+    ) {
+        for row in rows {
+            // SAFETY: the caller's promise.
+            let Some((entity, row, item)) = (unsafe { self.rows.row(storage, row) }) else { return };
+            let Some(time) = self.times.of_row(due.sweep.rows, storage, row) else { return };
+            if let Some(item) = item {
+                time.set(visit(item).unwrap_or(NEVER));
+            }
+            self.hints.lower(entity.index_u32(), time.time());
+        }
+    }
+}
+
+impl<'w, 's, D, F, A> DueSweep<'_, 'w, 's, D, F, A>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    A: Send + Sync + 'static,
+{
+    /// [`Visits::visit`], where all rows are looked at.
+    ///
+    /// # Safety
+    /// As for [`Sweep::visit`].
+    #[inline]
+    unsafe fn visit_all(
         &self,
         storage: Storage,
         rows: Range<u32>,
         mut visit: impl FnMut(D::Item<'w, 's>) -> Option<u64>,
     ) {
-        let Self { sweep, times, hints, now, visited } = self;
         // Rows without times are never due.
-        let Some(times) = times.of_storage(sweep.rows, storage) else { return };
-        let now = *now;
+        let Some(times) = self.times.of_storage(self.sweep.rows, storage) else { return };
+        let now = self.now;
         // One closure has the next one in it: a borrow would be a pointer to follow in every row.
         let is_due = move |due: &Due<A>| due.is_due(now);
-        let mut visit = move |due: &Due<A>, item: Option<D::Item<'w, 's>>| {
+        let each = move |due: &Due<A>, item: Option<D::Item<'w, 's>>| {
             if let Some(item) = item {
                 due.set(visit(item).unwrap_or(NEVER));
             }
         };
-        let Some(hints) = hints else {
-            // A loop of its own: all rows go through it.
-            let each = move |_, due: &Due<A>, item: Option<D::Item<'w, 's>>| visit(due, item);
-            // SAFETY: the caller's promise.
-            let count = unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
-            if count > 0 {
-                // Relaxed: read after the call, whose end orders it.
-                visited.fetch_add(count, Ordering::Relaxed);
-            }
-            return;
-        };
-        let each = move |entity: Entity, due: &Due<A>, item: Option<D::Item<'w, 's>>| {
-            visit(due, item);
-            hints.lower(entity.index_u32(), due.time());
-        };
         // SAFETY: the caller's promise.
-        unsafe { sweep.visit_selected(storage, rows, times, is_due, each) };
+        let count = unsafe { self.sweep.visit_selected(storage, rows, times, is_due, each) };
+        if count > 0 {
+            // Relaxed: read after the call, whose end orders it.
+            self.visited.fetch_add(count, Ordering::Relaxed);
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! the rows alone.
 
 use std::{
-    ops::{Deref, DerefMut},
+    ops::{Deref, DerefMut, Range},
     sync::Mutex,
 };
 
@@ -16,6 +16,7 @@ use bevy_ecs::{
 
 use super::par_iter::AffineParIter;
 use crate::{
+    placement::Storage,
     sweep::Plan,
     sync::{into_inner, lock},
 };
@@ -51,6 +52,32 @@ pub struct AffineCommands<'w, 's> {
     commands: Commands<'w, 's>,
     entities: &'w Entities,
     allocator: &'w EntityAllocator,
+}
+
+impl AffineCommands<'_, '_> {
+    /// Calls what `visitor` makes, for each part of the plan one, with all rows of that part, and
+    /// keeps in the order of rows what is commanded.
+    pub(crate) fn record<V>(&mut self, plan: &Plan<'_>, visitor: impl Fn() -> V + Sync)
+    where
+        V: FnMut(&mut Commands, Storage, Range<u32>),
+    {
+        let Self { entities, allocator, .. } = *self;
+        let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
+        plan.run(|part| {
+            let mut visit = visitor();
+            part.for_each_range(|ordinal, storage, rows| {
+                let place = (ordinal, rows.start);
+                let mut queue = CommandQueue::default();
+                visit(&mut Commands::new_from_entities(&mut queue, allocator, entities), storage, rows);
+                if !queue.is_empty() {
+                    lock(&recorded).push((place, queue));
+                }
+            });
+        });
+        let mut recorded = into_inner(recorded);
+        recorded.sort_unstable_by_key(|&(place, _)| place);
+        recorded.iter_mut().for_each(|(_, queue)| self.commands.append(queue));
+    }
 }
 
 impl<'w, 's> Deref for AffineCommands<'w, 's> {
@@ -114,24 +141,12 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         f: impl Fn(&mut Commands, D::Item<'w, 's>) + Send + Sync,
     ) {
         let Self { sweep, site, .. } = self;
-        let (entities, allocator) = (commands.entities, commands.allocator);
-        let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
-        let plan = Plan::new(sweep.rows, site);
-        plan.run(|part| {
-            part.for_each_range(|ordinal, storage, rows| {
-                let place = (ordinal, rows.start);
-                let mut queue = CommandQueue::default();
-                let mut commands = Commands::new_from_entities(&mut queue, allocator, entities);
+        commands.record(&Plan::new(sweep.rows, site), || {
+            |commands: &mut Commands, storage, rows| {
                 // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                 // iterator, so each row is visited once while its items can live.
-                unsafe { sweep.visit(storage, rows, |item| f(&mut commands, item)) };
-                if !queue.is_empty() {
-                    lock(&recorded).push((place, queue));
-                }
-            });
+                unsafe { sweep.visit(storage, rows, |item| f(commands, item)) };
+            }
         });
-        let mut recorded = into_inner(recorded);
-        recorded.sort_unstable_by_key(|&(place, _)| place);
-        recorded.iter_mut().for_each(|(_, queue)| commands.commands.append(queue));
     }
 }

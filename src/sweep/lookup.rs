@@ -37,6 +37,22 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
     /// As for [`Sweep::visit`], for as long as the item lives.
     #[inline(always)]
     pub(crate) unsafe fn item(&mut self, storage: Storage, row: u32) -> Option<(D::Item<'w, 's>, Entity, TableRow)> {
+        // SAFETY: the caller's promise.
+        let (entity, row, item) = unsafe { self.row(storage, row) }?;
+        Some((item?, entity, row))
+    }
+
+    /// The entity of one row, its row in the table, and its item if it passes the filters; nothing
+    /// if there is no such storage.
+    ///
+    /// # Safety
+    /// As for [`item`](Self::item).
+    #[inline(always)]
+    pub(crate) unsafe fn row(
+        &mut self,
+        storage: Storage,
+        row: u32,
+    ) -> Option<(Entity, TableRow, Option<D::Item<'w, 's>>)> {
         if self.entered != Some(storage.index()) {
             self.enter(storage)?;
         }
@@ -45,13 +61,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
             At::Table(entities) => (entities[row as usize], table_row(row)),
             At::Archetype(members, _) => (members[row as usize].id(), members[row as usize].table_row()),
         };
-        // SAFETY: the storage was entered and the row is in it: indexing checked.
-        if !unsafe { F::filter_fetch(self.sweep.filter, filter, entity, row) } {
-            return None;
-        }
-        // SAFETY: as above; no other item of this row is alive, says the caller.
-        let item = unsafe { D::fetch(self.sweep.data, data, entity, row) }?;
-        Some((item, entity, row))
+        // SAFETY: the storage was entered and the row is in it: indexing checked. No other item of
+        // this row is alive, says the caller.
+        Some((entity, row, unsafe { self.sweep.item(data, filter, entity, row) }))
     }
 
     #[inline(never)]

@@ -15,9 +15,9 @@ use super::{
 use crate::placement::Storage;
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
-    /// Calls `visit` for each of `rows` that `select` takes, in order: with its entity, what stands
-    /// `beside` it (a column of its table), and its item if it passes the filters. Returns how many
-    /// were taken. What `select` says of a row must not depend on visits of others.
+    /// Calls `visit` for each of `rows` that `select` takes, in order: with what stands `beside` it
+    /// (a column of its table), and its item if it passes the filters. Returns how many were taken.
+    /// What `select` says of a row must not depend on visits of others.
     ///
     /// # Safety
     /// As for [`visit`](Self::visit).
@@ -27,7 +27,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         rows: Range<u32>,
         beside: &[T],
         select: impl Fn(&T) -> bool,
-        mut visit: impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
+        mut visit: impl FnMut(&T, Option<D::Item<'w, 's>>),
     ) -> u64 {
         let Some(fetch) = self.fetch_storage(storage) else { return 0 };
         // Of few rows none is far enough ahead.
@@ -55,7 +55,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         mut run: RowRun<'_, T>,
         columns: &Columns,
         select: &impl Fn(&T) -> bool,
-        visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
+        visit: &mut impl FnMut(&T, Option<D::Item<'w, 's>>),
     ) -> u64 {
         let mut all = 0;
         while !run.entities.is_empty() {
@@ -83,7 +83,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         fetch: &StorageFetch<'w, D, F>,
         run: RowRun<'_, T>,
         select: &impl Fn(&T) -> bool,
-        visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
+        visit: &mut impl FnMut(&T, Option<D::Item<'w, 's>>),
     ) -> u64 {
         let (mut data, mut filter) = (fetch.data.clone(), fetch.filter.clone());
         let mut taken = 0;
@@ -93,7 +93,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
                 let (entity, row) = (*entity, table_row(run.first + place as u32));
                 // SAFETY: the caller's promise.
                 let item = unsafe { self.item(&mut data, &mut filter, entity, row) };
-                visit(entity, beside, item);
+                visit(beside, item);
                 taken += 1;
             }
         }
@@ -113,7 +113,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         run: RowRun<'_, T>,
         columns: &Columns,
         select: &impl Fn(&T) -> bool,
-        visit: &mut impl FnMut(Entity, &T, Option<D::Item<'w, 's>>),
+        visit: &mut impl FnMut(&T, Option<D::Item<'w, 's>>),
     ) -> (u64, usize) {
         let (mut data, mut filter) = (fetch.data.clone(), fetch.filter.clone());
         let RowRun { entities, beside, first } = run;
@@ -130,7 +130,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
                 let (entity, row) = (entities[place], table_row(first + place as u32));
                 // SAFETY: the caller's promise.
                 let item = unsafe { self.item(&mut data, &mut filter, entity, row) };
-                visit(entity, &beside[place], item);
+                visit(&beside[place], item);
                 taken += 1;
             }
         }

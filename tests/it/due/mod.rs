@@ -1,6 +1,7 @@
 //! Due rows against a sweep with a condition in plain Bevy: the same rows in the same calls, the
 //! same times, the same changes, in every mode.
 
+mod commands;
 mod differential;
 mod edges;
 mod large;
