@@ -6,6 +6,7 @@
 
 mod cycles;
 mod gang;
+mod mark;
 mod race;
 mod record;
 mod times;
@@ -14,6 +15,7 @@ mod way;
 mod which;
 
 pub(crate) use gang::{OnLeader, is_sync_point};
+pub(crate) use mark::Mark;
 pub(crate) use race::Explanation;
 pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
@@ -22,16 +24,13 @@ pub use which::AffinitySchedules;
 use std::{
     mem,
     ops::Range,
-    panic::resume_unwind,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
 };
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
-    prelude::{SystemSet, World},
+    prelude::World,
     schedule::{
         FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor, SystemExecutor,
         SystemSchedule, SystemWithAccess,
@@ -134,8 +133,9 @@ pub struct AffinityExecutor {
 pub(crate) struct Installed {
     /// What is told of it as long as the schedule has it.
     pub(crate) record: Arc<ScheduleRecord>,
+    /// Of the schedule that it was installed in.
+    pub(crate) mark: Mark,
     slot: BlueprintSlot,
-    mark: Mark,
 }
 
 impl Installed {
@@ -157,7 +157,7 @@ impl Installed {
 
     /// Whether it was installed in this schedule, whichever executor that has now.
     pub(crate) fn was_in(&self, schedule: &Schedule) -> bool {
-        schedule.graph().system_sets.contains(self.mark)
+        self.mark.is_of(schedule)
     }
 }
 
@@ -273,7 +273,9 @@ impl AffinityExecutor {
         world: &World,
         skip_systems: Option<&FixedBitSet>,
     ) -> WayDecision {
-        let decision = match self.only_way(schedule, world, skip_systems).or(self.forced) {
+        let only_way = self.only_way(schedule, world, skip_systems);
+        self.record.set_only_way(only_way);
+        let decision = match only_way.or(self.forced) {
             Some(way) => self.race.count(way),
             None => self.race.choose(),
         };
@@ -333,15 +335,19 @@ impl AffinityExecutor {
         }
     }
 
-    /// Makes good for a run that was left by a panic.
-    fn recover(&mut self, schedule: &mut SystemSchedule, world: &mut World) {
+    /// Makes good for a run that was left by a panic: applies what its systems have deferred, also
+    /// where runs leave that to others, since an executor that is new does not know of it.
+    fn recover(&mut self, schedule: &mut SystemSchedule, world: &mut World, handler: Handler) {
         self.renew();
         self.init_both(schedule);
         self.race.drop_trial();
-        if self.apply_final_deferred {
-            // SAFETY: no system is replaced, moved or removed: only a method of each is called.
-            let systems = unsafe { schedule.systems_mut() };
-            systems.iter_mut().for_each(|system| system.apply_deferred(world));
+        // SAFETY: no system is replaced, moved or removed: only methods of each are called.
+        let systems = unsafe { schedule.systems_mut() };
+        for system in systems {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| system.apply_deferred(world))) {
+                let error = BevyError::panic("Encountered a panic while applying system buffers", payload);
+                handler(error, ErrorContext::System { name: system.name(), last_run: system.get_last_run() });
+            }
         }
     }
 }
@@ -366,7 +372,7 @@ impl SystemExecutor for AffinityExecutor {
         error_handler: fn(BevyError, ErrorContext),
     ) {
         if mem::replace(&mut self.unfinished, true) {
-            self.recover(schedule, world);
+            self.recover(schedule, world, error_handler);
         }
         let WayDecision { way, timed, lesson, closely } = self.decide(schedule, world, skip_systems);
         let traced = self.record.traced().is_some();
@@ -398,19 +404,6 @@ impl SystemExecutor for AffinityExecutor {
         self.apply_final_deferred = value;
         self.single.set_apply_final_deferred(value);
         self.multi.set_apply_final_deferred(value);
-    }
-}
-
-/// Marks a schedule that an executor was installed in: a set without systems.
-#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Mark(u32);
-
-impl Mark {
-    /// A new one, as far as can be: Bevy never forgets a set, so they come again.
-    fn next() -> Self {
-        const MARKS: u32 = 4096;
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed) % MARKS)
     }
 }
 

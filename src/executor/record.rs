@@ -2,12 +2,15 @@
 
 use std::sync::{
     Arc, Mutex, OnceLock,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
 };
 
 use bevy_ecs::schedule::InternedScheduleLabel;
 
-use super::race::{Explanation, Race};
+use super::{
+    race::{Explanation, Race},
+    way::ScheduleWay,
+};
 use crate::{record::Recorder, sync::lock};
 
 /// What the [`AffinityExecutor`](super::AffinityExecutor) of one schedule says, and is told. No
@@ -16,11 +19,16 @@ use crate::{record::Recorder, sync::lock};
 pub(crate) struct ScheduleRecord {
     runs: AtomicU64,
     explanation: Mutex<Explanation>,
+    /// The way of the last run if there was no choice, as its number; otherwise [`CHOICE`].
+    only_way: AtomicU8,
     /// Whether all runs are to go by Bevy's default executor.
     plain: AtomicBool,
     /// Where runs are recorded, and under which name.
     traced: OnceLock<Traced>,
 }
+
+/// There was one.
+const CHOICE: u8 = u8::MAX;
 
 /// Where the runs of a schedule are recorded.
 #[derive(Debug)]
@@ -32,8 +40,13 @@ pub(super) struct Traced {
 impl ScheduleRecord {
     pub(super) fn new(race: &Race) -> Arc<Self> {
         let explanation = Mutex::new(race.explain());
-        let (runs, plain, traced) = (AtomicU64::new(0), AtomicBool::new(false), OnceLock::new());
-        Arc::new(Self { runs, explanation, plain, traced })
+        Arc::new(Self {
+            runs: AtomicU64::new(0),
+            explanation,
+            only_way: AtomicU8::new(CHOICE),
+            plain: AtomicBool::new(false),
+            traced: OnceLock::new(),
+        })
     }
 
     /// The executor is the only one that writes here.
@@ -51,8 +64,16 @@ impl ScheduleRecord {
         self.runs.load(Ordering::Relaxed)
     }
 
+    /// Says whether there is a choice of ways, or only this one.
+    #[inline]
+    pub(super) fn set_only_way(&self, way: Option<ScheduleWay>) {
+        self.only_way.store(way.map_or(CHOICE, |way| way as u8), Ordering::Relaxed);
+    }
+
     pub(crate) fn explanation(&self) -> Explanation {
-        *lock(&self.explanation)
+        let explanation = *lock(&self.explanation);
+        let only_way = ScheduleWay::ALL.get(usize::from(self.only_way.load(Ordering::Relaxed)));
+        Explanation { way: only_way.copied().unwrap_or(explanation.way), ..explanation }
     }
 
     /// Has runs recorded as those of `schedule` whenever `recorder` records.

@@ -12,7 +12,7 @@ use bevy_platform::collections::HashMap;
 
 use super::configured::tag_in;
 use crate::{
-    executor::{AffinityExecutor, AffinitySchedules, Installed, ScheduleRecord},
+    executor::{AffinityExecutor, AffinitySchedules, Installed, Mark, ScheduleRecord},
     record::Recorder,
 };
 
@@ -31,6 +31,8 @@ pub(crate) struct LookedInto {
     /// [`BeforeStartup`].
     own: InternedScheduleLabel,
     schedules: HashMap<InternedScheduleLabel, Seen>,
+    /// What was found in schedules that others have taken the place of: they may come back.
+    replaced: HashMap<Mark, Seen>,
     /// How often all were looked through.
     looks: u64,
     /// Where runs are recorded.
@@ -43,6 +45,8 @@ struct Seen {
     shape: Shape,
     /// The executor that it was given.
     executor: Option<Installed>,
+    /// Whether it was given one of which nothing is known any more, or in another world.
+    had_another: bool,
     /// When it was last there.
     look: u64,
 }
@@ -54,13 +58,17 @@ struct Shape {
     memberships: usize,
     /// Since it was last built.
     changed: bool,
+    /// The address of its first system, once it is built; otherwise 0.
+    place: usize,
 }
 
 impl Shape {
     fn of(schedule: &Schedule) -> Self {
         let graph = schedule.graph();
         let (systems, memberships) = (graph.systems.len(), graph.hierarchy().edge_count());
-        Self { systems, memberships, changed: schedule.is_changed() }
+        let first = schedule.systems().ok().and_then(|mut systems| systems.next());
+        let place = first.map_or(0, |(_, system)| std::ptr::from_ref(system).addr());
+        Self { systems, memberships, changed: schedule.is_changed(), place }
     }
 
     /// Whether a schedule that has this shape now, and had `before`, is sure to be as it was. Of
@@ -102,6 +110,16 @@ impl Seen {
         !is_as_it_was && !executor.was_in(schedule)
     }
 
+    /// After the look with this number: lets go of the conditions of a schedule that was not there
+    /// and does not have its executor any more; false if it has been away for long.
+    fn is_to_be_kept(&self, look: u64) -> bool {
+        let executor = self.executor.as_ref().filter(|_| self.look < look);
+        let unused = executor.filter(|executor| !executor.is_in_use());
+        unused.iter().for_each(|executor| executor.let_go());
+        let is_gone = self.executor.is_none() || unused.is_some();
+        !is_gone || self.look + LOOKS_WITHOUT >= look
+    }
+
     /// Gives `schedule` an executor. Once only: if it has another one later, a user has set that.
     fn install(&mut self, schedule: &mut Schedule, recorder: &Arc<Recorder>) {
         let executor = AffinityExecutor::install_for(schedule, None);
@@ -112,12 +130,13 @@ impl Seen {
 
 impl LookedInto {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { own: BeforeStartup.intern(), schedules: HashMap::default(), looks: 0, recorder }
+        let (schedules, replaced) = (HashMap::default(), HashMap::default());
+        Self { own: BeforeStartup.intern(), schedules, replaced, looks: 0, recorder }
     }
 
     /// Has the next look find all schedules changed: a build pass that is added shows in no number.
     pub(crate) fn look_again(&mut self) {
-        self.schedules.values_mut().for_each(|seen| seen.shape = Shape::default());
+        self.schedules.values_mut().chain(self.replaced.values_mut()).for_each(|seen| seen.shape = Shape::default());
     }
 
     /// Looks into all schedules but those that run now: they are not in `schedules` meanwhile.
@@ -132,14 +151,34 @@ impl LookedInto {
         if label == self.own {
             return;
         }
-        let seen = self.schedules.entry(label).or_default();
-        if seen.is_of_another(schedule, self.looks) {
-            *seen = Seen::default();
+        let is_known = self.schedules.get(&label).is_some_and(|seen| !seen.is_of_another(schedule, self.looks));
+        if !is_known {
+            self.meet(schedule, which);
         }
+        let Some(seen) = self.schedules.get_mut(&label) else { return };
         seen.look = self.looks;
         seen.follow(schedule);
-        if seen.executor.is_none() && which.includes_interned(label) {
+        if seen.executor.is_none() && !seen.had_another && which.includes_interned(label) {
             seen.install(schedule, &self.recorder);
+        }
+    }
+
+    /// Finds what is known of a schedule that is new under its label. One that was given an
+    /// executor once is given no other: a user may have set that.
+    fn meet(&mut self, schedule: &Schedule, which: &AffinitySchedules) {
+        let label = schedule.label();
+        let known = Mark::of(schedule).map(|mark| {
+            let forgotten = || Seen { had_another: true, ..Seen::default() };
+            self.replaced.remove(&mark).unwrap_or_else(forgotten)
+        });
+        if let Some(executor) = known.as_ref().and_then(|known| known.executor.as_ref()) {
+            executor.record.set_plain(!which.includes_interned(label));
+        }
+        let before = self.schedules.insert(label, known.unwrap_or_default());
+        if let Some(before) = before
+            && let Some(mark) = before.executor.as_ref().map(|executor| executor.mark)
+        {
+            self.replaced.insert(mark, before);
         }
     }
 
@@ -147,13 +186,8 @@ impl LookedInto {
     /// their conditions hold goes with them. Those that stay away are forgotten.
     fn let_go_of_removed(&mut self) {
         let looks = self.looks;
-        self.schedules.retain(|_, seen| {
-            let executor = seen.executor.as_ref().filter(|_| seen.look < looks);
-            let unused = executor.filter(|executor| !executor.is_in_use());
-            unused.iter().for_each(|executor| executor.let_go());
-            let is_gone = seen.executor.is_none() || unused.is_some();
-            !is_gone || seen.look + LOOKS_WITHOUT >= looks
-        });
+        self.schedules.retain(|_, seen| seen.is_to_be_kept(looks));
+        self.replaced.retain(|_, seen| seen.is_to_be_kept(looks));
     }
 
     /// Has the executors of schedules that are no longer to have them run as Bevy's default does.

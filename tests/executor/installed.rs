@@ -75,6 +75,65 @@ fn a_schedule_that_is_replaced_between_two_frames() {
     assert_eq!(counted.load(Ordering::Relaxed), 1, "what a user sets later stays");
 }
 
+/// Takes the schedule out, and puts another one in its place.
+fn exchange(app: &mut App, other: Schedule) -> Schedule {
+    app.world_mut().resource_mut::<Schedules>().insert(other).expect("there was one")
+}
+
+#[test]
+fn two_schedules_that_take_turns_are_given_one_executor_each() {
+    let mut app = app();
+    app.add_systems(Own, light.run_if(|| true));
+    update_until(&mut app, |app| said_of(app, Own).is_some());
+    let mut other = Schedule::new(Own);
+    other.add_systems((light.run_if(|| true), light_too.run_if(|| true)));
+    let mut ticks = Vec::new();
+    for turn in 0..20 {
+        other = exchange(&mut app, other);
+        app.update();
+        app.world_mut().run_schedule(Own);
+        let before = app.world().read_change_tick();
+        app.world_mut().run_schedule(Own);
+        ticks.push((turn % 2, app.world().read_change_tick().get() - before.get()));
+    }
+    // Each further executor would wrap the conditions once more, which takes a tick each.
+    assert!(ticks[4..].iter().all(|now| ticks[..4].contains(now)), "{ticks:?}");
+    let runs = |app: &App| said_of(app, Own).map(|said| said.runs);
+    update_until(&mut app, |app| runs(app) == Some(20));
+}
+
+#[test]
+fn a_built_schedule_in_the_place_of_one_that_is_kept() {
+    let mut app = app();
+    app.add_systems(Own, light);
+    update_until(&mut app, |app| said_of(app, Own).is_some());
+    app.world_mut().run_schedule(Own);
+    app.update();
+    let mut other = Schedule::new(Own);
+    other.add_systems(light).run(app.world_mut());
+    let _kept = exchange(&mut app, other);
+    let runs = |app: &App| said_of(app, Own).map(|said| said.runs);
+    update_until(&mut app, |app| runs(app) == Some(0));
+    app.world_mut().run_schedule(Own);
+    update_until(&mut app, |app| runs(app) == Some(1));
+}
+
+#[test]
+fn how_a_schedule_runs_where_there_is_no_choice() {
+    let mut app = app();
+    app.add_systems(Own, light);
+    let choice = |app: &App| said_of(app, Own).map(|said| said.choice);
+    let run = |app: &mut App| (0..200).for_each(|_| app.world_mut().run_schedule(Own));
+    app.update();
+    run(&mut app);
+    update_until(&mut app, |app| choice(app) == Some(ScheduleWay::OneThread));
+    // An exclusive system that defers effects: by Bevy's default only.
+    let exclusive = |_: &mut World| {};
+    app.add_systems(Own, exclusive.pipe(|_: In<()>, mut commands: Commands| commands.queue(|_: &mut World| {})));
+    run(&mut app);
+    update_until(&mut app, |app| choice(app) == Some(ScheduleWay::BevysThreads));
+}
+
 #[test]
 fn what_comes_to_first_while_the_app_runs() {
     let mut app = app();

@@ -84,6 +84,21 @@ fn an_executor_that_is_set_later_stays_with_a_schedule_that_is_out_for_some_fram
 }
 
 #[test]
+fn an_executor_that_is_set_later_stays_with_a_schedule_that_is_out_for_long() {
+    let mut app = app(AffinitySchedules::all());
+    app.add_plugins(AffinityParallelPlugin).add_systems(Own, light);
+    app.update();
+    let runs = Counting::give_to(&mut app, Own);
+    let own = app.world_mut().resource_mut::<Schedules>().remove(Own).expect("it was added");
+    (0..200).for_each(|_| app.update());
+    app.world_mut().resource_mut::<Schedules>().insert(own);
+    (0..3).for_each(|_| app.update());
+    app.world_mut().run_schedule(Own);
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    assert!(said_of(&app, Own).is_none());
+}
+
+#[test]
 fn schedules_may_be_taken_out_and_put_back_while_the_app_runs() {
     let mut app = app(AffinitySchedules::all());
     app.add_plugins(AffinityParallelPlugin);

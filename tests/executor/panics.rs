@@ -86,6 +86,39 @@ fn effects_from_before_the_panic_come_with_the_next_run_at_the_latest() {
 }
 
 #[test]
+fn effects_from_before_the_panic_come_where_runs_leave_them_to_others_too() {
+    for (mut schedule, mut world) in all() {
+        let once = |mut done: Local<bool>| !std::mem::replace(&mut *done, true);
+        schedule.add_systems((spawn.run_if(once), panic_sometimes).chain_ignore_deferred());
+        schedule.set_apply_final_deferred(false);
+        world.resource_mut::<Frame>().0 = EVERY;
+        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+        world.resource_mut::<Frame>().0 = 1;
+        schedule.run(&mut world);
+        assert_eq!(world.query::<&Spawned>().iter(&world).count(), 1);
+    }
+}
+
+#[test]
+fn effects_that_panic_when_they_come_late_go_to_the_error_handler() {
+    for (mut schedule, mut world) in all() {
+        let bad = |frame: Res<Frame>, mut commands: Commands| {
+            if frame.0 == EVERY {
+                commands.queue(|_: &mut World| -> () { panic!("meant to be") });
+            }
+        };
+        schedule.add_systems((bad, panic_sometimes, after).chain_ignore_deferred());
+        world.resource_mut::<Frame>().0 = EVERY;
+        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+        world.insert_resource(bevy::ecs::error::FallbackErrorHandler(bevy::ecs::error::ignore));
+        world.resource_mut::<Frame>().0 = 1;
+        let before = world.resource::<Ran>().after;
+        schedule.run(&mut world);
+        assert_eq!(world.resource::<Ran>().after, before + 1);
+    }
+}
+
+#[test]
 fn conditions_that_panic() {
     for (mut schedule, mut world) in all() {
         let panics_sometimes = |frame: Res<Frame>| {

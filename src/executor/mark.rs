@@ -1,0 +1,48 @@
+//! [`Mark`]: how a schedule is known again that an executor was installed in.
+
+use std::{
+    any::Any,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use bevy_ecs::{prelude::SystemSet, schedule::Schedule};
+
+/// A set without systems, in a schedule that an executor was installed in. It stays there whichever
+/// label, world or executor the schedule has later.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Mark(u32);
+
+impl Mark {
+    /// A new one, as far as can be: Bevy never forgets a set, so they come again.
+    pub(super) fn next() -> Self {
+        const MARKS: u32 = 4096;
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed) % MARKS)
+    }
+
+    /// Whether the schedule has this one. Takes some tens of nanoseconds.
+    pub(super) fn is_of(self, schedule: &Schedule) -> bool {
+        schedule.graph().system_sets.contains(self)
+    }
+
+    /// The one of a schedule, if it has any. Looks at all its sets.
+    pub(crate) fn of(schedule: &Schedule) -> Option<Self> {
+        schedule.graph().system_sets.iter().find_map(|(_, set, _)| (set as &dyn Any).downcast_ref().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AffinityExecutor;
+
+    #[test]
+    fn a_schedule_is_known_again() {
+        let mut schedule = Schedule::default();
+        schedule.add_systems(|| {});
+        assert_eq!(Mark::of(&schedule), None);
+        let installed = AffinityExecutor::install_for(&mut schedule, None);
+        assert_eq!(Mark::of(&schedule), Some(installed.mark));
+        assert!(installed.was_in(&schedule) && !installed.was_in(&Schedule::default()));
+    }
+}
