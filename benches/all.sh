@@ -3,7 +3,7 @@
 #
 #   benches/all.sh DIR [--quick]
 #
-# Some twenty minutes on two cores after the builds, less with --quick (for a look). The machine should do nothing else
+# Some twenty-five minutes on two cores after the builds, less with --quick (for a look). The machine should do nothing else
 # meanwhile: the load it had before each bench is in the file `load`. `never_slower -- quota` needs root, `drawing` a display
 # (`xvfb-run` will do), `compare` a C++ compiler, New York its map in MAP. Not in it: `flow.py`, `ablations.py` and `peers`,
 # which take hours or other programs.
@@ -52,7 +52,7 @@ traffic() {
 for group in round sweep uneven fused tree joins same-core transforms batched messages ports; do compare $group; done
 bench compare-ports-1 bench --bench compare --features rivals -- ports --compute-threads 1 "${quick[@]}"
 for group in calls cold schedules chains busy neighbours quota idle skew; do never_slower $group; done
-for group in schedules matrix apps game; do frames $group; done
+for group in schedules matrix apps game bursts; do frames $group; done
 bench due bench --bench due -- --rounds 12
 bench plain bench --bench plain
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then bench drawing bench "${game[@]}" --bench drawing; else echo "no display: without drawing"; fi

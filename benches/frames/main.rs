@@ -2,10 +2,11 @@
 //! `AffinityExecutor`, and apps with and without the plugin. Tagged is only what says so.
 //!
 //! ```text
-//! cargo bench --bench frames -- [schedules] [matrix] [apps] [game] [--quick] [--workers N] [--rounds N]
+//! cargo bench --bench frames -- [schedules] [matrix] [apps] [game] [bursts] [--quick] [--workers N] [--rounds N]
 //! ```
 
 mod apps;
+mod bursts;
 mod game;
 mod matrix;
 mod mixed;
@@ -35,6 +36,8 @@ enum Group {
     Apps,
     /// `App::update` of a game with thirty systems.
     Game,
+    /// Sweeps behind what else a frame does.
+    Bursts,
 }
 
 /// What a whole frame costs, with and without the plugin.
@@ -78,6 +81,9 @@ fn main() -> ExitCode {
         }
         if runs(Group::Game) {
             game::run(workers, rounds)?;
+        }
+        if runs(Group::Bursts) {
+            bursts::run(workers, rounds)?;
         }
         Ok::<_, String>(())
     };

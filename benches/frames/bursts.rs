@@ -1,0 +1,274 @@
+//! Group `bursts`: three tagged sweeps behind whatever else a frame does, by Bevy's threads, by
+//! rayon's or by one, flat out and at sixty frames a second.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use bevy::{MinimalPlugins, ecs::schedule::ScheduleLabel, prelude::*, tasks::ComputeTaskPool};
+use bevy_affinity::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::shared::{
+    bevys_pool, ours,
+    race::{Pace, Race, Turn},
+    report::{counted, duration, print_table},
+    statistics::Standing,
+};
+use crate::spin::spin;
+
+const SIZES: [usize; 4] = [1_000, 20_000, 200_000, 1_000_000];
+
+/// Flat out, what the rows of at most this many sizes take at sixty frames a second is no news:
+/// one that is too small for two threads, and one that is not.
+const SIZES_AT_SIXTY: [usize; 2] = [20_000, 200_000];
+
+/// What the parts of a burst take that are made of waiting for the clock, in microseconds.
+const BURST: u32 = 3_000;
+
+/// Nodes of the hierarchy whose transforms are propagated: about 3 ms on two threads.
+const NODES: usize = 60_000;
+
+/// A frame at sixty a second.
+const FRAME: Duration = Duration::from_nanos(16_666_667);
+
+/// Timed frames of a turn, and frames ahead of the race, in which calls and schedules learn.
+const FRAMES: u32 = 24;
+const FRAMES_AT_SIXTY: u32 = 8;
+const FIRST_FRAMES: usize = 150;
+
+/// Rounds at most: a cell takes some ten seconds with that.
+const MOST_ROUNDS: u32 = 12;
+
+#[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Sweeps;
+
+#[derive(Component, Clone, Copy)]
+struct Place([f32; 3]);
+
+#[derive(Component, Clone, Copy)]
+struct Speed([f32; 3]);
+
+/// What else a frame does before the sweeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Burst {
+    Nothing,
+    Serial,
+    Bevy,
+    Rayon,
+    Transforms,
+}
+
+impl Burst {
+    const ALL: [Self; 5] = [Self::Nothing, Self::Serial, Self::Bevy, Self::Rayon, Self::Transforms];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Serial => "one thread",
+            Self::Bevy => "Bevy's threads",
+            Self::Rayon => "rayon's threads",
+            Self::Transforms => "Bevy's transforms",
+        }
+    }
+}
+
+/// What bursts are made of.
+struct Bursts {
+    rayon: ThreadPool,
+    workers: usize,
+    transforms: App,
+}
+
+impl Bursts {
+    fn new(workers: usize) -> Result<Self, String> {
+        let rayon = ThreadPoolBuilder::new().num_threads(workers).build().map_err(|error| error.to_string())?;
+        let mut transforms = App::new();
+        transforms.add_plugins((MinimalPlugins, TransformPlugin));
+        let mut parents = Vec::new();
+        for node in 0..NODES {
+            let parent = parents.get(node / 4).copied().filter(|_| node >= 16);
+            let node = transforms.world_mut().spawn(Transform::default()).id();
+            parent.into_iter().for_each(|parent| _ = transforms.world_mut().entity_mut(node).insert(ChildOf(parent)));
+            parents.push(node);
+        }
+        transforms.finish();
+        transforms.cleanup();
+        Ok(Self { rayon, workers, transforms })
+    }
+
+    fn make(&mut self, burst: Burst) {
+        match burst {
+            Burst::Nothing => {}
+            Burst::Serial => spin(BURST),
+            Burst::Bevy => {
+                ComputeTaskPool::get().scope(|scope| {
+                    (0..self.workers).for_each(|_| scope.spawn(async { spin(BURST) }));
+                });
+            }
+            Burst::Rayon => drop(self.rayon.broadcast(|_| spin(BURST))),
+            Burst::Transforms => {
+                let world = self.transforms.world_mut();
+                let mut nodes = world.query::<&mut Transform>();
+                nodes.iter_mut(world).for_each(|mut node| node.translation.x += 1.0);
+                world.run_schedule(PostUpdate);
+            }
+        }
+    }
+}
+
+fn step(place: &mut Place, speed: &Speed) {
+    for (place, speed) in place.0.iter_mut().zip(speed.0) {
+        *place = (*place + speed * 0.016).sqrt().abs() + 0.25 * *place;
+    }
+}
+
+fn by_one(mut rows: Query<(&mut Place, &Speed)>) {
+    rows.iter_mut().for_each(|(mut place, speed)| step(&mut place, speed));
+}
+
+fn by_bevy(mut rows: Query<(&mut Place, &Speed)>) {
+    rows.par_iter_mut().for_each(|(mut place, speed)| step(&mut place, speed));
+}
+
+fn tagged(mut rows: AffineQuery<(&mut Place, &Speed)>) {
+    rows.par_iter_mut().for_each(|(mut place, speed)| step(&mut place, speed));
+}
+
+/// Who sweeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contender {
+    /// Bevy's `iter_mut`, without the plugin.
+    One,
+    /// Bevy's `par_iter_mut`, without the plugin.
+    Bevy,
+    Tagged(SchedulerMode),
+}
+
+impl Contender {
+    const ALL: [Self; 5] = [
+        Self::One,
+        Self::Bevy,
+        Self::Tagged(SchedulerMode::Auto),
+        Self::Tagged(SchedulerMode::LockStep),
+        Self::Tagged(SchedulerMode::Heartbeat),
+    ];
+
+    fn name(self) -> String {
+        match self {
+            Self::One => "`iter_mut`".into(),
+            Self::Bevy => "Bevy `par_iter_mut`".into(),
+            Self::Tagged(mode) => format!("`{mode:?}`"),
+        }
+    }
+
+    fn app(self, rows: usize, workers: usize) -> App {
+        let mut app = match self {
+            Self::One | Self::Bevy => App::new(),
+            Self::Tagged(mode) => {
+                let mut app = ours::app(workers);
+                app.insert_resource(mode);
+                app
+            }
+        };
+        match self {
+            Self::One => app.add_systems(Sweeps, (by_one, by_one, by_one).chain()),
+            Self::Bevy => app.add_systems(Sweeps, (by_bevy, by_bevy, by_bevy).chain()),
+            Self::Tagged(_) => app.add_systems(Sweeps, (tagged, tagged, tagged).affine().chain()),
+        };
+        if self == Self::One {
+            ours::run_on_one_thread(&mut app, Sweeps);
+        }
+        app.world_mut().spawn_batch((0..rows).map(|row| (Place([row as f32; 3]), Speed([1.0, 2.0, 3.0]))));
+        app.update();
+        app
+    }
+}
+
+/// One frame: what the sweeps took.
+fn frame(app: &mut App, bursts: &mut Bursts, burst: Burst, paced: bool) -> Duration {
+    let began = Instant::now();
+    // What the plugin does in each frame, and nothing else.
+    app.update();
+    bursts.make(burst);
+    let sweeps_began = Instant::now();
+    app.world_mut().run_schedule(Sweeps);
+    let took = sweeps_began.elapsed();
+    if paced {
+        thread::sleep(FRAME.saturating_sub(began.elapsed()));
+    }
+    took
+}
+
+/// Rounds that workers were called to, and those that went on without one.
+fn rounds_of(pool: &AffinityPool) -> [u64; 2] {
+    let rounds = pool.worker_stats().skip(1).map(|worker| worker.rounds + worker.rounds_left_out).sum();
+    [rounds, pool.worker_stats().map(|worker| worker.rounds_left_out).sum()]
+}
+
+pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
+    bevys_pool::start(workers);
+    let mut bursts = Bursts::new(workers)?;
+    for paced in [false, true] {
+        let names = ["rows", "burst"].map(str::to_owned).into_iter().chain(Contender::ALL.map(Contender::name));
+        let more = ["`Auto` / best", "more than the best", "p99 `Auto` / Bevy", "rounds without a worker"];
+        let mut lines = vec![names.chain(more.map(str::to_owned)).collect::<Vec<_>>()];
+        let sizes: &[usize] = if paced { &SIZES_AT_SIXTY } else { &SIZES };
+        for &rows in sizes {
+            for burst in Burst::ALL {
+                lines.push(cell(rows, burst, paced, workers, rounds.min(MOST_ROUNDS), &mut bursts)?);
+            }
+        }
+        let pace = if paced { "at 60 frames a second" } else { "flat out" };
+        print_table(&format!("Three sweeps behind a burst of 3 ms, {pace}: medians (p99)"), &lines);
+    }
+    Ok(())
+}
+
+fn cell(
+    rows: usize,
+    burst: Burst,
+    paced: bool,
+    workers: usize,
+    rounds: u32,
+    bursts: &mut Bursts,
+) -> Result<Vec<String>, String> {
+    let calls = if paced { FRAMES_AT_SIXTY } else { FRAMES };
+    let pace = Pace { calls: (calls, calls), ..Pace::default() };
+    let mut race = Race::new(bursts, |_, _| None).at_pace(pace);
+    let mut auto = None;
+    for contender in Contender::ALL {
+        let mut app = contender.app(rows, workers);
+        (0..FIRST_FRAMES).for_each(|_| _ = frame(&mut app, race.data(), burst, false));
+        if contender == Contender::Tagged(SchedulerMode::Auto) {
+            let pool = app.world().resource::<AffinityPool>().clone();
+            auto = Some((rounds_of(&pool), pool));
+        }
+        let play = move |bursts: &mut &mut Bursts, turn: &mut Turn| {
+            turn.repeat_timed(|| frame(&mut app, bursts, burst, paced));
+        };
+        if contender == Contender::One {
+            race.enter_baseline(contender.name(), play);
+        } else {
+            race.enter(contender.name(), play);
+        }
+    }
+    let standings = race.run(rounds)?;
+    let left_out = auto.map(|(before, pool)| {
+        let [rounds, left_out] = [0, 1].map(|count| rounds_of(&pool)[count] - before[count]);
+        format!("{left_out} of {rounds}")
+    });
+    let [_, bevy, auto, ..] = &standings[..] else { return Err("not all have run".into()) };
+    let best = standings.iter().min_by_key(|standing| standing.median).unwrap_or(auto);
+    let time = |standing: &Standing| format!("{} ({})", duration(standing.median), duration(standing.p99));
+    let excess = auto.excess_over(1.0, best).max(0.0);
+    let judged = [
+        format!("{:.2}", auto.ratio_to(best)),
+        duration(Duration::from_nanos(excess as u64)),
+        format!("{:.2}", auto.p99.as_secs_f64() / bevy.p99.as_secs_f64()),
+        left_out.unwrap_or_default(),
+    ];
+    let cell = [counted(rows, "row"), burst.name().to_owned()];
+    Ok(cell.into_iter().chain(standings.iter().map(time)).chain(judged).collect())
+}
