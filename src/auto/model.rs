@@ -69,6 +69,13 @@ const SURPRISES: u32 = 4;
 /// By how much a measurement that surprises is off.
 const SURPRISING: f32 = 1.5;
 
+/// What it takes to count the rows of one storage in a call that is timed, in nanoseconds: once to
+/// choose and once to learn.
+const COUNTING: f32 = 3.0;
+
+/// So many times that is what calls take at least whose rows are counted each time.
+const COUNTED_OFTEN: f32 = 100.0;
+
 /// Of a strategy that was not tried yet.
 const NEW: Rival = Rival::new(FIRST_INTERVAL);
 
@@ -134,12 +141,13 @@ impl Default for Model {
 }
 
 impl Model {
-    /// How to run a call for some rows, with `workers` workers at hand. Counting rows takes time
-    /// where there are many tables: it is done when something depends on it; so is asking whether
-    /// workers are asleep.
+    /// How to run a call for some rows in so many `storages`, with `workers` workers at hand.
+    /// Counting rows takes time where there are many storages: it is done when something depends on
+    /// it; so is asking whether workers are asleep.
     #[inline]
     pub(crate) fn choose(
         &mut self,
+        storages: usize,
         count_rows: impl FnOnce() -> u64,
         workers: usize,
         are_asleep: impl FnOnce() -> bool,
@@ -151,9 +159,9 @@ impl Model {
         let first = self.calls == 0;
         self.calls += 1;
         let Sample { due, timed } = self.sampling.next(self.mean, !self.estimate(self.current).is_known());
-        let settled = self.trial.is_none() && self.current == Strategy::Serial && !first;
-        if settled && !timed {
-            return Decision::of_model(Strategy::Serial, false);
+        let timed = due || timed && self.is_long_beside_counting(storages);
+        if !timed && self.trial.is_none() && !first {
+            return Decision::of_model(self.current, false);
         }
         self.last.rows = count_rows();
         if first && self.last.rows >= UNKNOWN_ROWS {
@@ -167,6 +175,12 @@ impl Model {
             self.reconsider(self.last, are_asleep);
         }
         Decision::of_model(self.current, timed)
+    }
+
+    /// Whether a call takes so long that its rows may be counted each time.
+    #[inline]
+    fn is_long_beside_counting(&self, storages: usize) -> bool {
+        self.mean.is_none_or(|mean| mean >= storages as f32 * COUNTING * COUNTED_OFTEN)
     }
 
     /// Decides the next call of a trial, if one is under way. The first call of one is not timed.

@@ -58,11 +58,12 @@ impl Site {
     #[inline]
     pub(crate) fn decide(
         &self,
+        storages: usize,
         count_rows: impl FnOnce() -> u64,
         workers: usize,
         are_asleep: impl FnOnce() -> bool,
     ) -> Decision {
-        self.model().choose(count_rows, workers, are_asleep)
+        self.model().choose(storages, count_rows, workers, are_asleep)
     }
 
     /// Learns what a call took that ran by `strategy`; the model if it asked for the time of the

@@ -227,7 +227,8 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
         _ if context.pool.workers() == 1 || is_by_itself() => Strategy::Serial,
         SchedulerMode::Auto => {
             context.sites.register(at.site, running_number);
-            return at.site.decide(|| rows.total(), context.pool.present(), || context.pool.is_asleep());
+            let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
+            return at.site.decide(storages, || rows.total(), context.pool.present(), || context.pool.is_asleep());
         }
         SchedulerMode::LockStep | SchedulerMode::Heartbeat if !is_worth_a_round() => Strategy::Serial,
         SchedulerMode::LockStep => Strategy::LockStep,

@@ -38,7 +38,7 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
-            let decision = model.choose(|| rows, self.workers, || self.asleep);
+            let decision = model.choose(1, || rows, self.workers, || self.asleep);
             let takes = self.takes(decision.strategy, rows);
             if decision.timing == Timing::Asked {
                 let busy = self.row * self.shared * rows as f64;
@@ -104,7 +104,7 @@ fn a_bad_first_impression_is_looked_at_again() {
     let mut model = Model::default();
     let mut shared = 0;
     for _ in 0..200 {
-        let decision = model.choose(|| 1_000, 2, || false);
+        let decision = model.choose(1, || 1_000, 2, || false);
         // The first four rounds are disturbed.
         shared += u32::from(decision.strategy == Strategy::LockStep);
         let takes = match decision.strategy {
@@ -155,7 +155,7 @@ fn who_was_away_is_worked_with_again_at_once() {
     let alone = Machine { workers: 1, ..PLAIN };
     assert_eq!(alone.run(&mut model, 100_000, 500), alone.takes(Strategy::Serial, 100_000) * 500.0);
     assert_eq!(model.explain().strategy, Strategy::Serial);
-    let decision = model.choose(|| 100_000, 2, || false);
+    let decision = model.choose(1, || 100_000, 2, || false);
     assert_eq!((decision.strategy, model.explain().strategy), (Strategy::LockStep, Strategy::LockStep));
     assert_eq!(model.explain().trials, trials);
 }
@@ -174,7 +174,7 @@ fn nonsense_is_survived() {
     let mut model = Model::default();
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
-            model.choose(|| rows, 2, || false);
+            model.choose(1, || rows, 2, || false);
             model.observe(Strategy::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
             model.observe(Strategy::Serial, rows, 0..nanoseconds, None);
         }
@@ -189,7 +189,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     let mut now = 0;
     for call in 0..2_000 {
         let tried = model.trial.is_some();
-        let decision = model.choose(|| 4_000, 2, || false);
+        let decision = model.choose(1, || 4_000, 2, || false);
         let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
         if decision.timing == Timing::Asked {
             model.observe(decision.strategy, 4_000, now..now + takes, None);
@@ -244,7 +244,7 @@ fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
         let machine = Machine { round: 6_000.0, ..PLAIN };
         let mut model = Model::default();
         for call in 0..20_000 {
-            let decision = model.choose(|| rows, 2, || false);
+            let decision = model.choose(1, || rows, 2, || false);
             let interrupted = if call % 60 == 0 { 4_000_000 } else { 0 };
             let takes = machine.takes(decision.strategy, rows) as u64 + interrupted;
             if decision.timing == Timing::Asked {
@@ -253,4 +253,26 @@ fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
         }
         assert_eq!(model.explain().strategy, best, "{rows} rows");
     }
+}
+
+#[test]
+fn rows_of_many_tables_are_counted_now_and_then_only() {
+    let counted = |storages, nanoseconds| {
+        let (mut model, mut counted) = (Model::default(), 0);
+        for call in 0..8_000_u64 {
+            let count = || {
+                counted += 1;
+                1_000
+            };
+            let Decision { strategy, timing } = model.choose(storages, count, 2, || false);
+            if timing == Timing::Asked {
+                let began = call * 100_000;
+                model.observe(strategy, 1_000, began..began + nanoseconds, Some(nanoseconds));
+            }
+        }
+        counted
+    };
+    assert!(counted(1, 16_000) > 7_000, "long calls are timed each time");
+    assert!(counted(1_000, 16_000) < 2_000, "counting would take a tenth as long as the call");
+    assert!(counted(1_000, 1_000_000) > 7_000);
 }
