@@ -20,11 +20,11 @@ use crate::spin::spin;
 
 const SIZES: [usize; 4] = [1_000, 20_000, 200_000, 1_000_000];
 
-/// Flat out, what the rows of at most this many sizes take at sixty frames a second is no news:
-/// one that is too small for two threads, and one that is not.
+/// At sixty frames a second a cell takes much longer: one size for which two threads are hardly
+/// worth it, and one for which they are.
 const SIZES_AT_SIXTY: [usize; 2] = [20_000, 200_000];
 
-/// What the parts of a burst take that are made of waiting for the clock, in microseconds.
+/// What each thread of a burst works, in microseconds.
 const BURST: u32 = 3_000;
 
 /// Nodes of the hierarchy whose transforms are propagated: about 3 ms on two threads.
@@ -34,12 +34,12 @@ const NODES: usize = 60_000;
 const FRAME: Duration = Duration::from_nanos(16_666_667);
 
 /// Timed frames of a turn, and frames ahead of the race, in which calls and schedules learn.
-const FRAMES: u32 = 24;
+const FRAMES: u32 = 16;
 const FRAMES_AT_SIXTY: u32 = 8;
-const FIRST_FRAMES: usize = 150;
+const FIRST_FRAMES: usize = 100;
 
-/// Rounds at most: a cell takes some ten seconds with that.
-const MOST_ROUNDS: u32 = 12;
+/// Rounds at most: a cell takes some six seconds with that.
+const MOST_ROUNDS: u32 = 8;
 
 #[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Sweeps;
