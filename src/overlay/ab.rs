@@ -126,6 +126,11 @@ impl Comparison {
 }
 
 impl Spread {
+    /// False if neither mode took any time.
+    pub(super) fn is_known(&self) -> bool {
+        !self.median.is_nan()
+    }
+
     fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |share| quantile(&values, share);
@@ -182,6 +187,12 @@ mod tests {
         let (_, verdict) = compare(|mode, _| if mode == SchedulerMode::Serial { 3.0 } else { 2.0 });
         assert!((verdict.tagged.median - 1.5).abs() < 1e-9);
         assert_eq!(verdict.frame.to_string(), "1.00 x (1.00 to 1.00)");
+    }
+
+    #[test]
+    fn of_no_time_there_is_no_ratio() {
+        let (_, verdict) = compare(|_, _| 0.0);
+        assert!(!verdict.tagged.is_known() && verdict.frame.is_known());
     }
 
     #[test]

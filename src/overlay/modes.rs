@@ -66,8 +66,10 @@ impl Modes {
                     before
                 });
             }
-            let begun =
-                ui.button("A/B").on_hover_text("both modes in turns for 5 s").clicked() && self.pair[0] != self.pair[1];
+            let are_two = self.pair[0] != self.pair[1];
+            let button = ui.add_enabled(are_two, egui::Button::new("A/B"));
+            let button = button.on_hover_text("both modes in turns for 5 s");
+            let begun = button.on_disabled_hover_text("choose two different modes").clicked();
             choose_mode(ui, "A", &mut self.pair[0]);
             ui.weak("against");
             choose_mode(ui, "B", &mut self.pair[1]);
@@ -149,7 +151,11 @@ fn show_mode(ui: &mut Ui, row: &ModeRow, active: bool) {
 fn show_verdict(ui: &mut Ui, frame: u64, verdict: &Verdict) {
     ui.horizontal_wrapped(|ui| {
         let [a, b] = verdict.modes;
-        ui.strong(format!("{a:?} takes {} of {b:?}", verdict.tagged)).on_hover_text(
+        let takes = match verdict.tagged.is_known() {
+            true => format!("{a:?} takes {} of {b:?}", verdict.tagged),
+            false => format!("{a:?} and {b:?}: no time in tagged systems"),
+        };
+        ui.strong(takes).on_hover_text(
             "time in tagged systems: the median of the ratios of neighbouring slices, and their quartiles",
         );
         ui.weak(format!("whole frames {}, until frame {frame}", verdict.frame));

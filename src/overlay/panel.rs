@@ -233,7 +233,7 @@ impl OverlayState {
         if is_early || self.timeline.is_frozen() {
             return;
         }
-        self.refreshed = Some(now);
+        (self.refreshed, self.gone) = (Some(now), None);
         let diagnostics = world.resource::<AffinityDiagnostics>();
         self.snapshot.refresh(diagnostics);
         self.timeline.set_budget(world.resource::<OverlaySettings>().budget);
