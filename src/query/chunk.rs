@@ -203,8 +203,9 @@ impl<F: ArchetypeFilter> FiltersTables for F {}
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Calls `f` with contiguous slices of the components, at most
-    /// [`chunk_rows`](crate::AffinitySettings::chunk_rows) long: a plain loop over them is
-    /// vectorised by the compiler, and `&mut` slices are marked as changed at once, not row by row.
+    /// [`chunk_rows`](crate::AffinitySettings::chunk_rows) long (in a system that is not tagged
+    /// that setting's default): a plain loop over them is vectorised by the compiler, and `&mut`
+    /// slices are marked as changed at once, not row by row.
     ///
     /// ```
     /// # use bevy::prelude::*;

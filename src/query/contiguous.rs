@@ -87,13 +87,16 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 /// A parallel iterator over contiguous runs of rows, each at most
 /// [`chunk_rows`](crate::AffinitySettings::chunk_rows) long.
 ///
-/// In mode [`Bevy`](crate::SchedulerMode::Bevy) Bevy says how long they are. In builds with debug
+/// In mode [`Bevy`](crate::SchedulerMode::Bevy), and in systems that are not tagged, Bevy says how
+/// long they are. In builds with debug
 /// assertions each run is a whole table and all run on the calling thread, since Bevy 0.20.1
 /// asserts that; [`for_each_chunk`](AffineParIter::for_each_chunk) has no such limit.
 ///
 /// # Panics
 /// Each method panics with the payload of the first closure that panicked, after all other workers
-/// have finished.
+/// have finished. Where Bevy's threads sweep (in mode [`Bevy`](crate::SchedulerMode::Bevy), and in
+/// systems that are not tagged) it is as with Bevy's scopes: of several payloads that of the first
+/// task, and tasks that have not begun are cancelled.
 ///
 /// ```
 /// use bevy::prelude::*;

@@ -106,7 +106,9 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 ///
 /// # Panics
 /// Each method panics with the payload of the first closure that panicked, after all other workers
-/// have finished.
+/// have finished. Where Bevy's threads sweep (in mode [`Bevy`](crate::SchedulerMode::Bevy), and in
+/// systems that are not tagged) it is as with Bevy's scopes: of several payloads that of the first
+/// task, and tasks that have not begun are cancelled.
 ///
 /// ```
 /// use bevy::prelude::*;
