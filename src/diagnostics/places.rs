@@ -29,6 +29,34 @@ struct Taken {
     system: Weak<SystemTiming>,
 }
 
+/// The names that systems have, while new ones are given theirs: all at once, since a program may
+/// have thousands.
+struct Names {
+    used: HashSet<String>,
+    /// By name, the number that the next system with the same name gets.
+    next: HashMap<String, u32>,
+}
+
+impl Names {
+    fn of(taken: &[Option<Taken>]) -> Self {
+        let used = taken.iter().flatten().map(|taken| taken.name.clone()).collect();
+        Self { used, next: HashMap::default() }
+    }
+
+    /// `name`, with a number behind it if another system has it; `_` for an empty one, which stands
+    /// for a vacant place.
+    fn take_unused(&mut self, name: &str) -> String {
+        let name = if name.is_empty() { "_" } else { name };
+        let mut unused = name.to_string();
+        while !self.used.insert(unused.clone()) {
+            let next = self.next.entry(name.to_string()).or_insert(2);
+            unused = format!("{name}#{next}");
+            *next += 1;
+        }
+        unused
+    }
+}
+
 /// A system that exists, and its place.
 pub(super) struct Placed<'a> {
     pub(super) place: usize,
@@ -46,17 +74,20 @@ impl Places {
                 self.vacated.push(index);
             }
         }
-        let mut from = 0;
-        systems.take_new(|system| from = self.settle(system, from) + 1);
+        let (mut from, mut names) = (0, None);
+        systems.take_new(|system| {
+            let names = names.get_or_insert_with(|| Names::of(&self.taken));
+            from = self.settle(system, from, names) + 1;
+        });
         let used = self.taken.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         self.taken.truncate(used);
     }
 
     /// Gives `system` the first vacant place from `from` on.
-    fn settle(&mut self, system: &Arc<SystemTiming>, from: usize) -> usize {
+    fn settle(&mut self, system: &Arc<SystemTiming>, from: usize, names: &mut Names) -> usize {
         let vacant = (from..self.taken.len()).find(|&index| self.taken[index].is_none());
         let index = vacant.unwrap_or(self.taken.len());
-        let name = self.unused_name(&system.name);
+        let name = names.take_unused(&system.name);
         let taken = Some(Taken { number: system.number(), name, system: Arc::downgrade(system) });
         match self.taken.get_mut(index) {
             Some(place) => *place = taken,
@@ -64,15 +95,6 @@ impl Places {
         }
         self.by_number.insert(system.number(), index);
         index
-    }
-
-    /// `name`, with a number behind it if another system has it; `_` for an empty one, which stands
-    /// for a vacant place.
-    fn unused_name(&self, name: &str) -> String {
-        let name = if name.is_empty() { "_" } else { name };
-        let used: HashSet<_> = self.taken.iter().flatten().map(|taken| taken.name.as_str()).collect();
-        let numbered = (2_u32..).map(|number| format!("{name}#{number}"));
-        std::iter::once(name.to_string()).chain(numbered).find(|name| !used.contains(name.as_str())).unwrap_or_default()
     }
 
     /// The place of the system with this number.
@@ -145,6 +167,9 @@ mod tests {
         let _more = ["b", "", "a"].map(|name| run(&timings, name));
         places.update(&timings);
         assert_eq!(names(&places), [(0, "b".into()), (1, "a".into()), (2, "_".into()), (3, "a#2".into())]);
+        let _same = [(); 2].map(|()| run(&timings, "a"));
+        places.update(&timings);
+        assert_eq!(names(&places)[4..], [(4, "a#3".into()), (5, "a#4".into())]);
     }
 
     #[test]

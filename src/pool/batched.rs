@@ -65,7 +65,10 @@ impl AffinityPool {
         function: impl Fn(A) -> B + Sync,
         caller: impl FnOnce(&mut BatchedCalls<A>) -> R + Send,
     ) -> (R, Vec<B>) {
-        let exchange = BatchExchange::new(self.workers(), self.spin);
+        let turn = self.turn(Participants::ALL);
+        // Without the gang all calls are the caller's.
+        let workers = if let Turn::Led(_) = turn { self.workers() } else { 1 };
+        let exchange = BatchExchange::new(workers, self.spin);
         let answers: Box<[_]> = (0..exchange.inboxes()).map(|_| Mutex::new(Vec::new())).collect();
         let run: RunCalls<A> = &|inbox, calls| {
             let mut answered = lock(&answers[inbox]);
@@ -74,7 +77,7 @@ impl AffinityPool {
         let caller = LeaderTask::new(caller);
         let lead =
             |takes_part: &dyn Fn(usize) -> bool| caller.run(|caller| (exchange.lead(takes_part, run, caller), 0));
-        drop(match self.turn(Participants::ALL) {
+        drop(match turn {
             Turn::Led(turn) => {
                 self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::Always, |worker| {
                     match worker.index() {

@@ -56,8 +56,9 @@ pub(crate) struct JobBoard {
     round: u64,
 }
 
-/// What a worker has not found to be claimed yet: a range of each list.
-type Left = SmallVec<[Range<usize>; 8]>;
+/// What a worker has not found to be claimed yet: a range of each list. On the stack for as many
+/// workers as most machines have.
+type Left = SmallVec<[Range<usize>; 32]>;
 
 /// What a worker finds when it looks for a job.
 enum Found {

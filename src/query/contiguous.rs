@@ -159,9 +159,13 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         if plan.strategy == Strategy::Bevy {
             let _span = SweepSpan::begin(&sweep.rows);
             let (init, f) = (&init, &f);
-            let init = || (Raised::in_bevys_batch(), init());
+            // In this order: what `init` made is dropped inside the batch, too.
+            let init = || {
+                let in_batch = Raised::in_bevys_batch();
+                (init(), in_batch)
+            };
             let runs = query.contiguous_par_iter_inner().expect(IS_CONTIGUOUS);
-            return runs.batching_strategy(batching).for_each_init(init, |(_, local), run| f(local, run));
+            return runs.batching_strategy(batching).for_each_init(init, |(local, _), run| f(local, run));
         }
         plan.run(move |part| {
             let mut local = init();

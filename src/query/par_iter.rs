@@ -224,9 +224,13 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(&sweep.rows);
                 let (init, f) = (&init, &f);
-                let init = || (Raised::in_bevys_batch(), init());
+                // In this order: what `init` made is dropped inside the batch, too.
+                let init = || {
+                    let in_batch = Raised::in_bevys_batch();
+                    (init(), in_batch)
+                };
                 let rows = query.par_iter_inner().batching_strategy(batching);
-                rows.for_each_init(init, |(_, local), item| f(local, item));
+                rows.for_each_init(init, |(local, _), item| f(local, item));
             }
             Strategy::LockStep | Strategy::Heartbeat => plan.run(move |part| {
                 let mut local = init();
