@@ -1,5 +1,8 @@
 //! Fork/join through the public interface: results, panics, drops, nesting, and that others do take
 //! part.
+//!
+//! A process of its own: closures wait here until another worker takes part, so each test needs the
+//! gang, of which a process has one. Here they take turns, as the tests of `it` do not.
 
 use std::{
     collections::HashSet,

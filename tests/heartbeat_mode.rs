@@ -1,5 +1,8 @@
-//! Sweeps in heartbeat mode: rows go to whoever has nothing to do, however they are spread over
-//! tables and however much they cost.
+//! Sweeps in heartbeat mode: rows go to workers that have nothing to do, however they are spread
+//! over tables and however much they cost.
+//!
+//! A process of its own: rows wait here until another worker takes some, so each test needs the
+//! gang, of which a process has one. Here they take turns, as the tests of `it` do not.
 
 #[path = "common/tables.rs"]
 mod tables;

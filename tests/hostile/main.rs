@@ -1,6 +1,9 @@
-//! Attacks on the public API, one idea a test: programs that are allowed and that nobody should
-//! write. Results stay those of plain Bevy, values are dropped once, panics arrive, and nothing
+//! Attacks on the public API, one idea a test: programs that are allowed and that should not be
+//! written. Results stay those of plain Bevy, values are dropped once, panics arrive, and nothing
 //! hangs.
+//!
+//! A process of its own: where a test hangs after all, [`Watch`] ends the process, and with it the
+//! tests that are still to run.
 
 #[allow(dead_code, reason = "each test crate uses a part of it")]
 #[path = "../common/mod.rs"]
