@@ -1,8 +1,8 @@
 //! Batched calls through the public interface: answers, order by key, panics, drops, nesting, and
 //! that workers do take part.
 //!
-//! A process of its own: some closures wait until a worker takes part, so their tests need the gang,
-//! of which a process has one. Here they take turns, as the tests of `it` do not.
+//! A process of its own: some closures wait until a worker takes part, so their tests need the
+//! gang, of which a process has one. Here they take turns, as the tests of `it` do not.
 
 use std::{
     collections::HashMap,

@@ -56,14 +56,14 @@ const WORTH_WAKING: f32 = 6_000.0;
 /// trial takes longer than is seen, since it moves rows to other caches.
 const FIRST_INTERVAL: u32 = 32;
 
-/// So many calls a sample stands for where calls between trials are counted: about as many as there
-/// are.
+/// This many calls a sample stands for where calls between trials are counted: about as many as
+/// there are.
 const CALLS_OF_SAMPLE: u32 = 8;
 
 /// Rows cost at most so much less on one thread than on several that share caches and memory.
 const UNSHARED: f32 = 0.4;
 
-/// So many measurements in a row that surprise mean that the world has changed.
+/// This many measurements in a row that surprise mean that the world has changed.
 const SURPRISES: u32 = 4;
 
 /// By how much a measurement that surprises is off.

@@ -206,7 +206,7 @@ unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'st
         let Some((item, entity, table_row)) = (unsafe { lookup.item(storage, row) }) else { return false };
         let Some(time) = receive(D::shrink(item), message) else { return true };
         if let Some(due) = times.of_row(rows, storage, table_row) {
-            // The row is this thread's alone, and the agenda is the call's: nothing wakes it
+            // The row is this thread's alone, and the agenda is the call's: no thread wakes it
             // meanwhile.
             due.bring_forward_alone(time);
             if let Some(hints) = hints {

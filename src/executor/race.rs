@@ -82,9 +82,9 @@ const NEW: Rival = Rival::new(FIRST_INTERVAL);
 enum Gang {
     /// Not what each system takes.
     Unknown,
-    /// The schedule runs so many times more to tell.
+    /// The schedule runs this many times more to tell.
     Learning(u32),
-    /// There is a plan by which a run is expected to take so many nanoseconds.
+    /// There is a plan by which a run is expected to take this many nanoseconds.
     Planned(f32),
     /// It cannot be had, or gains too little.
     Declined,
@@ -301,7 +301,7 @@ impl Race {
         self.at_trial = self.mean(self.present);
     }
 
-    /// The rival, found to take so many times as long as the present way, is tried later.
+    /// The rival, found to take `slower` times as long as the present way, is tried later.
     fn postpone(&mut self, rival: ScheduleWay, slower: f32) {
         let longest = match slower {
             ..CLOSE => LONGEST_OF_THE_CLOSE,
@@ -313,7 +313,7 @@ impl Race {
         rival.pause();
     }
 
-    /// A lesson is over, which took so many nanoseconds on one thread. Returns whether it was the
+    /// A lesson is over, which took this many nanoseconds on one thread. Returns whether it was the
     /// last, so that there can be a plan.
     pub(super) fn end_lesson(&mut self, nanoseconds: u64) -> bool {
         let Gang::Learning(left) = &mut self.gang else { return false };

@@ -77,7 +77,7 @@ impl Threads {
         }
     }
 
-    /// Nothing is known of the time in which nobody looked.
+    /// Nothing is known of the time in which it was not looked at.
     pub(super) fn forget(&mut self) {
         self.known.clear();
     }

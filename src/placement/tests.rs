@@ -107,8 +107,8 @@ proptest! {
     }
 }
 
-/// Some frames: tables of so many rows, placed for so dear ones, and what each worker takes in
-/// nanoseconds for its own.
+/// Some frames: tables of some rows, placed for rows that are this dear, and what each worker takes
+/// in nanoseconds for its own.
 #[derive(Clone, Debug)]
 struct Frames {
     times: usize,
@@ -286,7 +286,7 @@ fn footprints_tell_who_was_there_last() {
     let mut footprints = Footprints::default();
     footprints.cover(Storage::Table(3), 5_000);
     let sweep = |rows, index| footprints.leave(Storage::Table(3), rows, CoreId(index));
-    assert_eq!(sweep(0..3_000, 0), 3_000, "nobody was there before");
+    assert_eq!(sweep(0..3_000, 0), 3_000, "no core was there before");
     assert_eq!(sweep(3_000..5_000, 1), 5_000 - 3_072, "the rest of a block that the other core swept in part");
     assert_eq!(sweep(0..1_000, 0), 1_000);
     assert_eq!(sweep(0..1_000, 1), 0);

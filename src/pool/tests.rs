@@ -216,7 +216,7 @@ fn participants(others: &[usize]) -> Participants {
 }
 
 /// Rounds of all sets of participants of this many workers, again and again; each calls whom it
-/// should, and nobody else.
+/// should, and no other one.
 fn assert_participants(pool: &AffinityPool, rounds: usize) {
     let calls: Vec<_> = (0..pool.workers()).map(|_| AtomicUsize::new(0)).collect();
     let mut expected = vec![0; pool.workers()];
@@ -300,8 +300,8 @@ fn a_leader_without_participants_needs_no_gang() {
     assert_eq!([1, 2].map(|worker| round.busy(worker)), [Some(0); 2]);
     assert_eq!(round.busy_of_all(), Some(round.leader_busy()));
     assert!(round.leader_busy() >= 10_000);
-    // Somebody else has the gang: all indices are the leader's, and nobody knows how long they
-    // would have taken their workers.
+    // Another thread has the gang: all indices are this one's, and how long they would have taken
+    // their workers is not known.
     assert_eq!(pool.run_some(Participants::ALL, Measured::Always, |_| {}).busy_of_all(), None);
     drop(lead);
     let times: Vec<_> = pool.worker_stats().collect();

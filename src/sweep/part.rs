@@ -25,7 +25,7 @@ pub(crate) struct Part<'a> {
 
 /// Which rows a [`Part`] has.
 enum PartRows<'a> {
-    /// One of so many even parts of all rows.
+    /// One of this many even parts of all rows.
     Even(Rows<'a, 'a>, usize),
     /// What is claimed of that in a round.
     Claimed(ShareClaim<'a>),

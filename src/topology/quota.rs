@@ -8,8 +8,8 @@ use std::{fs, path::Path};
 /// rest: that is worth it for a half to one core and a half, and not for a half to ten.
 const WORTH_A_THREAD: f64 = 0.25;
 
-/// How many threads are worth running on `cores` cores where the system says that so many are
-/// `available`.
+/// How many threads are worth running on `cores` cores where the system says that `available`
+/// are.
 pub(super) fn worth_running(available: usize, cores: usize) -> usize {
     if available >= cores {
         return available;

@@ -55,8 +55,8 @@ pub(super) struct SchedulePlan {
 }
 
 impl SchedulePlan {
-    /// A plan for so many workers; `homes` are those that had the tasks so far. Rounds have to gain
-    /// `least_gain` nanoseconds.
+    /// A plan for this many workers; `homes` are those that had the tasks so far. Rounds have to
+    /// gain `least_gain` nanoseconds.
     pub(super) fn new(load: Workload<'_>, workers: usize, homes: &[Option<usize>], least_gain: f32) -> Self {
         let (mut phases, mut span) = (Vec::new(), 0.0);
         for (alone, tasks_of_phase) in stretches(load) {

@@ -61,9 +61,9 @@ impl Notes {
 ///
 /// # Invariant (tasks)
 /// Each task is run once, by one thread at a time, after those before it have been run. So by the
-/// order of [`Tasks`] nobody else touches its system meanwhile, nor what it writes, nor writes what
-/// it reads; and a task that is alone has the world to itself. This borrows systems and world for
-/// as long as it lives, and has made sure of the number of systems.
+/// order of [`Tasks`] no other thread touches its system meanwhile, nor what it writes, nor writes
+/// what it reads; and a task that is alone has the world to itself. This borrows systems and world
+/// for as long as it lives, and has made sure of the number of systems.
 pub(super) struct ScheduleRun<'r> {
     tasks: &'r Tasks,
     notes: &'r Notes,

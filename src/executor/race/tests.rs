@@ -42,7 +42,7 @@ impl Machine {
         self.run_taking(1.0)
     }
 
-    /// The same for a run that takes so many times as long as usual.
+    /// The same for a run that takes `times` times as long as usual.
     fn run_taking(&mut self, times: f32) -> ScheduleWay {
         let WayDecision { way, timed, lesson, closely } = self.race.choose();
         let usual = self.takes(way);

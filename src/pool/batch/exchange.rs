@@ -297,7 +297,7 @@ impl<A> BatchExchange<A> {
         }
     }
 
-    /// Runs a batch of an inbox that is the caller's, or is nobody's yet. Whether there was one.
+    /// Runs a batch of an inbox that is the caller's, or has no holder yet. Whether there was one.
     fn run_if_callers(&self, inbox: usize, run: RunCalls<A>) -> bool {
         let is_callers = || self.hold(inbox, Holder::Caller) || self.is_callers(inbox) || planted("callers_unclaimed");
         if self.is_empty(inbox) || !is_callers() {
@@ -401,7 +401,7 @@ impl<A> BatchExchange<A> {
     }
 }
 
-/// Which of so many parts a key belongs to. Spreads keys that follow one another, or differ in
+/// Which of `parts` parts a key belongs to. Spreads keys that follow one another, or differ in
 /// their upper bits only, evenly: by Fibonacci hashing.
 fn part_of(key: u64, parts: usize) -> usize {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -140,7 +140,7 @@ fn an_idle_worker_takes_over_calls_of_the_caller() {
             if done.try_recv().is_ok() {
                 return;
             }
-            assert!(began.elapsed() < LONG, "nobody takes them over");
+            assert!(began.elapsed() < LONG, "no worker takes them over");
             thread::yield_now();
         }
     });

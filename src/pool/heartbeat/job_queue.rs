@@ -57,8 +57,8 @@ pub(super) struct Beat {
 }
 
 impl Beat {
-    /// For so many workers. A job that is taken may be divided at once, as often as is left then to
-    /// the queue that it came from: so one beat divides a recursion among all of them.
+    /// For this many workers. A job that is taken may be divided at once, as often as is left then
+    /// to the queue that it came from: so one beat divides a recursion among all of them.
     pub(super) fn new(interval: u64, workers: usize) -> Self {
         Self { interval, jobs: workers.next_power_of_two().ilog2().max(1) }
     }

@@ -43,7 +43,7 @@ const LONG_DESCENT: u32 = 16;
 /// # Which joins are published
 /// To be taken by others a join has to be published, which costs 20 to 40 ns; one that is not is
 /// two calls. The first joins of a recursion have the most in them, so published are those whose
-/// frames lie no deeper in the stack than so many bytes below the outermost one. How many is
+/// frames lie no deeper in the stack than some bytes below the outermost one. How many is
 /// learned: at the start all are published, then ever fewer levels until some microseconds lie
 /// between two that finish; and when another worker finds nothing to take, the levels down to the
 /// next join. So one comparison of the stack's address with a limit decides, and others ask for
