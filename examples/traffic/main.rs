@@ -200,8 +200,11 @@ fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Ou
             interrupt::ignore();
             return compare::follow(&mut *simulation, &city, options).map_err(Failure::Run);
         }
-        let contest = options.challenge.map(|challenge| Contest::new(challenge, &city, options.warmup())).transpose();
-        let contest = contest.map_err(|refusal| Failure::Run(refusal.to_string()))?;
+        let contest = options.challenge.map(|challenge| {
+            let given = challenge.given(&city).len();
+            Contest::new(challenge, &city, options.warmup(), &orders[given..])
+        });
+        let contest = contest.transpose().map_err(|refusal| Failure::Run(refusal.to_string()))?;
         interrupt::heed("here, with what it has");
         vec![headless::run(&mut *simulation, &city, options, output, contest).map_err(Failure::Run)?]
     } else {
@@ -270,9 +273,18 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
 fn orders(options: &Options, city: &City, file: &OrderFile) -> Result<Vec<(u32, Order)>, map::MapError> {
     let mut orders = options.challenge.map(|challenge| challenge.given(city)).unwrap_or_default();
     let own = orders.len();
+    refuse_early(options, file)?;
     orders.extend(&file.orders);
     city.check(&orders).map_err(|(place, refusal)| file.error(place.checked_sub(own), refusal))?;
     Ok(orders)
+}
+
+/// The roads of a challenge fill before the player may do anything.
+fn refuse_early(options: &Options, file: &OrderFile) -> Result<(), map::MapError> {
+    let is_early = |&(at, _): &(u32, Order)| at < challenge::WARMUP && options.challenge.is_some();
+    let Some(place) = file.orders.iter().position(is_early) else { return Ok(()) };
+    let begin = challenge::WARMUP;
+    Err(file.error(Some(place), format_args!("the player begins in second {begin}: until then the roads fill")))
 }
 
 fn network(options: &Options) -> Result<Network, map::MapError> {

@@ -5,12 +5,18 @@ use crate::model::{Intersection, Totals};
 /// Seconds between two points of the curves.
 pub const MINUTE: u32 = 60;
 
+/// Seconds that a trip counts which ends stuck: four hours, longer than trips take in any jam, so
+/// that nobody gains by roads that leave others without a way.
+const STUCK: u64 = 14_400;
+
 /// A city at the end of a minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub second: u32,
     /// All trips so far.
     pub arrived: u64,
+    /// All that ended where no way went on.
+    pub stuck: u64,
     /// Cars on their way: on the road, or waiting to set out.
     pub under_way: u64,
     /// Those of them in the district of the last order.
@@ -22,6 +28,7 @@ impl Tally {
         Self {
             second,
             arrived: totals.trips_arrived,
+            stuck: totals.trips_stuck,
             under_way: totals.on_road + totals.waiting,
             nearby: district.map(|node| u64::from(node.on_road() + node.waiting())).sum(),
         }
@@ -35,12 +42,14 @@ pub fn trips_per_hour(minutes: &[Tally]) -> f64 {
     (last.arrived - first.arrived) as f64 * 3_600.0 / f64::from((last.second - first.second).max(1))
 }
 
-/// Seconds that cars were under way for each trip that has ended, after the first of some minutes.
+/// Seconds that cars were under way for each trip that has arrived, after the first of some minutes.
 /// So trips that do not end count too: a city in a jam has many cars under way and few arrivals.
+/// Trips that are stuck are under way no more, and count [`STUCK`] each.
 pub fn seconds_a_trip(minutes: &[Tally]) -> f64 {
     let (Some(first), Some(last)) = (minutes.first(), minutes.last()) else { return 0.0 };
     let car_minutes: u64 = minutes[1..].iter().map(|minute| minute.under_way).sum();
-    (car_minutes * u64::from(MINUTE)) as f64 / (last.arrived - first.arrived).max(1) as f64
+    let seconds = car_minutes * u64::from(MINUTE) + (last.stuck - first.stuck) * STUCK;
+    seconds as f64 / (last.arrived - first.arrived).max(1) as f64
 }
 
 #[cfg(any(test, feature = "game"))]
@@ -55,8 +64,13 @@ mod tests {
     use super::*;
 
     fn minutes(arrived: u64, under_way: u64) -> Vec<Tally> {
-        let minute =
-            |index| Tally { second: index * MINUTE, arrived: u64::from(index) * arrived, under_way, nearby: 5 };
+        let minute = |index| Tally {
+            second: index * MINUTE,
+            arrived: u64::from(index) * arrived,
+            stuck: 0,
+            under_way,
+            nearby: 5,
+        };
         (1..=20).map(minute).collect()
     }
 
@@ -68,6 +82,14 @@ mod tests {
         assert_eq!(seconds_a_trip(&minutes), 200.0);
         assert_eq!(cars_nearby(&minutes), 5.0);
         assert_eq!((trips_per_hour(&minutes[..1]), seconds_a_trip(&minutes[..1])), (0.0, 0.0));
+    }
+
+    #[test]
+    fn who_gives_trips_up_gains_nothing() {
+        let (free, mut given_up) = (minutes(30, 100), minutes(15, 50));
+        // Half of the trips end at once, and leave the roads to the others.
+        (0..).zip(&mut given_up).for_each(|(index, minute)| minute.stuck = 15 * index);
+        assert!(seconds_a_trip(&given_up) > 10.0 * seconds_a_trip(&free));
     }
 
     #[test]

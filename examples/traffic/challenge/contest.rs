@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Challenge, Standing};
 use crate::city::City;
 use crate::measure::Simulation;
-use crate::model::Refusal;
+use crate::model::{Order, Refusal};
 use crate::plain::Plain;
 use crate::tally::{MINUTE, Tally};
 
@@ -21,9 +21,12 @@ pub struct Contest {
 }
 
 impl Contest {
-    pub fn new(challenge: Challenge, city: &Arc<City>, warmup: u32) -> Result<Self, Refusal> {
+    /// Of the player's own orders rush hours come to both cities: they are what has to be coped with.
+    pub fn new(challenge: Challenge, city: &Arc<City>, warmup: u32, own: &[(u32, Order)]) -> Result<Self, Refusal> {
         let mut untouched = Plain::new(Arc::clone(city));
-        untouched.plan(&challenge.given(city))?;
+        let mut shared = challenge.given(city);
+        shared.extend(own.iter().filter(|(_, order)| order.is_for_all()));
+        untouched.plan(&shared)?;
         Ok(Self { challenge, city: untouched, warmup, steps: 0, played: Vec::new(), untouched: Vec::new() })
     }
 

@@ -24,7 +24,7 @@ fn city(challenge: Challenge) -> Arc<City> {
 
 /// Plays a challenge to its end.
 fn play(challenge: Challenge, city: &Arc<City>, orders: &[(u32, Order)]) -> Standing {
-    let mut contest = Contest::new(challenge, city, WARMUP).unwrap();
+    let mut contest = Contest::new(challenge, city, WARMUP, orders).unwrap();
     let mut played = Plain::new(Arc::clone(city));
     played.plan(&challenge.given(city)).unwrap();
     played.plan(orders).unwrap();
@@ -58,6 +58,24 @@ fn who_plays_well_wins_and_who_does_nothing_does_not() {
 }
 
 #[test]
+fn a_rush_hour_of_the_player_comes_to_both_cities() {
+    let challenge = Challenge::MarketDay;
+    let city = city(challenge);
+    let rush = play(challenge, &city, &[(WARMUP + 30, Order::RushHour { node: 136 })]);
+    assert_eq!(rush.saved(), 0.0, "{rush:?}");
+    assert_ne!(rush.seconds_a_trip, play(challenge, &city, &[]).seconds_a_trip);
+}
+
+#[test]
+fn trips_that_are_given_up_win_nothing() {
+    let challenge = Challenge::OneBridge;
+    let city = city(challenge);
+    let closed = |road| (WARMUP + 60, Order::Road { road, closed: true });
+    let played = play(challenge, &city, &[closed(415), closed(544)]);
+    assert!(played.stars == 0 && played.saved() < 0.0, "{played:?}");
+}
+
+#[test]
 fn an_order_file_wins_too() {
     let challenge = Challenge::NightProgramme;
     let city = city(challenge);
@@ -71,7 +89,8 @@ fn an_order_file_wins_too() {
 fn nothing_is_said_in_the_first_minutes_and_nothing_changes_after_the_last() {
     use crate::tally::Tally;
     let minutes = |count: u32, under_way| -> Vec<Tally> {
-        let minute = |index| Tally { second: index * 60, arrived: u64::from(index) * 30, under_way, nearby: 0 };
+        let minute =
+            |index| Tally { second: index * 60, arrived: u64::from(index) * 30, under_way, ..Tally::default() };
         (1..=count).map(minute).collect()
     };
     let of = |count| Standing::of(Challenge::MarketDay, &minutes(count, 85), &minutes(count, 100));

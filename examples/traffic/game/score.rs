@@ -15,7 +15,7 @@ use super::verdict::Verdict;
 use crate::challenge::{Challenge, Standing};
 use crate::measure::Simulation;
 use crate::model::{Intersection, Order};
-use crate::simulation::{self, Directory, Now, Plan};
+use crate::simulation::{self, Directory, Now, Orders, Plan};
 use crate::tally::{self, Tally};
 
 /// Points that a rate is averaged over: ten minutes, several cycles of the signals and most trips.
@@ -96,12 +96,15 @@ impl Score {
         score.district = district;
     }
 
-    /// The untouched city goes its own way from now on; what a challenge gives comes to it too.
+    /// The untouched city goes its own way from now on; what a challenge gives comes to it too, and
+    /// rush hours that are planned.
     pub fn part(world: &mut World, challenge: Option<Challenge>) {
         let mut city = simulation::fork(world);
         let now = world.resource::<Now>().0;
         let mut given = challenge.map(|challenge| challenge.given(world.resource::<Plan>())).unwrap_or_default();
-        given.retain(|&(at, _)| at >= now);
+        // A rush hour of the challenge is among the planned ones, as those of a file are.
+        given.retain(|&(at, order)| at >= now && !order.is_for_all());
+        given.extend(world.get_resource::<Orders>().into_iter().flat_map(Orders::planned_for_all));
         if let Err(refusal) = city.plan(&given) {
             warn!("the untouched city refuses: {refusal}");
         }

@@ -94,6 +94,7 @@ mod tests {
         let minute = |index: u64| Tally {
             second: index as u32 * MINUTE,
             arrived: (0..index).map(&arrived).sum(),
+            stuck: 0,
             under_way,
             nearby: under_way / 10,
         };

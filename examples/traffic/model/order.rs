@@ -28,6 +28,11 @@ impl Order {
         }
     }
 
+    /// Whether the city that nobody touches gets it too.
+    pub fn is_for_all(self) -> bool {
+        matches!(self, Self::RushHour { .. })
+    }
+
     /// Whether a city can take the order; `has_signals` knows which intersections can be timed.
     pub fn check(self, network: &Network, has_signals: impl Fn(u32) -> bool) -> Result<(), Refusal> {
         let (kind, number, count) = match self {

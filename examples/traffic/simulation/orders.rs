@@ -39,6 +39,12 @@ impl Orders {
         })
     }
 
+    /// The rush hours that a file or a challenge has planned.
+    #[cfg(feature = "game")]
+    pub fn planned_for_all(&self) -> impl Iterator<Item = (u32, Order)> {
+        self.planned.iter().copied().filter(|(_, order)| order.is_for_all())
+    }
+
     /// Whether the next signals at an intersection are put up or taken away.
     fn lights(&self, node: u32) -> Option<bool> {
         self.pending.iter().rev().find_map(|&(_, order)| match order {
