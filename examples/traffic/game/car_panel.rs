@@ -92,6 +92,7 @@ impl City<'_, '_> {
             intersection.approaches().get(approach)?.cars().find(|slot| slot.car == car)?;
         let mut way =
             WayAhead { points: vec![position, self.point(node)], roads: 0, arrival: exit_time.max(self.now.0) };
+        let mut parts = 0;
         let (mut cursor, mut hop) = self.routes.next(cursor);
         while hop != ARRIVE {
             let intersection = self.intersections.get(self.directory.intersection(node)).ok()?;
@@ -99,9 +100,11 @@ impl City<'_, '_> {
             node = exit.target;
             way.points.push(self.point(node));
             way.roads += 1;
-            way.arrival += exit.drive_time.div_ceil(PARTS);
+            parts += exit.drive_time;
             (cursor, hop) = self.routes.next(cursor + 1);
         }
+        // Once for the whole way, as for the expected arrival: each road would add its part.
+        way.arrival += parts.div_ceil(PARTS);
         Some(way)
     }
 

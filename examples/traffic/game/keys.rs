@@ -8,7 +8,7 @@ use super::orders::Wishes;
 use super::shared::{CameraView, Clock, Follow, Frame, Selection};
 use crate::game::select::Places;
 use crate::model::{Order, Road};
-use crate::simulation::Directory;
+use crate::simulation::{Directory, Orders};
 
 /// For the help window and the reader: every key, and what it does.
 pub const TABLE: [(&str, &str); 17] = [
@@ -85,7 +85,7 @@ fn give(
     keys: Res<ButtonInput<KeyCode>>,
     (selection, view): (Res<Selection>, Res<CameraView>),
     (directory, places): (Res<Directory>, Res<Places>),
-    roads: Query<&Road>,
+    (roads, orders): (Query<&Road>, Res<Orders>),
     mut wishes: ResMut<Wishes>,
 ) {
     if keys.just_pressed(KeyCode::KeyR)
@@ -99,6 +99,8 @@ fn give(
     if keys.just_pressed(KeyCode::KeyC)
         && let Selection::Road(road) = *selection
         && let Ok(state) = roads.get(directory.road(road))
+        // As the button in the panel: an order that is on its way is not given again.
+        && orders.of_road(road).is_none()
     {
         wishes.one(Order::Road { road, closed: !state.closed });
     }
