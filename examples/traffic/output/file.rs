@@ -10,6 +10,7 @@ pub struct Draft {
     path: PathBuf,
     part: PathBuf,
     out: BufWriter<File>,
+    is_complete: bool,
 }
 
 impl Draft {
@@ -19,7 +20,7 @@ impl Draft {
             return Err(format!("{}: cannot write: is a folder", path.display()));
         }
         let out = open(&part).map_err(|error| format!("{}: cannot write: {error}", part.display()))?;
-        Ok(Self { path, part, out: BufWriter::new(out) })
+        Ok(Self { path, part, out: BufWriter::new(out), is_complete: false })
     }
 
     pub fn write(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
@@ -28,7 +29,19 @@ impl Draft {
 
     pub fn finish(mut self) -> Result<(), String> {
         self.write(Write::flush)?;
-        fs::rename(&self.part, &self.path).map_err(|error| format!("{}: cannot write: {error}", self.path.display()))
+        fs::rename(&self.part, &self.path)
+            .map_err(|error| format!("{}: cannot write: {error}", self.path.display()))?;
+        self.is_complete = true;
+        Ok(())
+    }
+}
+
+/// A folder that is refused keeps no half of a file.
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            let _ = fs::remove_file(&self.part);
+        }
     }
 }
 

@@ -111,7 +111,7 @@ fn each_file_has_what_happened() {
 fn the_network_is_json_with_all_numbers() {
     let folder = Folder::new("network");
     let names = (vec!["west".into(), "ea\"st".into()], vec!["back".into(), "there".into()]);
-    Output::create(&folder.0, &two_way(), Some(&names)).unwrap();
+    let _output = Output::create(&folder.0, &two_way(), Some(&names)).unwrap();
     let map: Value = serde_json::from_str(&folder.read("network.geojson.part")).unwrap();
     assert_eq!(map["name"], "a \"road\"");
     let features = map["features"].as_array().unwrap();
@@ -128,7 +128,7 @@ fn the_network_is_json_with_all_numbers() {
 fn places_are_degrees_where_the_map_has_some() {
     let folder = Folder::new("degrees");
     let network = crate::map::isle_of_man().unwrap();
-    Output::create(&folder.0, &network, None).unwrap();
+    let _output = Output::create(&folder.0, &network, None).unwrap();
     let map: Value = serde_json::from_str(&folder.read("network.geojson.part")).unwrap();
     assert_eq!(map.get("note"), None);
     let is_on_the_island = |place: &Value| {
@@ -174,6 +174,7 @@ fn a_folder_that_cannot_be_written_is_told() {
     fs::create_dir_all(folder.0.join("trips.csv.part")).unwrap();
     let error = Output::create(&folder.0, &two_way(), None).err().unwrap();
     assert!(error.contains("trips.csv.part: cannot write"), "{error}");
+    assert!(!folder.0.join("network.geojson.part").exists(), "drafts go with what is refused");
     fs::remove_dir(folder.0.join("trips.csv.part")).unwrap();
     fs::create_dir(folder.0.join("links.csv")).unwrap();
     let error = Output::create(&folder.0, &two_way(), None).err().unwrap();
