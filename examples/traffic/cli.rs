@@ -50,7 +50,8 @@ pub struct Options {
     pub routes: Vec<PathBuf>,
 
     /// Trips for any map, as CSV with the columns depart,from,to and, if cars make several trips,
-    /// traveller: seconds or HH:MM:SS, and the node numbers of network.geojson (see --out)
+    /// traveller: seconds or HH:MM:SS, and the node numbers of network.geojson (see --out), written
+    /// with the same --net or --network and with trips: without any, some nodes are left out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "routes"], help_heading = "Scenarios")]
     pub trips: Option<PathBuf>,
 
@@ -73,7 +74,7 @@ pub struct Options {
     #[arg(long, value_name = "N", conflicts_with_all = ["trips", "plans", "routes"], value_parser = clap::value_parser!(u32).range(1..=MOST_CARS))]
     pub cars: Option<u32>,
 
-    /// Steps to measure, of one simulated second each
+    /// Without a window: steps to measure, of one simulated second each
     /// [default: 36,000 on the Isle of Man, elsewhere 3,600; with given trips until an hour after
     /// the last departure]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_STEPS))]
@@ -128,11 +129,11 @@ pub struct Options {
     #[arg(long, value_name = "FILE", requires = "frames", value_parser = picture, conflicts_with_all = NO_WINDOW)]
     pub screenshot: Option<PathBuf>,
 
-    /// Tell all that the map says and the simulation does not know of, at the end of a run
+    /// Tell all that the map says and the simulation does not know of, not only the first of it
     #[arg(long)]
     pub verbose: bool,
 
-    /// Print one JSON object for each mode instead of a table
+    /// Print one JSON object for each mode instead of a table. Runs without a window
     #[arg(long)]
     pub json: bool,
 

@@ -14,14 +14,14 @@ use crate::output::Output;
 use crate::report::grouped;
 
 /// Warms up and measures in one go; `output` gets what has happened in each step, and so does the
-/// `contest` of a challenge.
+/// `contest` of a challenge. No outcome where Ctrl-C came before the first measured step.
 pub fn run(
     simulation: &mut dyn Simulation,
     city: &City,
     options: &Options,
     mut output: Option<Output>,
     mut contest: Option<Contest>,
-) -> Result<Outcome, String> {
+) -> Result<Option<Outcome>, String> {
     let mode = options.mode.to_string();
     if output.is_some() {
         simulation.record();
@@ -35,7 +35,7 @@ pub fn run(
     warm_up(simulation, options.warmup(), &bar(&mode, options.warmup().into(), "warming up"), note)?;
     if interrupt::is_asked() {
         output.map_or(Ok(()), |output| output.finish(simulation))?;
-        return Err("interrupted before the first measured step: there is nothing to show".to_owned());
+        return Ok(None);
     }
     let start = Start::of(simulation, city);
     let mut timings = Timings::default();
@@ -45,7 +45,7 @@ pub fn run(
     output.map_or(Ok(()), |output| output.finish(simulation))?;
     let mut outcome = Outcome::new(simulation, city, &mode, &timings, &start)?;
     outcome.figures.challenge = contest.and_then(|contest| contest.standing());
-    Ok(outcome)
+    Ok(Some(outcome))
 }
 
 pub fn warm_up(

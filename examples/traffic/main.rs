@@ -108,11 +108,12 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     warn_of_unused(options);
     warn_of_left_out(options, &city);
     warn_of_jams(options, &city);
+    warn_of_rush(options, &plan.orders);
     let steps = options.steps.or(plan.end.map(|end| end.saturating_sub(options.warmup()).max(1)));
     let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
     let output = output.transpose().map_err(Failure::Input)?;
     let end = options.warmup().saturating_add(steps.unwrap_or(options.steps()));
-    warn_of_late(options, "orders", end, plan.orders.iter().map(|&(at, _)| at));
+    warn_of_late(options, "orders", end, plan.orders.iter().map(|&(at, order)| at.saturating_add(order.delay())));
     warn_of_late(options, "trips", end, plan.departures.iter().copied());
     let unread = city.network.unread.clone();
     run(&Options { steps, ..options.clone() }, city, &plan.orders, output)?;
@@ -151,6 +152,14 @@ fn warn_of_unused(options: &Options) {
     }
 }
 
+/// A rush hour changes where cars go and when: not those whose trips are given.
+fn warn_of_rush(options: &Options, orders: &[(u32, Order)]) {
+    let rushes = orders.iter().filter(|(_, order)| order.is_for_all()).count();
+    if rushes > 0 && options.has_trips() && !options.paced {
+        say(&format!("note: {rushes} orders 'rush' without effect: all trips are given"));
+    }
+}
+
 /// Trips that turns which are forbidden leave without a way.
 fn warn_of_left_out(options: &Options, city: &City) {
     if city.left_out > 0 && !options.paced {
@@ -158,7 +167,7 @@ fn warn_of_left_out(options: &Options, city: &City) {
     }
 }
 
-/// Orders, or trips, that no step comes to.
+/// Orders whose effect, or trips, that no step comes to.
 fn warn_of_late(options: &Options, what: &str, end: u32, times: impl ExactSizeIterator<Item = u32>) {
     let count = times.len();
     let late = times.filter(|&at| at >= end).count();
@@ -206,7 +215,12 @@ fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Ou
         });
         let contest = contest.transpose().map_err(|refusal| Failure::Run(refusal.to_string()))?;
         interrupt::heed("here, with what it has");
-        vec![headless::run(&mut *simulation, &city, options, output, contest).map_err(Failure::Run)?]
+        let outcome = headless::run(&mut *simulation, &city, options, output, contest).map_err(Failure::Run)?;
+        let Some(outcome) = outcome else {
+            say("note: interrupted before the first measured step: there are no figures");
+            return Ok(());
+        };
+        vec![outcome]
     } else {
         // Its routes are in the cache now; each of the modes makes a city of its own.
         drop(city);
@@ -219,7 +233,13 @@ fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Ou
 /// city is to be given.
 #[cfg(feature = "game")]
 fn build(options: &Options, progress: &ProgressBar) -> Result<(City, Vec<(u32, Order)>), String> {
-    build_with_plan(options, progress).map(|(city, plan)| (city, plan.orders))
+    let (city, plan) = build_with_plan(options, progress)?;
+    warn_of_unused(options);
+    warn_of_left_out(options, &city);
+    warn_of_jams(options, &city);
+    warn_of_rush(options, &plan.orders);
+    tell_of_unread(options, &city.network.unread);
+    Ok((city, plan.orders))
 }
 
 /// What a scenario says besides.
@@ -246,7 +266,8 @@ fn build_with_plan(options: &Options, progress: &ProgressBar) -> Result<(City, P
     let travel = Travel {
         cars: options.cars,
         seed: options.seed,
-        start: options.start,
+        // The clock of given trips begins at midnight: their times do.
+        start: if options.has_trips() { 0 } else { options.start },
         rests: options.rest / 2..options.rest + options.rest / 2,
         patience: options.push_after,
         replans: Some(options.replan_every).filter(|&seconds| seconds > 0),

@@ -46,6 +46,7 @@ pub struct TripFigures {
     pub trips_pushed: u64,
     /// Of the trips that arrived; none if there are none.
     pub mean_travel_seconds: Option<f64>,
+    /// None also if it is more than [`LONGEST`](crate::model::LONGEST).
     pub p95_travel_seconds: Option<u32>,
     /// What they lost against empty roads and green lights.
     pub mean_delay_seconds: Option<f64>,

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::challenge::Rules;
+use crate::model::LONGEST;
 use crate::outcome::{District, Figures, Outcome, TripFigures};
 
 /// The modes that others are compared with, where they have run.
@@ -105,7 +106,7 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
         }
         None => writeln!(out)?,
     }
-    if let Some(place) = &detail.busiest_district {
+    if let Some(place) = detail.busiest_district.as_ref().filter(|place| place.cars > 0) {
         district(place, out)?;
     }
     if let Some(standing) = &figures.challenge {
@@ -122,14 +123,18 @@ fn trips(trips: &TripFigures, out: &mut impl Write) -> io::Result<()> {
         grouped(trips.trips_stuck),
         grouped(trips.trips_pushed),
     )?;
-    let (Some(mean), Some(delay), Some(slow), Some(speed)) =
-        (trips.mean_travel_seconds, trips.mean_delay_seconds, trips.p95_travel_seconds, trips.mean_speed_kmh)
+    let (Some(mean), Some(delay), Some(speed)) =
+        (trips.mean_travel_seconds, trips.mean_delay_seconds, trips.mean_speed_kmh)
     else {
         return writeln!(out);
     };
+    let slow = match trips.p95_travel_seconds {
+        Some(slow) => format!("95% of them at most {slow} s"),
+        None => format!("more than 5% of them > {} s", grouped(LONGEST.into())),
+    };
     writeln!(
         out,
-        "\nA trip took {mean:.0} s on average, {delay:.0} s of it lost, and 95% of them at most {slow} s; \
+        "\nA trip took {mean:.0} s on average, {delay:.0} s of it lost, and {slow}; \
          {speed:.0} km/h on average"
     )
 }

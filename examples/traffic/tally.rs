@@ -42,7 +42,7 @@ pub fn trips_per_hour(minutes: &[Tally]) -> f64 {
     (last.arrived - first.arrived) as f64 * 3_600.0 / f64::from((last.second - first.second).max(1))
 }
 
-/// Seconds that cars were under way for each trip that has arrived, after the first of some minutes.
+/// Seconds that cars were under way for each trip that has arrived, after the first minute.
 /// So trips that do not end count too: a city in a jam has many cars under way and few arrivals.
 /// Trips that are stuck are under way no more, and count [`STUCK`] each.
 pub fn seconds_a_trip(minutes: &[Tally]) -> f64 {

@@ -21,7 +21,7 @@ pub struct Contest {
 }
 
 impl Contest {
-    /// Of the player's own orders rush hours come to both cities: they are what has to be coped with.
+    /// Of the player's own orders rush hours come to both cities: both have to cope with them.
     pub fn new(challenge: Challenge, city: &Arc<City>, warmup: u32, own: &[(u32, Order)]) -> Result<Self, Refusal> {
         let mut untouched = Plain::new(Arc::clone(city));
         let mut shared = challenge.given(city);

@@ -113,7 +113,7 @@ fn receive(world: &mut World, loading: &Loading, thread: JoinHandle<Result<Loade
 }
 
 fn give_up(world: &mut World, message: &str) -> Stage {
-    eprintln!("error: {message}");
+    crate::say(&format!("error: {message}"));
     world.write_message(AppExit::from_code(BAD_INPUT));
     Stage::Ended
 }

@@ -53,7 +53,7 @@ pub use signal::Timing;
 #[cfg(feature = "game")]
 pub use slot::Slot;
 pub use totals::Totals;
-pub use travel_times::{TravelTimes, quantile};
+pub use travel_times::{LONGEST, TravelTimes, quantile};
 pub use trip::{EndedTrip, LinkState, TripRequest};
 
 /// A second that is never reached.

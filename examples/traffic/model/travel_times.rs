@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bevy::prelude::Resource;
 
-/// Longer trips count as this long: four hours, in seconds.
-const LONGEST: usize = 14_400;
+/// Longer trips are counted together: four hours, in seconds.
+pub const LONGEST: u32 = 14_400;
 
-/// How many trips took each number of seconds. Counts are added from several threads; sums do not
-/// depend on the order, so they are the same whoever adds.
+/// How many trips took each number of seconds, and behind that how many took longer. Counts are
+/// added from several threads; sums do not depend on the order, so they are the same whoever adds.
 #[derive(Resource, Debug)]
 pub struct TravelTimes {
     counts: Box<[AtomicU64]>,
@@ -16,14 +16,14 @@ pub struct TravelTimes {
 
 impl Default for TravelTimes {
     fn default() -> Self {
-        Self { counts: (0..=LONGEST).map(|_| AtomicU64::new(0)).collect() }
+        Self { counts: (0..=LONGEST + 1).map(|_| AtomicU64::new(0)).collect() }
     }
 }
 
 impl TravelTimes {
     pub fn add(&self, seconds: u32) {
         // Relaxed: a counter orders nothing else, and is read between steps.
-        self.counts[(seconds as usize).min(LONGEST)].fetch_add(1, Ordering::Relaxed);
+        self.counts[seconds.min(LONGEST + 1) as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn counts(&self) -> Vec<u64> {
@@ -32,7 +32,7 @@ impl TravelTimes {
 }
 
 /// The seconds that a share of the trips stay within, of those counted `after` but not `before`;
-/// `None` if there are none.
+/// `None` if there are none, and if it is more than [`LONGEST`].
 pub fn quantile(share: f64, before: &[u64], after: &[u64]) -> Option<u32> {
     let counts = || after.iter().enumerate().map(|(at, &count)| count - before.get(at).copied().unwrap_or(0));
     let total: u64 = counts().sum();
@@ -42,7 +42,7 @@ pub fn quantile(share: f64, before: &[u64], after: &[u64]) -> Option<u32> {
         passed += count;
         passed >= rank
     };
-    counts().position(reaches).map(|seconds| seconds as u32)
+    counts().position(reaches).map(|seconds| seconds as u32).filter(|&seconds| seconds <= LONGEST)
 }
 
 #[cfg(test)]
@@ -59,5 +59,8 @@ mod tests {
         assert_eq!(quantile(0.95, &before, &times.counts()), Some(95));
         assert_eq!(quantile(0.95, &[], &times.counts()), Some(5_000));
         times.add(u32::MAX);
+        assert_eq!(quantile(1.0, &[], &times.counts()), None);
+        times.add(LONGEST);
+        assert_eq!(quantile(0.995, &[], &times.counts()), Some(LONGEST));
     }
 }
