@@ -2,7 +2,8 @@
 //! `AffinityExecutor`, and apps with and without the plugin. Tagged is only what says so.
 //!
 //! ```text
-//! cargo bench --bench frames -- [schedules] [matrix] [apps] [game] [bursts] [--quick] [--workers N] [--rounds N]
+//! cargo bench --bench frames -- [schedules] [matrix] [apps] [game] [bursts]
+//!     [--quick] [--workers N] [--rounds N]
 //! ```
 
 mod apps;

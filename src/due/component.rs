@@ -27,8 +27,8 @@ use super::store::Store;
 /// forgotten, a component may require its time: `#[require(Due<Meals>)]`, which is due at once.
 ///
 /// The component always holds the present time, so that a copy of it ([`Reflect`], a save) is
-/// exact; register `Due<Meals>` for that, the plugin does so for `Due<()>` only. It is immutable for
-/// Bevy: what changes it is the call that visits the row,
+/// exact; register `Due<Meals>` for that, the plugin does so for `Due<()>` only. It is immutable
+/// for Bevy: what changes it is the call that visits the row,
 /// [`Agenda::wake`](crate::Agenda::wake), which can only bring the time forward, and inserting the
 /// component anew, which sets it. Change ticks tell of insertions alone. The agenda does not notice
 /// a write to the field by reflection: the row may not be visited then.

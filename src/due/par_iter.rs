@@ -163,15 +163,19 @@ where
     /// #[derive(Resource, Default)]
     /// struct Day(u64);
     ///
-    /// fn die(mut flies: AffineQuery<(Entity, &Mayfly)>, mut agenda: Agenda, mut commands: AffineCommands, day: Res<Day>) {
-    ///     flies.par_iter_mut().due(&mut agenda, day.0).for_each_with_commands(&mut commands, |commands, (fly, _)| {
+    /// type Flies<'w, 's> = AffineQuery<'w, 's, (Entity, &'static Mayfly)>;
+    ///
+    /// fn die(mut flies: Flies, mut agenda: Agenda, mut commands: AffineCommands, day: Res<Day>) {
+    ///     let due = flies.par_iter_mut().due(&mut agenda, day.0);
+    ///     due.for_each_with_commands(&mut commands, |commands, (fly, _)| {
     ///         commands.entity(fly).despawn();
     ///         None
     ///     });
     /// }
     ///
     /// let mut app = App::new();
-    /// app.add_plugins(AffinityParallelPlugin).insert_resource(Day(1)).add_systems(Update, die.affine());
+    /// app.add_plugins(AffinityParallelPlugin).insert_resource(Day(1));
+    /// app.add_systems(Update, die.affine());
     /// let flies = [0, 1, 2].map(|day| app.world_mut().spawn((Mayfly, Due::<()>::at(day))).id());
     /// app.update();
     /// assert_eq!(flies.map(|fly| app.world().get_entity(fly).is_ok()), [false, false, true]);

@@ -102,7 +102,8 @@ struct Order {
     /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a
     /// worker that is late may see that of the next round.
     participants: AtomicParticipants,
-    /// How long a worker that was called stays hot after the round, in nanoseconds; others no longer.
+    /// How long a worker that was called stays hot after the round, in nanoseconds; others no
+    /// longer.
     spin: AtomicU64,
 }
 
@@ -129,8 +130,8 @@ impl Order {
         }
     }
 
-    /// How long workers of the last round stay hot. Relaxed: a hint; one who is late may see that of
-    /// the next round.
+    /// How long workers of the last round stay hot. Relaxed: a hint; one that is late may see that
+    /// of the next round.
     #[inline]
     fn spin(&self) -> Duration {
         Duration::from_nanos(self.spin.load(Ordering::Relaxed))

@@ -151,35 +151,32 @@ impl LookedInto {
         if label == self.own {
             return;
         }
-        let is_known = self.schedules.get(&label).is_some_and(|seen| !seen.is_of_another(schedule, self.looks));
-        if !is_known {
-            self.meet(schedule, which);
+        let Self { schedules, replaced, recorder, looks, .. } = self;
+        let seen = schedules.entry(label).or_default();
+        if seen.look == 0 || seen.is_of_another(schedule, *looks) {
+            let known = Self::meet(schedule, which, replaced);
+            let before = std::mem::replace(seen, known);
+            if let Some(mark) = before.executor.as_ref().map(|executor| executor.mark) {
+                replaced.insert(mark, before);
+            }
         }
-        let Some(seen) = self.schedules.get_mut(&label) else { return };
-        seen.look = self.looks;
+        seen.look = *looks;
         seen.follow(schedule);
         if seen.executor.is_none() && !seen.had_another && which.includes_interned(label) {
-            seen.install(schedule, &self.recorder);
+            seen.install(schedule, recorder);
         }
     }
 
-    /// Finds what is known of a schedule that is new under its label. One that was given an
-    /// executor once is given no other: a user may have set that.
-    fn meet(&mut self, schedule: &Schedule, which: &AffinitySchedules) {
-        let label = schedule.label();
-        let known = Mark::of(schedule).map(|mark| {
-            let forgotten = || Seen { had_another: true, ..Seen::default() };
-            self.replaced.remove(&mark).unwrap_or_else(forgotten)
-        });
-        if let Some(executor) = known.as_ref().and_then(|known| known.executor.as_ref()) {
-            executor.record.set_plain(!which.includes_interned(label));
+    /// What is known of a schedule that is new under its label. One that was given an executor once
+    /// is given no other: a user may have set that.
+    fn meet(schedule: &Schedule, which: &AffinitySchedules, replaced: &mut HashMap<Mark, Seen>) -> Seen {
+        let Some(mark) = Mark::of(schedule) else { return Seen::default() };
+        let forgotten = || Seen { had_another: true, ..Seen::default() };
+        let known = replaced.remove(&mark).unwrap_or_else(forgotten);
+        if let Some(executor) = &known.executor {
+            executor.record.set_plain(!which.includes_interned(schedule.label()));
         }
-        let before = self.schedules.insert(label, known.unwrap_or_default());
-        if let Some(before) = before
-            && let Some(mark) = before.executor.as_ref().map(|executor| executor.mark)
-        {
-            self.replaced.insert(mark, before);
-        }
+        known
     }
 
     /// Lets go of what is kept for schedules that are gone, or run now with another executor: what

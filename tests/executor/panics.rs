@@ -74,28 +74,18 @@ fn the_next_run_is_a_whole_one() {
 
 #[test]
 fn effects_from_before_the_panic_come_with_the_next_run_at_the_latest() {
-    for (mut schedule, mut world) in all() {
-        let once = |mut done: Local<bool>| !std::mem::replace(&mut *done, true);
-        schedule.add_systems((spawn.run_if(once), panic_sometimes).chain_ignore_deferred());
-        world.resource_mut::<Frame>().0 = EVERY;
-        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
-        world.resource_mut::<Frame>().0 = 1;
-        schedule.run(&mut world);
-        assert_eq!(world.query::<&Spawned>().iter(&world).count(), 1);
-    }
-}
-
-#[test]
-fn effects_from_before_the_panic_come_where_runs_leave_them_to_others_too() {
-    for (mut schedule, mut world) in all() {
-        let once = |mut done: Local<bool>| !std::mem::replace(&mut *done, true);
-        schedule.add_systems((spawn.run_if(once), panic_sometimes).chain_ignore_deferred());
-        schedule.set_apply_final_deferred(false);
-        world.resource_mut::<Frame>().0 = EVERY;
-        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
-        world.resource_mut::<Frame>().0 = 1;
-        schedule.run(&mut world);
-        assert_eq!(world.query::<&Spawned>().iter(&world).count(), 1);
+    // Also where runs leave effects to others at their end.
+    for applies in [true, false] {
+        for (mut schedule, mut world) in all() {
+            let once = |mut done: Local<bool>| !std::mem::replace(&mut *done, true);
+            schedule.add_systems((spawn.run_if(once), panic_sometimes).chain_ignore_deferred());
+            schedule.set_apply_final_deferred(applies);
+            world.resource_mut::<Frame>().0 = EVERY;
+            assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+            world.resource_mut::<Frame>().0 = 1;
+            schedule.run(&mut world);
+            assert_eq!(world.query::<&Spawned>().iter(&world).count(), 1, "{applies}");
+        }
     }
 }
 
