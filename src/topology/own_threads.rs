@@ -40,6 +40,8 @@ impl Snapshot {
 pub(crate) struct OwnThreads {
     before: Snapshot,
     after: Snapshot,
+    /// The question that `after` was taken for, if it was one of [`are_before`](Self::are_before).
+    asked_at: Option<u64>,
     cost: u64,
 }
 
@@ -60,12 +62,17 @@ impl OwnThreads {
     /// The last look of [`ran_here`](Self::ran_here) is the first one from now on.
     pub(crate) fn renew(&mut self) {
         std::mem::swap(&mut self.before, &mut self.after);
+        self.asked_at = None;
     }
 
     /// Whether `thread`, of this process, waits for a core that another thread of this process has
-    /// or waits for too; `None` where the system does not tell.
-    pub(crate) fn are_before(&mut self, thread: ThreadNumber) -> Option<bool> {
-        self.look_again()?;
+    /// or waits for too; `None` where the system does not tell. One look answers for all threads
+    /// that are asked about at the same time `now`.
+    pub(crate) fn are_before(&mut self, thread: ThreadNumber, now: u64) -> Option<bool> {
+        if self.asked_at != Some(now) {
+            self.look_again()?;
+            self.asked_at = Some(now);
+        }
         Some(is_behind(&self.after, thread))
     }
 
@@ -75,6 +82,7 @@ impl OwnThreads {
     }
 
     fn look_again(&mut self) -> Option<()> {
+        self.asked_at = None;
         timed(&mut self.cost, || self.after.take())
     }
 }
@@ -167,6 +175,25 @@ mod tests {
         assert!(behind([task(1, 1, 0), runnable(task(2, 1, 1)), runnable(task(3, 1, 1))]));
         assert!(!behind([runnable(task(1, 1, 0)), runnable(task(2, 1, 1)), task(3, 1, 1)]), "elsewhere, or asleep");
         assert!(!behind([task(1, 1, 0), task(2, 1, 1), runnable(task(3, 1, 1))]), "asleep itself");
+    }
+
+    /// Many workers may be away in the same round.
+    #[test]
+    fn one_look_answers_for_all_threads_of_a_round() {
+        let mut own = OwnThreads::default();
+        let Some(me) = current_thread().filter(|_| own.begin().is_some()) else { return };
+        let mut look = |now| {
+            own.cost = 0;
+            assert_eq!(own.are_before(me, now).is_some(), own.are_before(ThreadNumber(u32::MAX), now).is_some());
+            let first = std::mem::take(&mut own.cost);
+            own.are_before(me, now);
+            (first > 0, own.cost > 0)
+        };
+        assert_eq!([look(7), look(8)], [(true, false); 2]);
+        own.renew();
+        own.cost = 0;
+        own.are_before(me, 8);
+        assert!(own.cost > 0, "what was swapped away is not an answer");
     }
 
     /// Where the system tells anything, it tells of threads that work here.

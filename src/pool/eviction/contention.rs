@@ -269,8 +269,8 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
 }
 
 /// Whether `thread` waits at `now` for a core that other threads of this process have: no evidence
-/// of other processes. Asks the system for each thread of the process. During the rest after a dear
-/// look the answer is yes.
+/// of other processes. Asks the system for each thread of the process, once for all that are asked
+/// about at the same time. During the rest after a dear look the answer is yes.
 #[cold]
 pub(in crate::pool) fn waits_for_own_threads(thread: ThreadNumber, now: u64) -> bool {
     let look = |watch: &RefCell<Watch>| {
@@ -278,7 +278,7 @@ pub(in crate::pool) fn waits_for_own_threads(thread: ThreadNumber, now: u64) -> 
         if now < judge.resting_until {
             return Some(true);
         }
-        let waits = own_threads.are_before(thread);
+        let waits = own_threads.are_before(thread, now);
         judge.rest_if_dear(now, own_threads);
         waits
     };
