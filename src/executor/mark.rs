@@ -5,7 +5,10 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use bevy_ecs::{prelude::SystemSet, schedule::Schedule};
+use bevy_ecs::{
+    prelude::SystemSet,
+    schedule::{InternedSystemSet, Schedule},
+};
 
 /// A set without systems, in a schedule that an executor was installed in. It stays there whichever
 /// label, world or executor the schedule has later.
@@ -20,15 +23,15 @@ impl Mark {
         Self(NEXT.fetch_add(1, Ordering::Relaxed) % MARKS)
     }
 
-    /// Whether the schedule has this one. Takes some tens of nanoseconds.
-    pub(super) fn is_of(self, schedule: &Schedule) -> bool {
-        schedule.graph().system_sets.contains(self)
-    }
-
     /// The one of a schedule, if it has any. Looks at all its sets.
     pub(crate) fn of(schedule: &Schedule) -> Option<Self> {
         schedule.graph().system_sets.iter().find_map(|(_, set, _)| (set as &dyn Any).downcast_ref().copied())
     }
+}
+
+/// Whether the schedule has the mark that was interned as `mark`, which takes longer than this.
+pub(super) fn has(schedule: &Schedule, mark: InternedSystemSet) -> bool {
+    schedule.graph().system_sets.get_key(mark).is_some()
 }
 
 #[cfg(test)]

@@ -30,10 +30,10 @@ use std::{
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
-    prelude::World,
+    prelude::{SystemSet, World},
     schedule::{
-        FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor, SystemExecutor,
-        SystemSchedule, SystemWithAccess,
+        FixedBitSet, InternedSystemSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor,
+        SystemExecutor, SystemSchedule, SystemWithAccess,
     },
     system::System,
 };
@@ -74,7 +74,11 @@ use record::Traced;
 /// It is tried for schedules that were [installed](Self::install), in a world with an
 /// [`AffinityPool`](crate::AffinityPool) of two workers or more, if it can be expected to gain 30
 /// us in each run, which is what workers take to wake up (2 us where it wakes none); and it stays
-/// where it was measured to be faster.
+/// where it was measured to be faster. Schedules of more than 1,000 systems are left to Bevy's.
+///
+/// A worker is pinned to its core, and so is any thread that a system starts there. What a system
+/// spawns for its own thread only ([`spawn_local`](bevy_tasks::TaskPool::spawn_local)) is run at
+/// the end of the round, and polled on at the end of later ones.
 ///
 /// What systems see is the same as with either of Bevy's executors: order, run conditions, sync
 /// points, ticks, errors. Always by the multi-threaded one, as if this were it, goes a schedule
@@ -135,6 +139,8 @@ pub(crate) struct Installed {
     pub(crate) record: Arc<ScheduleRecord>,
     /// Of the schedule that it was installed in.
     pub(crate) mark: Mark,
+    /// The same, as schedules know it.
+    interned: InternedSystemSet,
     slot: BlueprintSlot,
 }
 
@@ -157,7 +163,7 @@ impl Installed {
 
     /// Whether it was installed in this schedule, whichever executor that has now.
     pub(crate) fn was_in(&self, schedule: &Schedule) -> bool {
-        self.mark.is_of(schedule)
+        mark::has(schedule, self.interned)
     }
 }
 
@@ -214,7 +220,7 @@ impl AffinityExecutor {
         // A schedule that has been built is built once more for that.
         let mark = Mark::next();
         schedule.configure_sets(mark);
-        Installed { record, slot, mark }
+        Installed { record, slot, mark, interned: mark.intern() }
     }
 
     fn reading(slot: BlueprintSlot, forced: Option<ScheduleWay>) -> Self {

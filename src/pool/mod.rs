@@ -222,14 +222,19 @@ impl AffinityPool {
         self.queues[worker].count_taken();
     }
 
-    /// One round over the jobs of `board`: calls `run` once with each, on the worker that takes it.
-    /// Where no other worker takes part this thread runs them all. `run` does not panic.
-    pub(crate) fn run_jobs(&self, board: &mut JobBoard, run: impl Fn(usize) + Sync) {
+    /// One round over the jobs of `board`: calls `run` once with each, on the worker that takes it,
+    /// and `done` with each worker that takes part when there is none left for it. Where no other
+    /// one does this thread runs them all. Neither panics.
+    pub(crate) fn run_jobs(&self, board: &mut JobBoard, run: impl Fn(usize) + Sync, done: impl Fn(Worker) + Sync) {
         board.begin();
         let jobs = &*board;
         let mut participants = Participants::LEADER;
         (1..self.workers()).filter(|&worker| jobs.has_jobs(worker)).for_each(|worker| participants.add(worker));
-        let take_part = |worker: Worker| jobs.take_part(worker.index(), &run);
+        let take_part = |worker: Worker| {
+            let idle = jobs.take_part(worker.index(), &run);
+            done(worker);
+            idle
+        };
         let round = || drop(self.dispatch(SpanKind::Jobs, participants, Measured::Sampled, take_part));
         if let Err(payload) = catch_unwind(AssertUnwindSafe(round)) {
             board.abandon();

@@ -1,14 +1,14 @@
 //! Every schedule of a world is looked into when it has changed: what waits for its tag gets it,
 //! and the schedule gets an [`AffinityExecutor`].
 
-use std::sync::Arc;
+use std::{hash::BuildHasher, sync::Arc};
 
 use bevy_app::First;
 use bevy_ecs::{
     prelude::{DetectChanges, DetectChangesMut, Res, ResMut, Resource, Schedules},
     schedule::{InternedScheduleLabel, Schedule, ScheduleLabel},
 };
-use bevy_platform::collections::HashMap;
+use bevy_platform::{collections::HashMap, hash::FixedHasher};
 
 use super::configured::tag_in;
 use crate::{
@@ -58,21 +58,25 @@ struct Shape {
     memberships: usize,
     /// Since it was last built.
     changed: bool,
-    /// The address of its first system, once it is built; otherwise 0.
-    place: usize,
+    /// Tells other systems that are as many: once it is built the address of the first, and before
+    /// that a hash of the keys, of which none comes again.
+    which: u64,
 }
 
 impl Shape {
     fn of(schedule: &Schedule) -> Self {
         let graph = schedule.graph();
+        let changed = schedule.is_changed();
+        let which = match schedule.systems() {
+            Ok(mut built) if !changed => built.next().map_or(0, |(_, first)| std::ptr::from_ref(first).addr() as u64),
+            _ => graph.systems.iter().fold(0, |all, (key, ..)| all ^ FixedHasher.hash_one(key)),
+        };
         let (systems, memberships) = (graph.systems.len(), graph.hierarchy().edge_count());
-        let first = schedule.systems().ok().and_then(|mut systems| systems.next());
-        let place = first.map_or(0, |(_, system)| std::ptr::from_ref(system).addr());
-        Self { systems, memberships, changed: schedule.is_changed(), place }
+        Self { systems, memberships, changed, which }
     }
 
-    /// Whether a schedule that has this shape now, and had `before`, is sure to be as it was. Of
-    /// one that is still to be built systems may have been exchanged.
+    /// Whether a schedule that has this shape now, and had `before`, is sure to be the same one:
+    /// one that is still to be built looks like others with as many systems.
     fn tells_it_is_as(self, before: Self) -> bool {
         self == before && (!self.changed || self.systems == 0)
     }
@@ -81,15 +85,11 @@ impl Shape {
 impl Seen {
     /// Tags what waits for it in `schedule`, if that has changed, and has its executor see what
     /// build passes add.
-    fn follow(&mut self, schedule: &mut Schedule) {
-        let shape = Shape::of(schedule);
-        if shape.tells_it_is_as(self.shape) {
-            return;
-        }
-        tag_in(schedule);
+    fn follow(&mut self, schedule: &mut Schedule, shape: Shape) {
         if std::mem::replace(&mut self.shape, shape) == shape {
             return;
         }
+        tag_in(schedule);
         if let Some(executor) = self.executor.as_ref().filter(|executor| executor.is_in_use()) {
             executor.see_all_passes(schedule);
         }
@@ -101,12 +101,12 @@ impl Seen {
         Some(&executor.record)
     }
 
-    /// Whether this is what was seen of another schedule than `schedule`, at the look with this
-    /// number. One with an executor that a user has set since is the same.
-    fn is_of_another(&self, schedule: &Schedule, look: u64) -> bool {
+    /// Whether this is what was seen of another schedule than `schedule`, which has this shape, at
+    /// the look with this number. One with an executor that a user has set since is the same.
+    fn is_of_another(&self, schedule: &Schedule, shape: Shape, look: u64) -> bool {
         let Some(executor) = &self.executor else { return self.look + 1 < look };
         // Its mark is looked for only where it may be another one: that takes longer.
-        let is_as_it_was = executor.is_in_use() && Shape::of(schedule).tells_it_is_as(self.shape);
+        let is_as_it_was = executor.is_in_use() && shape.tells_it_is_as(self.shape);
         !is_as_it_was && !executor.was_in(schedule)
     }
 
@@ -152,8 +152,9 @@ impl LookedInto {
             return;
         }
         let Self { schedules, replaced, recorder, looks, .. } = self;
+        let shape = Shape::of(schedule);
         let seen = schedules.entry(label).or_default();
-        if seen.look == 0 || seen.is_of_another(schedule, *looks) {
+        if seen.look == 0 || seen.is_of_another(schedule, shape, *looks) {
             let known = Self::meet(schedule, which, replaced);
             let before = std::mem::replace(seen, known);
             if let Some(mark) = before.executor.as_ref().map(|executor| executor.mark) {
@@ -161,7 +162,7 @@ impl LookedInto {
             }
         }
         seen.look = *looks;
-        seen.follow(schedule);
+        seen.follow(schedule, shape);
         if seen.executor.is_none() && !seen.had_another && which.includes_interned(label) {
             seen.install(schedule, recorder);
         }
@@ -235,10 +236,14 @@ pub(crate) fn look_into_first(
 
 #[cfg(test)]
 mod tests {
-    use bevy_app::App;
+    use bevy_app::{App, Update};
+    use bevy_ecs::{
+        prelude::{IntoScheduleConfigs, IntoSystemSet, SystemSet, World},
+        schedule::ScheduleCleanupPolicy,
+    };
 
     use super::*;
-    use crate::AffinityParallelPlugin;
+    use crate::{AffinityParallelPlugin, IntoAffine, schedule::tagged::enter};
 
     #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
     struct Numbered(u64);
@@ -257,5 +262,39 @@ mod tests {
         assert!(known(&app) > before);
         (0..=LOOKS_WITHOUT).for_each(|_| app.update());
         assert!(known(&app) <= before);
+    }
+
+    #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Changing;
+
+    fn one() {}
+    fn other() {}
+
+    /// How many systems of a schedule that is not built wait for their tag.
+    fn waiting(world: &World) -> usize {
+        let schedule = world.resource::<Schedules>().get(Numbered(0)).unwrap();
+        let tag = enter.into_system_set().intern();
+        let systems = schedule.graph().systems.iter();
+        systems.filter(|(_, system, _)| !system.default_system_sets().contains(&tag)).count()
+    }
+
+    /// As many systems, in as many sets: only their keys are others.
+    #[test]
+    fn a_system_in_the_place_of_another_is_tagged() {
+        let mut app = App::new();
+        app.add_plugins(AffinityParallelPlugin).add_systems(Update, || {});
+        app.add_systems(Numbered(0), one.run_if(|| true).in_set(Changing).affine());
+        assert_eq!(waiting(app.world()), 1);
+        (0..3).for_each(|_| app.update());
+        assert_eq!(waiting(app.world()), 0);
+        let mut schedule = app.world_mut().resource_mut::<Schedules>().remove(Numbered(0)).unwrap();
+        let removed =
+            schedule.remove_systems_in_set(Changing, app.world_mut(), ScheduleCleanupPolicy::RemoveSystemsOnly);
+        assert_eq!(removed.unwrap(), 1);
+        schedule.add_systems(other.run_if(|| true).in_set(Changing).affine());
+        app.world_mut().resource_mut::<Schedules>().insert(schedule);
+        assert_eq!(waiting(app.world()), 1);
+        app.update();
+        assert_eq!(waiting(app.world()), 0);
     }
 }

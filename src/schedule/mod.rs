@@ -35,8 +35,8 @@ use tagged::{Tagged, enter};
 /// | a run condition | Bevy runs conditions on any thread: write what it looks at in a tagged system before |
 /// | more than 20 systems | tuples in a tuple: `((a, b, ..), (k, l, ..)).affine()` |
 ///
-/// An [`AffineQuery`](crate::AffineQuery) in what is not tagged runs through Bevy's `par_iter`,
-/// with a warning.
+/// An [`AffineQuery`](crate::AffineQuery) in what is not tagged runs on Bevy's threads, with a
+/// warning.
 ///
 /// ```
 /// use bevy::prelude::*;

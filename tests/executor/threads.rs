@@ -5,7 +5,7 @@ use std::{
     hint,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, ThreadId},
     time::{Duration, Instant},
@@ -262,4 +262,53 @@ fn systems_may_wait_for_what_they_ask_of_the_main_thread() {
         (0..RUNS).for_each(|_| schedule.run(&mut world));
         assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 3 * RUNS]);
     }
+}
+
+#[derive(Resource, Default)]
+struct Local(Arc<AtomicUsize>);
+
+fn spawns_local(local: Res<Local>) {
+    spin();
+    let done = Arc::clone(&local.0);
+    let task = async move { _ = done.fetch_add(1, Ordering::Relaxed) };
+    ComputeTaskPool::get().spawn_local(task).detach();
+}
+
+/// As on Bevy's own threads: whoever runs a system looks after what it spawned for its thread.
+#[test]
+fn local_tasks_of_systems_that_are_dealt_out_run() {
+    let mut away = 0;
+    for _ in 0..20 {
+        let (mut schedule, mut world) = Executor::Gang(3).schedule_and_world();
+        schedule.add_systems((spawns_local, spawns_local, spawns_local, spawns_local));
+        world.init_resource::<Local>();
+        (0..RUNS).for_each(|_| schedule.run(&mut world));
+        let done = Arc::clone(&world.resource::<Local>().0);
+        away += usize::from(done.load(Ordering::Relaxed) > 0);
+        // Those of this thread, which it looks after by itself.
+        ComputeTaskPool::get().with_local_executor(|tasks| while tasks.try_tick() {});
+        assert_eq!(done.load(Ordering::Relaxed), 4 * RUNS);
+        if away >= 2 {
+            return;
+        }
+    }
+    panic!("no system was run by a worker");
+}
+
+/// The round goes on, and so do other tasks.
+#[test]
+fn a_local_task_that_panics_ends_alone() {
+    fn panics(_: Res<Local>) {
+        spin();
+        let leader = thread::current().name().is_none_or(|name| !name.starts_with("affinity"));
+        if !leader {
+            ComputeTaskPool::get().spawn_local(async { panic!("on purpose") }).detach();
+        }
+    }
+    let (mut schedule, mut world) = Executor::Gang(2).schedule_and_world();
+    schedule.add_systems((panics, spawns_local, panics, spawns_local));
+    world.init_resource::<Local>();
+    (0..RUNS).for_each(|_| schedule.run(&mut world));
+    ComputeTaskPool::get().with_local_executor(|tasks| while tasks.try_tick() {});
+    assert_eq!(world.resource::<Local>().0.load(Ordering::Relaxed), 2 * RUNS);
 }

@@ -30,14 +30,17 @@ pub(crate) use on_leader::OnLeader;
 pub(super) use run::Handler;
 pub(crate) use tasks::is_sync_point;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use bevy_ecs::{
     prelude::World,
     schedule::{SystemSchedule, SystemWithAccess},
 };
+use bevy_tasks::ComputeTaskPool;
 
 use crate::{
     context::Raised,
-    pool::{AffinityPool, Led, Payload},
+    pool::{AffinityPool, Led, Payload, Worker},
 };
 use costs::Costs;
 use prepared::{Planned, Prepared, Step};
@@ -142,10 +145,11 @@ impl SystemsOnGang {
                         led.into_iter().for_each(|led| costs.note_led(task, led));
                     }
                 }
-                Step::Round(board, tasks) => pool.run_jobs(board, |job| {
+                Step::Round(board, tasks) => {
                     // SAFETY: 'jobs' on `JobBoard`; bound jobs are run by who leads.
-                    unsafe { run.task(tasks[job]) };
-                }),
+                    let run_job = |job: usize| unsafe { run.task(tasks[job]) };
+                    pool.run_jobs(board, run_job, run_local_tasks);
+                }
             }
         }
         let result = run.finish();
@@ -154,6 +158,22 @@ impl SystemsOnGang {
         }
         result
     }
+}
+
+/// How often at most a worker polls local tasks in a round: as often as Bevy does in a frame on the
+/// main thread. A task may be ready again and again.
+const MOST_POLLS: u32 = 100;
+
+/// Runs what systems have spawned for their own thread only
+/// ([`spawn_local`](bevy_tasks::TaskPool::spawn_local)): Bevy's threads do so all the time, and
+/// Bevy for the main thread.
+fn run_local_tasks(worker: Worker) {
+    let Some(any) = ComputeTaskPool::try_get().filter(|_| worker.index() > 0) else { return };
+    any.with_local_executor(|tasks| {
+        // One that panics ends, and no other one with it.
+        let poll = || catch_unwind(AssertUnwindSafe(|| tasks.try_tick())).unwrap_or(true);
+        _ = (0..MOST_POLLS).try_for_each(|_| poll().then_some(()));
+    });
 }
 
 /// Runs a task on this thread, between rounds; its sweeps are rounds unless it is `by_itself`.
