@@ -52,7 +52,8 @@
 //!    whole to a worker, where its calls stay.
 //! 2. `par_iter_mut()` notes the place in the program; the verb behind it asks how to run. Modes
 //!    say so; [`Auto`](SchedulerMode::Auto) asks what calls from this place took by each way.
-//! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them.
+//! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them
+//!    for `for_each`, `for_each_init` and contiguous runs; other verbs run one part a thread.
 //! 4. On the gang, each storage is cut into one run of rows for each worker, at the same rows as in
 //!    the frame before. The leader publishes the call, workers that have rows, or chunks to help
 //!    with, begin at once (they spin for some microseconds after a round, then sleep), and so does

@@ -5,7 +5,7 @@ use std::{cell::Cell, thread::LocalKey};
 use crate::pool::in_round;
 
 thread_local! {
-    /// Set while this thread visits rows for Bevy's own `par_iter`.
+    /// Set while this thread visits rows of a call that runs on Bevy's threads.
     static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
     /// Set while a task of a schedule runs on this thread whose sweeps are not to be rounds.
     static BY_ITSELF: Cell<bool> = const { Cell::new(false) };
@@ -22,8 +22,8 @@ impl Raised {
         Self { flag, before: flag.replace(true) }
     }
 
-    /// While a thread visits rows for Bevy's own `par_iter`: parallel calls inside run on the spot,
-    /// as they do inside a round.
+    /// While a thread visits rows of a call that runs on Bevy's threads: parallel calls inside run
+    /// on the spot, as they do inside a round.
     pub(crate) fn in_bevys_batch() -> Self {
         Self::new(&IN_BEVYS_BATCH)
     }

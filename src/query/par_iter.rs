@@ -101,8 +101,9 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 /// [`LockStep`](crate::SchedulerMode::LockStep) mode each worker sweeps its own rows, the same
 /// ones every time, in order; one that is done helps another that is late. In
 /// [`Heartbeat`](crate::SchedulerMode::Heartbeat) mode the leader begins with all rows, and workers
-/// that have nothing to do take the far half of what another has left. In both a sweep that was
-/// measured to take less than a round pays for stays on the leader.
+/// that have nothing to do take the far half of what another has left. In both a sweep stays on
+/// the leader if it was measured to take less than a round pays for, or was never measured and has
+/// fewer than 4,096 rows.
 ///
 /// # Panics
 /// Each method panics with the payload of the first closure that panicked, after all other workers
@@ -146,6 +147,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
     /// How Bevy cuts rows into batches, in mode [`Bevy`](crate::SchedulerMode::Bevy) and in systems
     /// that are not tagged. No effect in other modes: there the measured cost of rows decides.
+    ///
+    /// For [`for_each`](Self::for_each), [`for_each_init`](Self::for_each_init) and contiguous
+    /// runs. [`due`](Self::due) and the other verbs are none of Bevy's: on its threads they run one
+    /// even part a thread.
     ///
     /// ```
     /// # use bevy::{ecs::batching::BatchingStrategy, prelude::*};

@@ -12,7 +12,9 @@ use crate::{
 };
 
 impl SiteRef<'_> {
-    /// Says once that a call for `rows` goes to Bevy's threads.
+    /// Says once that a call for `rows` goes to Bevy's threads: for verbs that Bevy has too by its
+    /// `par_iter`, for the others in one part a thread. The words are the same, since who reads
+    /// them is to add a tag in either case.
     #[cold]
     pub(super) fn warn_of_bevys_threads(&self, rows: Rows<'_, '_>) {
         let is_fused = self.calls.sites.owner().is_some_and(|owner| owner.is_fused);
