@@ -5,9 +5,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicBool, AtomicU64, Ordering, planted};
 
-/// The number of the round in which a call's chunks are claimed: it keeps claims of different calls
-/// apart. What was claimed under another tag counts for nothing, so no worker has to clear another
-/// one's claims: that would be a cache line moved in each round.
+/// The number of a call that is cut into chunks: it keeps claims of different calls apart. A call
+/// of two rounds has one, as the rows of its second round are not cut. What was claimed under
+/// another tag counts for nothing, so no worker has to clear another one's claims: that would be a
+/// cache line moved in each call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag(u32);
 
@@ -18,11 +19,11 @@ pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 /// Which chunks of one share are taken, in one word.
 ///
 /// # Invariant (claims)
-/// In the round of one tag, of a share of `n` chunks, each number from 0 to `n - 1` is returned at
-/// most once by [`take_front`](Self::take_front) and [`take_back`](Self::take_back) together: the
-/// word counts how many were taken from each end, each call adds to it in one atomic step, and none
-/// returns a number that the other end has reached. Claims of one tag are over before those of the
-/// next begin: [`ClaimBoard::begin`] needs the board for itself.
+/// Under one tag, of a share of `n` chunks, each number from 0 to `n - 1` is returned at most once
+/// by [`take_front`](Self::take_front) and [`take_back`](Self::take_back) together: the word counts
+/// how many were taken from each end, each call adds to it in one atomic step, and none returns a
+/// number that the other end has reached. Claims of one tag are over before those of the next
+/// begin: [`ClaimBoard::begin`] needs the board for itself.
 ///
 /// Relaxed: being one read-modify-write makes a claim unique. What is claimed was published with
 /// the round, and what was done with it is published by the arrival of who did it.
@@ -80,7 +81,7 @@ pub(crate) struct Back {
 
 impl Claims {
     fn new() -> Self {
-        // No round has the tag 0.
+        // No call has the tag 0.
         Self(AtomicU64::new(0))
     }
 
@@ -167,7 +168,7 @@ impl ClaimBoard {
         }
     }
 
-    /// The tag of a new round, in which nothing is taken.
+    /// The tag of a new call, of which nothing is taken.
     pub(crate) fn begin(&mut self) -> Tag {
         self.tag = if planted("tag_not_changed") { 1 } else { self.tag.wrapping_add(1) };
         if self.tag == 0 {
