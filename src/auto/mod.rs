@@ -28,9 +28,9 @@ pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::{Decision, Outcome, Strategy, Timing};
 
 /// What one thread does in less than this stays there, in nanoseconds: in the fixed modes, and in
-/// trees. `Auto` measures instead. A round and the cache lines
-/// it moves cost 600 ns where two cores share a cache and 2,500 where they do not, and two workers
-/// halve the work at best: it breaks even at 1,200 to 5,000. A session of fork/join costs as much.
+/// trees. `Auto` measures instead. A round and the cache lines it moves cost 600 ns where two cores
+/// share a cache and 2,500 where they do not, and two workers halve the work at best: it breaks
+/// even at 1,200 to 5,000. A session of fork/join costs as much.
 pub(crate) const WORTH_A_ROUND: u64 = 5_000;
 
 /// Sweeps of this many rows go parallel before anything is known: for the cheapest rows (0.14 ns)

@@ -1,5 +1,6 @@
-//! The pinned gang and its lock-step rounds. Knows nothing of queries, but for counts of the rows
-//! that each worker swept; `README.md` beside this file has the protocol.
+//! The pinned gang and its lock-step rounds. Knows nothing of queries, but for counts: of the rows
+//! that each worker swept, and, while someone asks, of queries' calls, what these took and their
+//! work (`led.rs`). `README.md` beside this file has the protocol.
 
 mod batch;
 mod batched;
