@@ -69,10 +69,7 @@ impl Site {
     /// Learns what a call took that ran by `strategy`; the model if it asked for the time of the
     /// whole `call`.
     pub(crate) fn learn(&self, strategy: Strategy, outcome: &Outcome, call: Option<Range<u64>>) {
-        if strategy == Strategy::Bevy {
-            // Never reached: what a row took there is not known.
-            return;
-        }
+        debug_assert_ne!(strategy, Strategy::Bevy, "what a row took on Bevy's threads is not known");
         self.cost.observe(outcome.leader_rows, outcome.leader_ns);
         if let Some(call) = call {
             self.model().observe(strategy, outcome.rows, call, outcome.busy);
