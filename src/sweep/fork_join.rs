@@ -3,9 +3,8 @@
 
 use super::{
     fork_range::Fork,
-    gang_call::{Before, GangCall, Memory},
     layout::Layout,
-    lock_step::{self, Teaches},
+    lock_step::{self, Before, GangCall, Memory, Teaches},
     part::Part,
     ranges::Ranges,
     rows::Rows,

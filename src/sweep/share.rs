@@ -1,9 +1,11 @@
-//! What a worker may sweep in lock step: its own rows, or a chunk of another one's.
+//! What a worker may sweep in lock step: its own rows, or a chunk of another one's. `steal`, at the
+//! end, says which chunk and whose.
 
 use std::ops::Range;
 
 use super::{cursor::RowCursor, division::Division, layout::Layout};
 use crate::{
+    ablation::Mechanism,
     claims::{Back, ClaimBoard, Tag},
     context::{Context, Ownership},
     placement::{Runs, Storage},
@@ -11,14 +13,21 @@ use crate::{
     topology::CoreId,
 };
 
+/// A theft begins only where at least this many chunks are left: less is the ordinary difference
+/// between two cores, and rows that stay are worth more.
+pub(super) const FEWEST_LEFT: u32 = 2;
+
+/// And only where at least one part in this many of the share is left, for the same reason.
+const LEAST_PART_LEFT: u32 = 10;
+
 /// How the shares of one call are cut into chunks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunking {
     /// Rows of a chunk.
     pub(super) rows: u32,
     /// The most chunks of a share that others may take.
-    pub(super) most_stolen: u32,
-    pub(super) tag: Tag,
+    most_stolen: u32,
+    tag: Tag,
 }
 
 impl Chunking {
@@ -74,7 +83,7 @@ impl<'a> CallShares<'a> {
     }
 
     /// A chunk of `chunks` that `thief` took of the share of `owner`.
-    pub(super) fn stolen(self, chunks: Chunking, owner: usize, thief: usize, back: Back) -> ShareClaim<'a> {
+    fn stolen(self, chunks: Chunking, owner: usize, thief: usize, back: Back) -> ShareClaim<'a> {
         let rows = u64::from(chunks.rows);
         let first = u64::from(back.chunk) * rows;
         let claimed = Claimed::Stolen { rows: first..first + rows, taken: back.taken, began: now() };
@@ -82,7 +91,7 @@ impl<'a> CallShares<'a> {
     }
 
     /// How many chunks the share of `owner` has.
-    pub(super) fn chunks_of(&self, owner: usize, chunks: Chunking) -> u32 {
+    fn chunks_of(&self, owner: usize, chunks: Chunking) -> u32 {
         self.layouts[owner].rows().div_ceil(chunks.rows.into()) as u32
     }
 }
@@ -189,4 +198,39 @@ impl Swept {
     fn begin() -> Self {
         Self { core: running_on(), all: 0, same_core: 0, last: None }
     }
+}
+
+/// A chunk of the worker that has most left, as long as that is more than it should be.
+#[cold]
+pub(super) fn steal(shares: CallShares<'_>, thief: usize) -> Option<ShareClaim<'_>> {
+    let chunks = shares.chunks.filter(|_| !Mechanism::Stealing.is_out())?;
+    loop {
+        let (owner, count) = most_left(shares, thief, chunks)?;
+        let claims = shares.ownership.board.claims_of(owner);
+        // Another thief may have been faster.
+        if let Some(back) = claims.take_back(chunks.tag, count, fewest_left(count), chunks.most_stolen) {
+            return Some(shares.stolen(chunks, owner, thief, back));
+        }
+    }
+}
+
+/// The owner who has most chunks left, and how many its share has; `None` if none has enough left
+/// to begin.
+fn most_left(shares: CallShares<'_>, thief: usize, chunks: Chunking) -> Option<(usize, u32)> {
+    let pool = &shares.context.pool;
+    // The leader sweeps the whole share of a worker that is left out, from the front, when it runs
+    // that index.
+    let is_the_leaders = |owner| thief == 0 && pool.is_left_out(owner);
+    let owners = (0..pool.workers()).filter(|&owner| owner != thief && !is_the_leaders(owner));
+    let with_left = owners.filter_map(|owner| {
+        let count = shares.chunks_of(owner, chunks);
+        let left = shares.ownership.board.claims_of(owner).left(chunks.tag, count, chunks.most_stolen);
+        (left >= fewest_left(count)).then_some((owner, count, left))
+    });
+    with_left.max_by_key(|&(_, _, left)| left).map(|(owner, count, _)| (owner, count))
+}
+
+/// A share with this many chunks is only stolen from where this many are left.
+fn fewest_left(chunks: u32) -> u32 {
+    FEWEST_LEFT.max(chunks / LEAST_PART_LEFT)
 }
