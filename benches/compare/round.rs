@@ -11,6 +11,9 @@ use crate::setup::Setup;
 use crate::spin_pool::SpinPool;
 use crate::{ours, ping_pong, report, rivals};
 
+/// Other pools of the process, whose workers wait on the same cores: first awake, then asleep.
+const DOZEN: usize = 12;
+
 pub fn run(setup: &Setup) -> Result<(), String> {
     let rayon = rivals::rayon(setup.workers)?;
     let standings = race(setup, &rayon).run(setup.rounds)?;
@@ -26,8 +29,14 @@ fn race<'a>(setup: &'a Setup, rayon: &'a ThreadPool) -> Race<'a, ()> {
         SpinPool::with(workers, &setup.cores, empty, |pool| turn.repeat(|| pool.round()));
     });
     let pool = ours::pool(workers);
+    let beside = pool.clone();
     race.enter("`AffinityPool::run`", move |(), turn| {
         turn.repeat(|| pool.run(|worker| empty(worker.index())));
+    });
+    let others: Vec<_> = (0..DOZEN).map(|_| ours::pool(workers)).collect();
+    race.enter("`AffinityPool::run`, a dozen pools beside it", move |(), turn| {
+        others.iter().for_each(|other| other.run(|worker| empty(worker.index())));
+        turn.repeat(|| beside.run(|worker| empty(worker.index())));
     });
     let recorded = ours::recorded_pool(workers);
     race.enter("`AffinityPool::run`, recorded", move |(), turn| {
