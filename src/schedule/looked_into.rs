@@ -86,7 +86,9 @@ impl Seen {
     /// Tags what waits for it in `schedule`, if that has changed, and has its executor see what
     /// build passes add.
     fn follow(&mut self, schedule: &mut Schedule, shape: Shape) {
-        if std::mem::replace(&mut self.shape, shape) == shape {
+        let before = std::mem::replace(&mut self.shape, shape);
+        // One that has no mark of ours may be another one, for as long as it is not built.
+        if shape == before && (self.executor.is_some() || shape.tells_it_is_as(before)) {
             return;
         }
         tag_in(schedule);
@@ -296,5 +298,19 @@ mod tests {
         assert_eq!(waiting(app.world()), 1);
         app.update();
         assert_eq!(waiting(app.world()), 0);
+    }
+
+    #[test]
+    fn a_schedule_that_is_left_alone_is_tagged_in_the_place_of_another() {
+        let mut app = App::new();
+        app.insert_resource(AffinitySchedules::none()).add_plugins(AffinityParallelPlugin);
+        for system in [one, other] {
+            let mut schedule = Schedule::new(Numbered(0));
+            schedule.add_systems(system.run_if(|| true).affine());
+            app.add_schedule(schedule);
+            assert_eq!(waiting(app.world()), 1);
+            app.update();
+            assert_eq!(waiting(app.world()), 0);
+        }
     }
 }
