@@ -16,22 +16,19 @@ use bevy_ecs::{
 pub(crate) struct Mark(u32);
 
 impl Mark {
-    /// A new one, as far as can be: Bevy never forgets a set, so they come again.
-    pub(super) fn next() -> Self {
+    /// A new one, as far as can be: Bevy never forgets a set, so they come again. As schedules know
+    /// it, which takes longer to find out than to look for it.
+    pub(super) fn next() -> InternedSystemSet {
         const MARKS: u32 = 4096;
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed) % MARKS)
+        Self(NEXT.fetch_add(1, Ordering::Relaxed) % MARKS).intern()
     }
 
     /// The one of a schedule, if it has any. Looks at all its sets.
-    pub(crate) fn of(schedule: &Schedule) -> Option<Self> {
-        schedule.graph().system_sets.iter().find_map(|(_, set, _)| (set as &dyn Any).downcast_ref().copied())
+    pub(crate) fn of(schedule: &Schedule) -> Option<InternedSystemSet> {
+        let mut sets = schedule.graph().system_sets.iter();
+        sets.find_map(|(_, set, _)| Some((set as &dyn Any).downcast_ref::<Self>()?.intern()))
     }
-}
-
-/// Whether the schedule has the mark that was interned as `mark`, which takes longer than this.
-pub(super) fn has(schedule: &Schedule, mark: InternedSystemSet) -> bool {
-    schedule.graph().system_sets.get_key(mark).is_some()
 }
 
 #[cfg(test)]

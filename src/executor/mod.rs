@@ -30,7 +30,7 @@ use std::{
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
-    prelude::{SystemSet, World},
+    prelude::World,
     schedule::{
         FixedBitSet, InternedSystemSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor,
         SystemExecutor, SystemSchedule, SystemWithAccess,
@@ -138,9 +138,7 @@ pub(crate) struct Installed {
     /// What is told of it as long as the schedule has it.
     pub(crate) record: Arc<ScheduleRecord>,
     /// Of the schedule that it was installed in.
-    pub(crate) mark: Mark,
-    /// The same, as schedules know it.
-    interned: InternedSystemSet,
+    pub(crate) mark: InternedSystemSet,
     slot: BlueprintSlot,
 }
 
@@ -163,7 +161,7 @@ impl Installed {
 
     /// Whether it was installed in this schedule, whichever executor that has now.
     pub(crate) fn was_in(&self, schedule: &Schedule) -> bool {
-        mark::has(schedule, self.interned)
+        schedule.graph().system_sets.get_key(self.mark).is_some()
     }
 }
 
@@ -220,7 +218,7 @@ impl AffinityExecutor {
         // A schedule that has been built is built once more for that.
         let mark = Mark::next();
         schedule.configure_sets(mark);
-        Installed { record, slot, mark, interned: mark.intern() }
+        Installed { record, slot, mark }
     }
 
     fn reading(slot: BlueprintSlot, forced: Option<ScheduleWay>) -> Self {

@@ -6,7 +6,7 @@ use std::{hash::BuildHasher, sync::Arc};
 use bevy_app::First;
 use bevy_ecs::{
     prelude::{DetectChanges, DetectChangesMut, Res, ResMut, Resource, Schedules},
-    schedule::{InternedScheduleLabel, Schedule, ScheduleLabel},
+    schedule::{InternedScheduleLabel, InternedSystemSet, Schedule, ScheduleLabel},
 };
 use bevy_platform::{collections::HashMap, hash::FixedHasher};
 
@@ -31,8 +31,9 @@ pub(crate) struct LookedInto {
     /// [`BeforeStartup`].
     own: InternedScheduleLabel,
     schedules: HashMap<InternedScheduleLabel, Seen>,
-    /// What was found in schedules that others have taken the place of: they may come back.
-    replaced: HashMap<Mark, Seen>,
+    /// What was found in schedules that others have taken the place of, by their marks: they may
+    /// come back.
+    replaced: HashMap<InternedSystemSet, Seen>,
     /// How often all were looked through.
     looks: u64,
     /// Where runs are recorded.
@@ -172,7 +173,7 @@ impl LookedInto {
 
     /// What is known of a schedule that is new under its label. One that was given an executor once
     /// is given no other: a user may have set that.
-    fn meet(schedule: &Schedule, which: &AffinitySchedules, replaced: &mut HashMap<Mark, Seen>) -> Seen {
+    fn meet(schedule: &Schedule, which: &AffinitySchedules, replaced: &mut HashMap<InternedSystemSet, Seen>) -> Seen {
         let Some(mark) = Mark::of(schedule) else { return Seen::default() };
         let forgotten = || Seen { had_another: true, ..Seen::default() };
         let known = replaced.remove(&mark).unwrap_or_else(forgotten);
