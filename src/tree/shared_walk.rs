@@ -59,6 +59,7 @@ pub(super) fn walk<C: TreeCall>(call: &C, part: C::Part, pool: Option<&AffinityP
 }
 
 fn walk_shared<C: TreeCall>(scope: &mut Scope, call: &C, part: C::Part, pace: Pace) -> C::Part {
+    scope.publish_only_asked();
     let mut walker = call.walker(part, Threads::Many);
     share(scope, call, &mut walker, pace);
     walker.into_part()

@@ -86,6 +86,8 @@ pub struct Scope<'s> {
     looked: u64,
     /// How many joins were published since one finished.
     descent: u32,
+    /// Publishes a join only if another worker found nothing to take, whatever its level.
+    only_asked: bool,
     /// For how many nanoseconds this worker had no job, since it sat down.
     pub(super) idle: u64,
 }
@@ -122,6 +124,7 @@ impl<'s> Scope<'s> {
             deepest: 0,
             looked: 0,
             descent: 0,
+            only_asked: false,
             idle: 0,
         }
     }
@@ -210,6 +213,12 @@ impl<'s> Scope<'s> {
             }
             f(self, index);
         }
+    }
+
+    /// From now on a join is published only if another worker has asked for it: for walks that would
+    /// not be divided but for that, since dividing them costs more than a join.
+    pub(crate) fn publish_only_asked(&mut self) {
+        self.only_asked = true;
     }
 
     /// Whether the next join of the caller's function would be published: if not, a loop can do
@@ -319,6 +328,10 @@ impl<'s> Scope<'s> {
 
     /// Where the limit is, unless others have opened it.
     fn ends_at(&self) -> usize {
+        if self.only_asked {
+            // No frame lies as high.
+            return usize::MAX;
+        }
         self.outermost.map_or(OPEN, |outermost| outermost.saturating_sub(self.depth))
     }
 

@@ -100,3 +100,21 @@ fn work_is_shared_wherever_it_lies() {
     }
     panic!("nobody has taken anything in 1000 calls");
 }
+
+/// To divide a walk costs more than to visit some nodes: parts are laid out for others when they
+/// have nothing to do, and not because some time has passed.
+#[test]
+fn walks_are_divided_only_if_somebody_asks() {
+    let forest = Forest { parents: vec![None; 50_000] };
+    let mut app = forest::app(&forest, Scheduling::heartbeat(2));
+    let pool = app.world().resource::<bevy_affinity::AffinityPool>().clone();
+    for _ in 0..10 {
+        app.update();
+    }
+    let (published, taken) = pool
+        .worker_stats()
+        .fold((0, 0), |(published, taken), worker| (published + worker.joins_published, taken + worker.jobs_taken));
+    // One for each request. Of a part that is taken some more may be asked for before the next may
+    // be taken, and workers may lose the core between the two.
+    assert!(published <= 10 * taken + 500, "{published} parts laid out, {taken} taken");
+}
