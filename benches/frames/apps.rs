@@ -23,10 +23,11 @@ const ENTITIES: usize = 1_000;
 /// An app by what is in it.
 type Fill = fn(&mut App);
 
-const FILLS: [(&str, Fill); 3] = [
+const FILLS: [(&str, Fill); 4] = [
     ("empty", |_| {}),
     ("minimal plugins", |app| _ = app.add_plugins(MinimalPlugins)),
-    ("minimal plugins, input, states, transforms, 20 light systems, 1,000 entities", game),
+    ("default plugins without a window, 20 light systems", without_window),
+    ("minimal plugins, input, states, transforms, 20 light systems, 1,000 entities that move", game),
 ];
 
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,11 +40,31 @@ enum Phase {
 #[derive(Component)]
 struct Moves(f32);
 
-fn game(app: &mut App) {
-    app.add_plugins((MinimalPlugins, InputPlugin, StatesPlugin, TransformPlugin)).init_state::<Phase>();
+/// Bevy's default plugins as far as this build has them: with feature `game` those for assets,
+/// pictures, windows and rendering too, without a GPU.
+fn without_window(app: &mut App) {
+    let plugins = DefaultPlugins.build();
+    #[cfg(feature = "game")]
+    let plugins = {
+        use bevy::{log::LogPlugin, render::RenderPlugin, render::settings::WgpuSettings, winit::WinitPlugin};
+        let window = WindowPlugin { primary_window: None, ..default() };
+        let render_creation = WgpuSettings { backends: None, ..default() }.into();
+        let render = RenderPlugin { render_creation, ..default() };
+        plugins.set(window).set(render).disable::<WinitPlugin>().disable::<LogPlugin>()
+    };
+    app.add_plugins(plugins);
+    add_light_systems(app);
+}
+
+fn add_light_systems(app: &mut App) {
     for number in 0..LIGHT {
         app.add_systems(Update, move |mut sum: Local<u32>| *sum = black_box(*sum + number));
     }
+}
+
+fn game(app: &mut App) {
+    app.add_plugins((MinimalPlugins, InputPlugin, StatesPlugin, TransformPlugin)).init_state::<Phase>();
+    add_light_systems(app);
     app.add_systems(Update, (turn_day_to_night, move_all));
     app.add_systems(OnEnter(Phase::Night), |mut nights: Local<u32>| *nights = black_box(*nights + 1));
     app.world_mut().spawn_batch((0..ENTITIES).map(|number| (Moves(number as f32), Transform::default())));
