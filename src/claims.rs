@@ -6,11 +6,11 @@ use crossbeam_utils::CachePadded;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, planted};
 
 /// The number of a call that is cut into chunks: it keeps claims of different calls apart. A call
-/// of two rounds has one, as the rows of its second round are not cut. What was claimed under
-/// another tag counts for nothing, so no worker has to clear another one's claims: that would be a
-/// cache line moved in each call.
+/// of two rounds has one, as the rows of its second round are not cut. What was claimed in another
+/// call counts for nothing, so no worker has to clear another one's claims: that would be a cache
+/// line moved in each call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tag(u32);
+pub(crate) struct CallNumber(u32);
 
 /// Calls are cut into at most twice this many chunks, shares too: either end counts to one more at
 /// most, far from what 16 bits hold.
@@ -19,18 +19,18 @@ pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 /// Which chunks of one share are taken, in one word.
 ///
 /// # Invariant (claims)
-/// Under one tag, of a share of `n` chunks, each number from 0 to `n - 1` is returned at most once
+/// In one call, of a share of `n` chunks, each number from 0 to `n - 1` is returned at most once
 /// by [`take_front`](Self::take_front) and [`take_back`](Self::take_back) together: the word counts
 /// how many were taken from each end, each call adds to it in one atomic step, and none returns a
-/// number that the other end has reached. Claims of one tag are over before those of the next
+/// number that the other end has reached. Claims of one call are over before those of the next
 /// begin: [`ClaimBoard::begin`] needs the board for itself.
 ///
 /// Relaxed: being one read-modify-write makes a claim unique. What is claimed was published with
 /// the round, and what was done with it is published by the arrival of who did it.
 pub(crate) struct Claims(AtomicU64);
 
-/// What a [`Claims`] word says: the bits are tag (32), taken from the front (16), taken from the
-/// back (16).
+/// What a [`Claims`] word says: the bits are the call's number (32), taken from the front (16), taken
+/// from the back (16).
 #[derive(Clone, Copy)]
 struct Taken {
     front: u32,
@@ -38,17 +38,17 @@ struct Taken {
 }
 
 impl Taken {
-    fn of(word: u64, tag: Tag) -> Self {
-        if (word >> 32) as u32 == tag.0 || planted("tag_not_compared") {
+    fn of(word: u64, call: CallNumber) -> Self {
+        if (word >> 32) as u32 == call.0 || planted("number_not_compared") {
             Self { front: (word >> 16) as u16 as u32, back: word as u16 as u32 }
         } else {
             Self { front: 0, back: 0 }
         }
     }
 
-    fn word(self, tag: Tag) -> u64 {
-        let tag = if planted("tag_not_written") { 0 } else { tag.0 };
-        u64::from(tag) << 32 | u64::from(self.front) << 16 | u64::from(self.back)
+    fn word(self, call: CallNumber) -> u64 {
+        let call = if planted("number_not_written") { 0 } else { call.0 };
+        u64::from(call) << 32 | u64::from(self.front) << 16 | u64::from(self.back)
     }
 }
 
@@ -81,17 +81,17 @@ pub(crate) struct Back {
 
 impl Claims {
     fn new() -> Self {
-        // No call has the tag 0.
+        // No call has the number 0.
         Self(AtomicU64::new(0))
     }
 
     /// Takes the next chunk from the front.
     #[inline]
-    pub(crate) fn take_front(&self, tag: Tag) -> Front {
+    pub(crate) fn take_front(&self, call: CallNumber) -> Front {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
-            let taken = Taken::of(word, tag);
-            let next = Taken { front: taken.front + 1, ..taken }.word(tag);
+            let taken = Taken::of(word, call);
+            let next = Taken { front: taken.front + 1, ..taken }.word(call);
             match self.exchange(word, next) {
                 Ok(_) => return Front { chunk: taken.front, taken: taken.back },
                 Err(now) => word = now,
@@ -101,16 +101,16 @@ impl Claims {
 
     /// Takes the last free chunk of a share of `chunks`, if at least `fewest` are left and fewer
     /// than `most` were taken from this end.
-    pub(crate) fn take_back(&self, tag: Tag, chunks: u32, fewest: u32, most: u32) -> Option<Back> {
+    pub(crate) fn take_back(&self, call: CallNumber, chunks: u32, fewest: u32, most: u32) -> Option<Back> {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
-            let taken = Taken::of(word, tag);
+            let taken = Taken::of(word, call);
             let front = if planted("front_forgotten") { 0 } else { taken.front };
             let left = chunks.saturating_sub(front + taken.back) + u32::from(planted("off_by_one"));
             if left < fewest.max(1) || taken.back >= most && !planted("limit_not_kept") {
                 return None;
             }
-            let next = Taken { back: taken.back + 1, ..taken }.word(tag);
+            let next = Taken { back: taken.back + 1, ..taken }.word(call);
             match self.exchange(word, next) {
                 Ok(_) => return Some(Back { chunk: chunks - 1 - taken.back, taken: taken.back }),
                 Err(now) => word = now,
@@ -131,8 +131,8 @@ impl Claims {
 
     /// How many of `chunks` chunks are free; 0 if `most` were taken from the far end, so that no
     /// more can be.
-    pub(crate) fn left(&self, tag: Tag, chunks: u32, most: u32) -> u32 {
-        let taken = Taken::of(self.0.load(Ordering::Relaxed), tag);
+    pub(crate) fn left(&self, call: CallNumber, chunks: u32, most: u32) -> u32 {
+        let taken = Taken::of(self.0.load(Ordering::Relaxed), call);
         if taken.back < most { chunks.saturating_sub(taken.front + taken.back) } else { 0 }
     }
 }
@@ -140,7 +140,7 @@ impl Claims {
 /// The claims of all workers.
 pub(crate) struct ClaimBoard {
     shares: Box<[CachePadded<ShareBook>]>,
-    tag: u32,
+    call: u32,
     /// Whether any chunk changed hands since the leader last asked.
     stolen: CachePadded<AtomicBool>,
 }
@@ -163,20 +163,20 @@ impl ClaimBoard {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             shares: (0..workers).map(|_| CachePadded::new(ShareBook::new())).collect(),
-            tag: 0,
+            call: 0,
             stolen: CachePadded::new(AtomicBool::new(false)),
         }
     }
 
-    /// The tag of a new call, of which nothing is taken.
-    pub(crate) fn begin(&mut self) -> Tag {
-        self.tag = if planted("tag_not_changed") { 1 } else { self.tag.wrapping_add(1) };
-        if self.tag == 0 {
-            // Tags come again: what was claimed under them is forgotten first.
+    /// The number of a new call, of which nothing is taken.
+    pub(crate) fn begin(&mut self) -> CallNumber {
+        self.call = if planted("number_not_changed") { 1 } else { self.call.wrapping_add(1) };
+        if self.call == 0 {
+            // Numbers come again: what was claimed in their calls is forgotten first.
             self.shares.iter_mut().for_each(|share| share.claims = Claims::new());
-            self.tag = 1;
+            self.call = 1;
         }
-        Tag(self.tag)
+        CallNumber(self.call)
     }
 
     /// The claims on the share of `worker`.
@@ -226,7 +226,7 @@ impl ClaimBoard {
 
 impl std::fmt::Debug for ClaimBoard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClaimBoard").field("workers", &self.shares.len()).field("tag", &self.tag).finish()
+        f.debug_struct("ClaimBoard").field("workers", &self.shares.len()).field("call", &self.call).finish()
     }
 }
 
@@ -238,18 +238,18 @@ mod tests {
     fn owner_and_thief_meet() {
         let mut board = ClaimBoard::new(1);
         for _ in 0..2 {
-            let tag = board.begin();
+            let call = board.begin();
             let claims = board.claims_of(0);
-            assert_eq!(claims.take_front(tag), Front { chunk: 0, taken: 0 });
-            assert_eq!(claims.take_back(tag, 4, 3, 4), Some(Back { chunk: 3, taken: 0 }));
-            assert_eq!(claims.take_back(tag, 4, 3, 4), None);
-            assert_eq!(claims.take_back(tag, 4, 1, 1), None);
-            assert_eq!(claims.left(tag, 4, 4), 2);
-            assert_eq!(claims.take_back(tag, 4, 1, 4), Some(Back { chunk: 2, taken: 1 }));
-            assert!(claims.take_front(tag).is_free(|| 4));
-            assert_eq!(claims.take_back(tag, 4, 1, 4), None);
+            assert_eq!(claims.take_front(call), Front { chunk: 0, taken: 0 });
+            assert_eq!(claims.take_back(call, 4, 3, 4), Some(Back { chunk: 3, taken: 0 }));
+            assert_eq!(claims.take_back(call, 4, 3, 4), None);
+            assert_eq!(claims.take_back(call, 4, 1, 1), None);
+            assert_eq!(claims.left(call, 4, 4), 2);
+            assert_eq!(claims.take_back(call, 4, 1, 4), Some(Back { chunk: 2, taken: 1 }));
+            assert!(claims.take_front(call).is_free(|| 4));
+            assert_eq!(claims.take_back(call, 4, 1, 4), None);
             // The owner learns from the counts that this one is gone.
-            let gone = claims.take_front(tag);
+            let gone = claims.take_front(call);
             assert_eq!((gone, gone.is_free(|| 4)), (Front { chunk: 2, taken: 2 }, false));
         }
     }
@@ -257,42 +257,42 @@ mod tests {
     #[test]
     fn no_more_than_allowed_are_taken_from_the_far_end() {
         let mut board = ClaimBoard::new(1);
-        let tag = board.begin();
+        let call = board.begin();
         let claims = board.claims_of(0);
-        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(Back { chunk: 8, taken: 0 }));
-        assert_eq!(claims.left(tag, 9, 2), 8);
-        assert_eq!(claims.take_back(tag, 9, 0, 2), Some(Back { chunk: 7, taken: 1 }));
+        assert_eq!(claims.take_back(call, 9, 0, 2), Some(Back { chunk: 8, taken: 0 }));
+        assert_eq!(claims.left(call, 9, 2), 8);
+        assert_eq!(claims.take_back(call, 9, 0, 2), Some(Back { chunk: 7, taken: 1 }));
         // What is left cannot be taken: who looks for a share to take from does not come back to
         // this one.
-        assert_eq!((claims.left(tag, 9, 2), claims.take_back(tag, 9, 0, 2)), (0, None));
-        assert_eq!(claims.left(tag, 9, 9), 7);
+        assert_eq!((claims.left(call, 9, 2), claims.take_back(call, 9, 0, 2)), (0, None));
+        assert_eq!(claims.left(call, 9, 9), 7);
     }
 
     #[test]
     fn nothing_is_taken_where_nothing_is_left() {
         let mut board = ClaimBoard::new(1);
-        let tag = board.begin();
+        let call = board.begin();
         let claims = board.claims_of(0);
         for fewest in [0, 1] {
-            assert_eq!(claims.take_back(tag, 0, fewest, u32::MAX), None);
+            assert_eq!(claims.take_back(call, 0, fewest, u32::MAX), None);
         }
         // An owner may take one past the end, which it sees too late.
-        (0..3).for_each(|_| _ = claims.take_front(tag));
-        assert_eq!((claims.left(tag, 2, u32::MAX), claims.take_back(tag, 2, 0, u32::MAX)), (0, None));
+        (0..3).for_each(|_| _ = claims.take_front(call));
+        assert_eq!((claims.left(call, 2, u32::MAX), claims.take_back(call, 2, 0, u32::MAX)), (0, None));
     }
 
     #[test]
     fn counts_of_the_longest_share_stay_apart() {
         let mut board = ClaimBoard::new(1);
-        let tag = board.begin();
+        let call = board.begin();
         let claims = board.claims_of(0);
-        (0..MAX_CHUNKS).for_each(|chunk| assert_eq!(claims.take_front(tag), Front { chunk, taken: 0 }));
+        (0..MAX_CHUNKS).for_each(|chunk| assert_eq!(claims.take_front(call), Front { chunk, taken: 0 }));
         for taken in 0..MAX_CHUNKS {
             let back = Back { chunk: 2 * MAX_CHUNKS - 1 - taken, taken };
-            assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), Some(back));
+            assert_eq!(claims.take_back(call, 2 * MAX_CHUNKS, 1, u32::MAX), Some(back));
         }
-        assert_eq!(claims.take_back(tag, 2 * MAX_CHUNKS, 1, u32::MAX), None);
-        assert_eq!(claims.take_front(tag), Front { chunk: MAX_CHUNKS, taken: MAX_CHUNKS });
+        assert_eq!(claims.take_back(call, 2 * MAX_CHUNKS, 1, u32::MAX), None);
+        assert_eq!(claims.take_front(call), Front { chunk: MAX_CHUNKS, taken: MAX_CHUNKS });
     }
 
     #[test]
@@ -310,11 +310,11 @@ mod tests {
     }
 
     #[test]
-    fn old_tags_are_forgotten_before_they_come_again() {
+    fn old_numbers_are_forgotten_before_they_come_again() {
         let mut board = ClaimBoard::new(1);
         let first = board.begin();
         board.claims_of(0).take_front(first);
-        board.tag = u32::MAX;
+        board.call = u32::MAX;
         let again = board.begin();
         assert_eq!(again, first);
         assert_eq!(board.claims_of(0).left(again, 3, 3), 3);

@@ -5,11 +5,9 @@
 //! row costs says how calls are cut in each. `site.rs` is the record of one place, shared by those
 //! who ask, `cost.rs` and `estimate.rs` its two measures (a row, a call), `model.rs` the choice of
 //! mode `Auto`, with `trial.rs`, `rival.rs` and, where few calls are heavy, `heavy.rs`; what it
-//! chose and why is in `explanation.rs`. `bursts.rs` says when heavy ones count, and `rival.rs`
-//! when another way is tried: for schedules too. `strategy.rs` has the words: how a call runs, and
-//! what it took.
+//! chose and why is in `explanation.rs`. When heavy ones count, and when another way is tried
+//! (`rival.rs`), schedules ask too. `strategy.rs` has the words: how a call runs, and what it took.
 
-mod bursts;
 mod cost;
 mod estimate;
 mod explanation;
@@ -20,10 +18,10 @@ mod site;
 mod strategy;
 mod trial;
 
-pub(crate) use bursts::{HeavyFraction, is_heavy};
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
+pub(crate) use heavy::{HeavyFraction, is_heavy};
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::{Decision, Outcome, Strategy, Timing};
 

@@ -1,15 +1,16 @@
 //! What a thread finds when it starts a parallel call: whether it is inside of one, and else, in a
 //! tagged system, the mode, the pool and the placement.
 //!
-//! `world.rs` has the context of a world, made anew with the settings and the cores; `system.rs`
-//! what the running system was given of it, `flags.rs` what holds of a thread for a while.
+//! `world.rs` has the context of a world, made anew with the settings and the cores; `thread.rs` what
+//! the system that runs on a thread was given of it, and what else holds of a thread for a while.
 
-mod flags;
-mod system;
+mod thread;
 mod world;
 
-pub(crate) use flags::{Raised, is_by_itself, is_inside_call};
-pub(crate) use system::{SystemContext, SystemScope, enter, enter_nothing, with_system};
+pub(crate) use thread::{
+    Raised, SystemContext, SystemScope, enter, enter_nothing, in_bevys_batches, is_by_itself, is_inside_call,
+    with_system,
+};
 pub(crate) use world::WorldContext;
 
 use std::{

@@ -103,7 +103,7 @@ impl<A: Send + Sync + 'static> Agenda<'_, A> {
 
     /// How many rows have a [`Due<A>`](Due), those of disabled entities included.
     pub fn len(&self) -> usize {
-        self.times.tables().map(|(entities, _)| entities.len()).sum()
+        self.times.count() as usize
     }
 
     /// Whether no row has a [`Due<A>`](Due).

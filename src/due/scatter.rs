@@ -2,11 +2,11 @@
 
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 
-use super::{hints::Hints, par_iter::DueParIter, times::Times, visit::DueSweep};
+use super::{hints::Hints, par_iter::DueParIter, times::Times};
 use crate::{
     query::AffineQuery,
-    scatter::{Calendar, Destination, Exchange, Outbox, Receivers, ScatterReport, SendsByStorage, TimedOutbox},
-    sweep::{Part, Sweep},
+    scatter::{Calendar, Destination, Exchange, Outbox, Receivers, ScatterReport, TimedOutbox},
+    sweep::Sweep,
 };
 
 impl<'w, 's, D, F, A> DueParIter<'_, 'w, 's, D, F, A>
@@ -105,9 +105,12 @@ where
     {
         self.call(|plan, due| {
             Exchange { plan, receivers: receivers.rows, scratch }.run(
-                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-                |outbox, part| unsafe { post(due, outbox, part, &send) },
-                // SAFETY: as above, of the receivers.
+                || due.visits(),
+                |visits, outbox, storage, rows| {
+                    // SAFETY: 'senders' on `Exchange`; 'access' on `Sweep`, of the senders.
+                    unsafe { visits.visit(storage, rows, |item| send(outbox, D::shrink(item))) }
+                },
+                // SAFETY: 'receivers' on `Exchange`; 'access' on `Sweep`, of the receivers.
                 || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
             )
         })
@@ -158,33 +161,16 @@ where
         self.call(|plan, due| {
             Exchange { plan, receivers: receivers.rows, scratch }.run_timed(
                 (calendar, due.now),
-                // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-                |outbox, part| unsafe { post(due, outbox, part, &send) },
-                // SAFETY: as above, of the receivers.
+                || due.visits(),
+                |visits, outbox, storage, rows| {
+                    // SAFETY: 'senders' on `Exchange`; 'access' on `Sweep`, of the senders.
+                    unsafe { visits.visit(storage, rows, |item| send(outbox, D::shrink(item))) }
+                },
+                // SAFETY: 'receivers' on `Exchange`; 'access' on `Sweep`, of the receivers.
                 || unsafe { receiver(due.times, due.hints, &receivers, &receive) },
             )
         })
     }
-}
-
-/// Has the due rows of a part send.
-///
-/// # Safety
-/// The part is one of the call of `due`, and this is called once for it. No item of its rows is
-/// alive.
-unsafe fn post<'s, D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static, O: SendsByStorage>(
-    due: &DueSweep<'_, '_, 's, D, F, A>,
-    outbox: &mut O,
-    part: Part<'_>,
-    send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>) -> Option<u64>,
-) {
-    let mut visits = due.visits();
-    part.for_each_range(|ordinal, storage, rows| {
-        let outbox = &mut *outbox;
-        outbox.begin_storage(ordinal);
-        // SAFETY: the caller's promise; 'parts' on `Part`.
-        unsafe { visits.visit(storage, rows, move |item| send(outbox, D::shrink(item))) };
-    });
 }
 
 /// Applies messages to rows of `receivers`, and wakes those that say so.

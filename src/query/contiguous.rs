@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{AffineQuery, par_iter::AffineParIter};
 use crate::{
     auto::Strategy,
-    context::Raised,
+    context::in_bevys_batches,
     placement::Storage,
     sweep::{Plan, Sweep, SweepSpan, split_by_length},
 };
@@ -158,14 +158,10 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         }
         if plan.strategy == Strategy::Bevy {
             let _span = SweepSpan::begin(&sweep.rows);
-            let (init, f) = (&init, &f);
-            // In this order: what `init` made is dropped inside the batch, too.
-            let init = || {
-                let in_batch = Raised::in_bevys_batch();
-                (init(), in_batch)
-            };
             let runs = query.contiguous_par_iter_inner().expect(IS_CONTIGUOUS);
-            return runs.batching_strategy(batching).for_each_init(init, |(local, _), run| f(local, run));
+            return runs
+                .batching_strategy(batching)
+                .for_each_init(in_bevys_batches(&init), |(local, _), run| f(local, run));
         }
         plan.run(move |part| {
             let mut local = init();

@@ -11,7 +11,7 @@ use bevy_ecs::{
 use super::AffineQuery;
 use crate::{
     auto::Strategy,
-    context::Raised,
+    context::in_bevys_batches,
     sweep::{Plan, QueryCalls, Rows, SiteRef, Sweep, SweepSpan},
 };
 
@@ -228,14 +228,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             }),
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(&sweep.rows);
-                let (init, f) = (&init, &f);
-                // In this order: what `init` made is dropped inside the batch, too.
-                let init = || {
-                    let in_batch = Raised::in_bevys_batch();
-                    (init(), in_batch)
-                };
                 let rows = query.par_iter_inner().batching_strategy(batching);
-                rows.for_each_init(init, |(local, _), item| f(local, item));
+                rows.for_each_init(in_bevys_batches(&init), |(local, _), item| f(local, item));
             }
             Strategy::LockStep | Strategy::Heartbeat => plan.run(move |part| {
                 let mut local = init();

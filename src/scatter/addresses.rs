@@ -50,10 +50,10 @@ impl<'a> Addresses<'a> {
     /// Where `entity` is, and the part that owns it.
     #[inline]
     pub(super) fn find(&mut self, entity: Entity) -> Result<(Destination, usize), Missing> {
-        let (storage, row) = self.rows.locate(entity).ok_or(Missing::Despawned)?;
         if self.has_one_owner {
-            return self.rows.matched.contains(storage).then_some(((storage, row), 0)).ok_or(Missing::Unmatched);
+            return self.rows.find(entity).map(|destination| (destination, 0));
         }
+        let (storage, row) = self.rows.locate(entity).ok_or(Missing::Despawned)?;
         let owner = match &self.last {
             // All storages of a query are of one kind.
             Some((last, owners)) if last.index() == storage.index() => owners.of(row),

@@ -1,6 +1,6 @@
 //! One call in which rows send and others receive: its two phases, for all kinds of senders.
 
-use std::sync::Mutex;
+use std::{ops::Range, sync::Mutex};
 
 use bevy_ecs::{
     prelude::Entity,
@@ -10,11 +10,12 @@ use bevy_ecs::{
 use super::{
     addresses::{Address, Addresses, Destination},
     calendar::Calendar,
-    mail::{Mail, Outbox, SendsByStorage},
+    mail::Mail,
+    outbox::{Later, Outbox, TimedOutbox},
     report::{Counts, ScatterReport},
-    timed_outbox::{Later, TimedOutbox},
 };
 use crate::{
+    placement::Storage,
     query::AffineQuery,
     sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep},
     sync::{into_inner, lock},
@@ -41,9 +42,16 @@ impl<'q, 's, D: IterQueryData, F: QueryFilter> Receivers<'q, 's, D, F> {
 
 /// A call in which the rows of a plan send to `receivers`.
 ///
-/// # Invariant (items)
 /// Senders' and receivers' closures take items of any lifetime, so no item outlives the call it was
-/// passed to: rows may be visited again. All senders have sent before the first receiver receives.
+/// passed to: rows may be visited again.
+///
+/// # Invariant (senders)
+/// A sender is told ranges of the plan's rows: each row once in a call, in the order of a part, by
+/// one thread ('parts' on [`Part`]).
+///
+/// # Invariant (receivers)
+/// All senders have sent before the first receiver receives. A receiver is told rows that it alone
+/// owns until the call is over, one at a time.
 pub(crate) struct Exchange<'a> {
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) receivers: Rows<'a, 'a>,
@@ -72,11 +80,13 @@ impl<M> TimedMail<M> {
 }
 
 impl Exchange<'_> {
-    /// Calls `post` for each part of the senders, then a function that `receiver` makes, for each
-    /// owner one, with each message: it says whether that was applied.
-    pub(crate) fn run<M, R>(
+    /// Calls `send` with each range of the senders' rows, and with what `visits` makes for each part
+    /// of them. Then calls a function that `receiver` makes, for each owner one, with each message:
+    /// it says whether that was applied.
+    pub(crate) fn run<M, V, R>(
         &self,
-        post: impl Fn(&mut Outbox<'_, M>, Part<'_>) + Sync,
+        visits: impl Fn() -> V + Sync,
+        send: impl Fn(&mut V, &mut Outbox<'_, M>, Storage, Range<u32>) + Sync,
         receiver: impl Fn() -> R + Sync,
     ) -> ScatterReport
     where
@@ -87,22 +97,27 @@ impl Exchange<'_> {
         let parts = self.plan.parts();
         let mut mail = self.scratch.take::<Mail<(Address, M)>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
         mail.begin();
-        let send = |part: Part<'_>| {
+        let post = |part: Part<'_>| {
             let mut outbox = Outbox::new(mail.lanes_of(part.index, part.stolen), self.addresses(&part));
-            post(&mut outbox, part);
+            let mut visits = visits();
+            part.for_each_range(|ordinal, storage, rows| {
+                outbox.begin_storage(ordinal);
+                send(&mut visits, &mut outbox, storage, rows);
+            });
             counts.add(outbox.report());
         };
         let deliver = |part: Part<'_>| self.deliver([&*mail], receiver(), &counts, part.index);
-        self.plan.run_both(parts, send, (self.receivers, deliver));
+        self.plan.run_both(parts, post, (self.receivers, deliver));
         self.scratch.keep(parts, mail);
         counts.into_report()
     }
 
     /// As [`run`](Self::run), with what `calendar` has for `now`, which is delivered first.
-    pub(crate) fn run_timed<M, R>(
+    pub(crate) fn run_timed<M, V, R>(
         &self,
         (calendar, now): (&mut Calendar<M>, u64),
-        post: impl Fn(&mut TimedOutbox<'_, '_, M>, Part<'_>) + Sync,
+        visits: impl Fn() -> V + Sync,
+        send: impl Fn(&mut V, &mut TimedOutbox<'_, '_, M>, Storage, Range<u32>) + Sync,
         receiver: impl Fn() -> R + Sync,
     ) -> ScatterReport
     where
@@ -117,17 +132,22 @@ impl Exchange<'_> {
         mail.now.begin();
         mail.later.begin();
         let arrivals = Mutex::new((calendar.arrivals(now), true));
-        let send = |part: Part<'_>| {
+        let post = |part: Part<'_>| {
             self.post_arrivals(&arrivals, &mail.arrived, &counts, &part);
             let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.stolen), self.addresses(&part));
             let mut later = mail.later.lanes_of(part.index, part.stolen);
-            post(&mut TimedOutbox::new(&mut outbox, &mut later[0], now), part);
+            let mut timed = TimedOutbox::new(&mut outbox, &mut later[0], now);
+            let mut visits = visits();
+            part.for_each_range(|ordinal, storage, rows| {
+                timed.begin_storage(ordinal);
+                send(&mut visits, &mut timed, storage, rows);
+            });
             counts.add(outbox.report());
         };
         let deliver = |part: Part<'_>| {
             self.deliver([&mail.arrived, &mail.now], receiver(), &counts, part.index);
         };
-        self.plan.run_both(parts, send, (self.receivers, deliver));
+        self.plan.run_both(parts, post, (self.receivers, deliver));
         let keep = |Later { entity, time, message }| calendar.send_at(entity, time, message);
         mail.later.drain_for(0, || None::<fn(&_)>, keep);
         calendar.keep(into_inner(arrivals).0);
@@ -212,25 +232,6 @@ impl<R> Tally<'_, R> {
             false => self.report.unmatched += 1,
         }
     }
-}
-
-/// Has all rows of a part send.
-///
-/// # Safety
-/// The part is one of a sweep over the rows of `senders`, and this is called once for it. No item
-/// of them is alive.
-pub(super) unsafe fn post<'s, D: IterQueryData, F: QueryFilter, O: SendsByStorage>(
-    senders: &Sweep<'_, 's, D, F>,
-    outbox: &mut O,
-    part: Part<'_>,
-    send: &impl for<'i> Fn(&mut O, D::Item<'i, 's>),
-) {
-    part.for_each_range(|ordinal, storage, rows| {
-        let outbox = &mut *outbox;
-        outbox.begin_storage(ordinal);
-        // SAFETY: the caller's promise; 'parts' on `Part`.
-        unsafe { senders.visit(storage, rows, move |item| send(outbox, D::shrink(item))) };
-    });
 }
 
 /// Applies messages to rows of `receivers`.

@@ -9,18 +9,10 @@ use std::{
     vec::Drain,
 };
 
-use bevy_ecs::prelude::Entity;
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
-use super::{
-    addresses::{Address, Addresses},
-    report::ScatterReport,
-};
-use crate::{
-    sweep::{Missing, Parts},
-    sync::lock,
-};
+use crate::{sweep::Parts, sync::lock};
 
 /// Letters that a lane has room for when it is first used, so that lanes of chunks that are seldom
 /// stolen need few steps to grow: a kilobyte for small messages.
@@ -239,65 +231,6 @@ fn next_two<L>(lanes: &[Opened<'_, L>]) -> Option<(Turn, Turn)> {
         if turn < first { (turn, first) } else { (first, second.min(turn)) }
     });
     (first < never).then_some((first, second))
-}
-
-/// What rows send through.
-pub(crate) trait SendsByStorage {
-    /// The rows of another storage begin: `ordinal` is its place in the order of storages.
-    fn begin_storage(&mut self, ordinal: u32);
-}
-
-/// Takes messages from the senders of a [`scatter`](crate::AffineParIter::scatter).
-///
-/// ```
-/// use bevy::prelude::*;
-/// use bevy_affinity::prelude::*;
-///
-/// #[derive(Component)]
-/// struct Follows(Entity);
-/// #[derive(Component)]
-/// struct Followers(u32);
-///
-/// /// Any number of messages, to any entities.
-/// fn count(fans: AffineQuery<&Follows>, mut stars: AffineQuery<&mut Followers>) {
-///     fans.par_iter().scatter(&mut stars, |outbox, fan| outbox.send(fan.0, ()), |mut star, ()| star.0 += 1);
-/// }
-/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
-/// ```
-pub struct Outbox<'a, M> {
-    lanes: Locked<'a, (Address, M)>,
-    addresses: Addresses<'a>,
-    /// The place of the sender's storage in the order of storages.
-    ordinal: u32,
-    report: ScatterReport,
-}
-
-impl<'a, M> Outbox<'a, M> {
-    pub(super) fn new(lanes: Locked<'a, (Address, M)>, addresses: Addresses<'a>) -> Self {
-        Self { lanes, addresses, ordinal: 0, report: ScatterReport::default() }
-    }
-
-    /// Sends `message` to `entity`, which applies it after all senders have sent. If there is no
-    /// such entity, or it does not match the receiving query, the message is dropped and counted.
-    #[inline]
-    pub fn send(&mut self, entity: Entity, message: M) {
-        match self.addresses.find(entity) {
-            Ok((destination, owner)) => self.lanes[owner].push(self.ordinal, (Address::of(destination), message)),
-            Err(Missing::Despawned) => self.report.despawned += 1,
-            Err(Missing::Unmatched) => self.report.unmatched += 1,
-        }
-    }
-
-    pub(super) fn report(&self) -> ScatterReport {
-        self.report
-    }
-}
-
-impl<M> SendsByStorage for Outbox<'_, M> {
-    #[inline]
-    fn begin_storage(&mut self, ordinal: u32) {
-        self.ordinal = ordinal;
-    }
 }
 
 #[cfg(test)]

@@ -5,25 +5,23 @@
 //! The idea is that of multi_iterate_mut's second part (a buffer for each owner that others post
 //! to), with the written data left where it is: an owner applies messages to rows in its own cache.
 //!
-//! `exchange.rs` is one call, its two phases; `addresses.rs` finds rows and owners, `mail.rs` keeps
-//! the lanes, `report.rs` counts. `timed.rs`, `timed_outbox.rs` and `calendar.rs` are messages for
-//! later.
+//! `exchange.rs` is one call, its two phases; `outbox.rs` is what rows send through, `addresses.rs`
+//! finds rows and owners, `mail.rs` keeps the lanes, `report.rs` counts. `timed.rs` and `calendar.rs`
+//! are messages for later.
 
 mod addresses;
 mod calendar;
 mod exchange;
 mod mail;
+mod outbox;
 mod report;
 mod timed;
-mod timed_outbox;
 
 pub(crate) use addresses::Destination;
 pub use calendar::Calendar;
 pub(crate) use exchange::{Exchange, Receivers};
-pub use mail::Outbox;
-pub(crate) use mail::SendsByStorage;
+pub use outbox::{Outbox, TimedOutbox};
 pub use report::ScatterReport;
-pub use timed_outbox::TimedOutbox;
 
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 
@@ -31,7 +29,7 @@ use crate::{
     query::{AffineParIter, AffineQuery},
     sweep::Plan,
 };
-use exchange::{post, receiver};
+use exchange::receiver;
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Sends messages from the entities of this query to those of `receivers`, another
@@ -130,9 +128,12 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let Self { sweep: senders, site, .. } = self;
         let plan = Plan::new(senders.rows, site);
         Exchange { plan: &plan, receivers: receivers.rows, scratch }.run(
-            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
-            // SAFETY: as above, of the receivers.
+            || (),
+            |(), outbox, storage, rows| {
+                // SAFETY: 'senders' on `Exchange`; 'access' on `Sweep`, of the senders.
+                unsafe { senders.visit(storage, rows, |item| send(outbox, D::shrink(item))) }
+            },
+            // SAFETY: 'receivers' on `Exchange`; 'access' on `Sweep`, of the receivers.
             || unsafe { receiver(&receivers, &receive) },
         )
     }

@@ -5,8 +5,8 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 use super::{
     ScatterReport,
     calendar::Calendar,
-    exchange::{Exchange, Receivers, post, receiver},
-    timed_outbox::TimedOutbox,
+    exchange::{Exchange, Receivers, receiver},
+    outbox::TimedOutbox,
 };
 use crate::{
     query::{AffineParIter, AffineQuery},
@@ -137,9 +137,12 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let plan = Plan::new(senders.rows, site);
         Exchange { plan: &plan, receivers: receivers.rows, scratch }.run_timed(
             arrivals,
-            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`, of the senders.
-            |outbox, part| unsafe { post(&senders, outbox, part, &send) },
-            // SAFETY: as above, of the receivers.
+            || (),
+            |(), outbox, storage, rows| {
+                // SAFETY: 'senders' on `Exchange`; 'access' on `Sweep`, of the senders.
+                unsafe { senders.visit(storage, rows, |item| send(outbox, D::shrink(item))) }
+            },
+            // SAFETY: 'receivers' on `Exchange`; 'access' on `Sweep`, of the receivers.
             || unsafe { receiver(&receivers, &receive) },
         )
     }
@@ -160,8 +163,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let plan = Plan::new(Rows { selection: Some(&none), ..sweep.rows }, site);
         Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run_timed(
             (calendar, now),
-            |_, _| (),
-            // SAFETY: 'items' on `Exchange`; 'access' on `Sweep`.
+            || (),
+            |(), _, _, _| (),
+            // SAFETY: 'receivers' on `Exchange`; 'access' on `Sweep`.
             || unsafe { receiver(&sweep, &receive) },
         )
     }

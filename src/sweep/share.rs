@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{cursor::RowCursor, division::Division, layout::Layout};
 use crate::{
     ablation::Mechanism,
-    claims::{Back, ClaimBoard, Tag},
+    claims::{Back, CallNumber, ClaimBoard},
     context::{Context, Ownership},
     placement::{Runs, Storage},
     pool::{now, running_on},
@@ -27,13 +27,13 @@ pub(super) struct Chunking {
     pub(super) rows: u32,
     /// The most chunks of a share that others may take.
     most_stolen: u32,
-    tag: Tag,
+    call: CallNumber,
 }
 
 impl Chunking {
     /// Chunking of `rows` rows, none of which is claimed.
     pub(super) fn new(claims: &mut ClaimBoard, rows: u32, most_stolen: u32) -> Self {
-        Self { rows, most_stolen, tag: claims.begin() }
+        Self { rows, most_stolen, call: claims.begin() }
     }
 }
 
@@ -125,7 +125,7 @@ impl<'a> ShareClaim<'a> {
             Claimed::All => u64::MAX,
             Claimed::Front { until, .. } if cursor.position() < *until => *until - cursor.position(),
             Claimed::Front { chunks, until } => {
-                let front = self.shares.ownership.board.claims_of(self.owner).take_front(chunks.tag);
+                let front = self.shares.ownership.board.claims_of(self.owner).take_front(chunks.call);
                 let is_free = front.is_free(|| self.shares.chunks_of(self.owner, *chunks));
                 let rows = if is_free { u64::from(chunks.rows) } else { 0 };
                 *until += rows;
@@ -208,7 +208,7 @@ pub(super) fn steal(shares: CallShares<'_>, thief: usize) -> Option<ShareClaim<'
         let (owner, count) = most_left(shares, thief, chunks)?;
         let claims = shares.ownership.board.claims_of(owner);
         // Another thief may have been faster.
-        if let Some(back) = claims.take_back(chunks.tag, count, fewest_left(count), chunks.most_stolen) {
+        if let Some(back) = claims.take_back(chunks.call, count, fewest_left(count), chunks.most_stolen) {
             return Some(shares.stolen(chunks, owner, thief, back));
         }
     }
@@ -224,7 +224,7 @@ fn most_left(shares: CallShares<'_>, thief: usize, chunks: Chunking) -> Option<(
     let owners = (0..pool.workers()).filter(|&owner| owner != thief && !is_the_leaders(owner));
     let with_left = owners.filter_map(|owner| {
         let count = shares.chunks_of(owner, chunks);
-        let left = shares.ownership.board.claims_of(owner).left(chunks.tag, count, chunks.most_stolen);
+        let left = shares.ownership.board.claims_of(owner).left(chunks.call, count, chunks.most_stolen);
         (left >= fewest_left(count)).then_some((owner, count, left))
     });
     with_left.max_by_key(|&(_, _, left)| left).map(|(owner, count, _)| (owner, count))

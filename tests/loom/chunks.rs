@@ -19,7 +19,7 @@ mod sync;
 use loom::{cell::UnsafeCell, sync::Arc, thread};
 
 use crate::{
-    claims::{ClaimBoard, Tag},
+    claims::{ClaimBoard, CallNumber},
     model::{exhaust, model},
 };
 
@@ -46,10 +46,10 @@ impl Rows {
     }
 }
 
-fn own(board: &ClaimBoard, worker: usize, tag: Tag, rows: &Rows) {
+fn own(board: &ClaimBoard, worker: usize, call: CallNumber, rows: &Rows) {
     let chunks = rows.0.len() as u32;
     loop {
-        let front = board.claims_of(worker).take_front(tag);
+        let front = board.claims_of(worker).take_front(call);
         if front.chunk >= chunks || !front.is_free(|| chunks) {
             return;
         }
@@ -57,21 +57,21 @@ fn own(board: &ClaimBoard, worker: usize, tag: Tag, rows: &Rows) {
     }
 }
 
-fn steal(board: &ClaimBoard, tag: Tag, rows: &Rows, fewest: u32) {
+fn steal(board: &ClaimBoard, call: CallNumber, rows: &Rows, fewest: u32) {
     let chunks = rows.0.len() as u32;
-    while let Some(back) = board.claims_of(0).take_back(tag, chunks, fewest, chunks) {
+    while let Some(back) = board.claims_of(0).take_back(call, chunks, fewest, chunks) {
         rows.sweep(back.chunk);
     }
 }
 
 /// Takes chunks from whoever has most left, as long as somebody has one left and `most` were not
 /// taken from it. Each theft from a share has a lane of its own.
-fn help(board: &ClaimBoard, tag: Tag, shares: &[Rows], lanes: &[Rows], most: u32) {
-    let left = |worker: usize| board.claims_of(worker).left(tag, shares[worker].0.len() as u32, most);
+fn help(board: &ClaimBoard, call: CallNumber, shares: &[Rows], lanes: &[Rows], most: u32) {
+    let left = |worker: usize| board.claims_of(worker).left(call, shares[worker].0.len() as u32, most);
     while let Some(worker) = (0..shares.len()).filter(|&worker| left(worker) > 0).max_by_key(|&worker| left(worker)) {
         let chunks = shares[worker].0.len() as u32;
         // Somebody else may have been faster.
-        if let Some(back) = board.claims_of(worker).take_back(tag, chunks, 1, most) {
+        if let Some(back) = board.claims_of(worker).take_back(call, chunks, 1, most) {
             lanes[worker].sweep(back.taken);
             shares[worker].sweep(back.chunk);
         }
@@ -82,15 +82,15 @@ fn help(board: &ClaimBoard, tag: Tag, shares: &[Rows], lanes: &[Rows], most: u32
 /// own, but take at most `most` chunks of a share.
 fn round_of_helpers(chunks: &[u32], most: u32) {
     let mut board = ClaimBoard::new(chunks.len());
-    let tag = board.begin();
+    let call = board.begin();
     let rows = |counts: &mut dyn Iterator<Item = u32>| Arc::new(counts.map(Rows::new).collect::<Vec<_>>());
     let (shares, lanes) = (rows(&mut chunks.iter().copied()), rows(&mut chunks.iter().map(|_| most)));
     let board = Arc::new(board);
     let work = |worker: usize| {
         let (board, shares, lanes) = (board.clone(), shares.clone(), lanes.clone());
         move || {
-            own(&board, worker, tag, &shares[worker]);
-            help(&board, tag, &shares, &lanes, most);
+            own(&board, worker, call, &shares[worker]);
+            help(&board, call, &shares, &lanes, most);
         }
     };
     let threads: Vec<_> = (1..chunks.len()).map(|worker| thread::spawn(work(worker))).collect();
@@ -103,17 +103,17 @@ fn round_of_helpers(chunks: &[u32], most: u32) {
 fn round(chunks: u32, thieves: usize, fewest: u32) {
     let mut board = ClaimBoard::new(1);
     let rows = Arc::new(Rows::new(chunks));
-    let tag = board.begin();
-    own(&board, 0, tag, &rows);
-    let tag = board.begin();
+    let call = board.begin();
+    own(&board, 0, call, &rows);
+    let call = board.begin();
     let board = Arc::new(board);
     let threads: Vec<_> = (0..thieves)
         .map(|_| {
             let (board, rows) = (board.clone(), rows.clone());
-            thread::spawn(move || steal(&board, tag, &rows, fewest))
+            thread::spawn(move || steal(&board, call, &rows, fewest))
         })
         .collect();
-    own(&board, 0, tag, &rows);
+    own(&board, 0, call, &rows);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     rows.assert_swept(2);
 }

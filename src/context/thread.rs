@@ -1,9 +1,16 @@
-//! What the tagged system that runs on this thread was given.
+//! What holds of this thread: what the tagged system that runs on it was given, whether it is inside
+//! a parallel call, and whether sweeps are to stay on it.
 
-use std::{cell::RefCell, mem::ManuallyDrop, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    mem::ManuallyDrop,
+    sync::Arc,
+    thread::LocalKey,
+};
 
 use super::{Context, WorldContext};
 use crate::{
+    pool::in_round,
     record::{Running, SystemTiming},
     settings::{AffinitySettings, SchedulerMode},
 };
@@ -82,5 +89,62 @@ impl Drop for SystemScope {
         if let Some(before) = self.before.take() {
             drop(replace_system(before));
         }
+    }
+}
+
+thread_local! {
+    /// Set while this thread visits rows of a call that runs on Bevy's threads.
+    static IN_BEVYS_BATCH: Cell<bool> = const { Cell::new(false) };
+    /// Set while a task of a schedule runs on this thread whose sweeps are not to be rounds.
+    static BY_ITSELF: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps a flag of this thread set; then the flag is as it was before.
+pub(crate) struct Raised {
+    flag: &'static LocalKey<Cell<bool>>,
+    before: bool,
+}
+
+impl Raised {
+    fn new(flag: &'static LocalKey<Cell<bool>>) -> Self {
+        Self { flag, before: flag.replace(true) }
+    }
+
+    /// While a thread visits rows of a call that runs on Bevy's threads: parallel calls inside run
+    /// on the spot, as they do inside a round.
+    pub(crate) fn in_bevys_batch() -> Self {
+        Self::new(&IN_BEVYS_BATCH)
+    }
+
+    /// While a tagged system runs whose sweeps were found to take less on one thread.
+    pub(crate) fn by_itself() -> Self {
+        Self::new(&BY_ITSELF)
+    }
+}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        self.flag.set(self.before);
+    }
+}
+
+/// Whether this thread is inside a parallel call, the gang's or Bevy's.
+#[inline]
+pub(crate) fn is_inside_call() -> bool {
+    in_round() || IN_BEVYS_BATCH.get()
+}
+
+/// Whether the sweeps of the tagged system that runs on this thread stay on it.
+#[inline]
+pub(crate) fn is_by_itself() -> bool {
+    BY_ITSELF.get()
+}
+
+/// For Bevy's `for_each_init`: a value that `init` makes, and with it the flag of
+/// [`Raised::in_bevys_batch`]. The value is dropped inside the batch, too: it stands first.
+pub(crate) fn in_bevys_batches<T>(init: &impl Fn() -> T) -> impl Fn() -> (T, Raised) + Clone {
+    || {
+        let in_batch = Raised::in_bevys_batch();
+        (init(), in_batch)
     }
 }
