@@ -94,7 +94,8 @@ pub enum Pinning {
 }
 
 /// Settings of the plugin, and of a pool without an app. Insert the resource before the plugin or
-/// change it while the app runs: changes apply between rounds, before the next tagged system.
+/// change it while the app runs: changes apply between rounds, before the next tagged system. The
+/// resource [`AffinityPool`](crate::AffinityPool) is exchanged in the next frame, in `First`.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -142,8 +143,9 @@ pub struct AffinitySettings {
     /// count. Nor does anything where workers share cores. A pool for which this is off calls all
     /// its workers, whichever the other pools of the process leave out. Default: on.
     pub avoid_busy_cores: bool,
-    /// Whether tagged systems keep every other system from running beside them, so that the gang
-    /// has the cores to itself. Read when a system is initialised (before its first run), so set it
+    /// Whether tagged systems keep every other system that has access to the world from running
+    /// beside them, so that the gang has the cores to itself. (One without parameters, or with
+    /// nothing but `Local` and `Commands`, conflicts with none and may run still.) Read when a system is initialised (before its first run), so set it
     /// before the plugin. They claim access to everything for that, so Bevy's detection of
     /// ambiguities, if it is on, reports each system that is not ordered before or after them.
     /// Default: off.

@@ -72,7 +72,7 @@ pub struct AffinityDiagnostics {
     /// changes, for before and after.
     pub modes: Vec<ModeDiagnostics>,
     /// The places that started parallel calls in mode [`Auto`](SchedulerMode::Auto), in the order
-    /// of their first calls; refreshed some times a second.
+    /// of their first calls; refreshed some times a second. None where the gang has one worker.
     pub call_sites: Vec<CallSiteDiagnostics>,
     /// The schedules that the plugin gave an executor, by label; refreshed some times a second.
     pub schedules: Vec<ScheduleDiagnostics>,

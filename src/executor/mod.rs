@@ -68,7 +68,8 @@ use record::Traced;
 /// rounds, and so do exclusive systems and sync points. Small tagged ones are dealt out as all
 /// others are, and then sweep their rows by themselves. Systems that are bound to the main thread
 /// by more than a tag run on it, beside the others. Systems that conflict run in the order of
-/// Bevy's single-threaded executor.
+/// Bevy's single-threaded executor for this schedule (where nothing orders them, another one maybe
+/// than before the install, which adds a set).
 /// Sweeps that would take less on one thread than as rounds run by themselves too, where nothing
 /// else can run beside them: in a chain each round finds its rows in the caches of other cores.
 /// It is tried for schedules that were [installed](Self::install), in a world with an

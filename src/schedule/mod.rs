@@ -72,7 +72,8 @@ pub trait IntoAffine<Marker>: Sized {
     ///
     /// Before or behind `.chain()`, `.run_if(..)` and the like: both are the same, except for
     /// systems that are run before the app has started or in the frame in which they are added.
-    /// Those can be tagged only before they are configured; a warning says so. And where Bevy is
+    /// Those can be tagged only before they are configured; a warning says so. Without the plugin
+    /// systems that were configured first are not bound to the main thread. And where Bevy is
     /// built without its feature `debug`, diagnostics know systems that were configured first by
     /// the place of their tag, others by their names.
     ///
