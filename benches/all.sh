@@ -27,7 +27,7 @@ failed=0
 cargo bench --no-run --bench never_slower --bench frames --bench due --bench plain
 cargo bench --no-run --bench compare --features rivals
 game=(--ignore-rust-version --features game)
-cargo bench --no-run "${game[@]}" --bench drawing
+cargo bench --no-run "${game[@]}" --bench drawing --bench frames
 cargo build --release "${game[@]}" --example traffic
 
 # bench NAME ARGUMENTS: what `cargo ARGUMENTS` prints, in the file NAME.md.
@@ -53,6 +53,7 @@ for group in round sweep uneven fused tree joins same-core transforms batched me
 bench compare-ports-1 bench --bench compare --features rivals -- ports --compute-threads 1 "${quick[@]}"
 for group in calls cold schedules chains busy neighbours quota idle skew; do never_slower $group; done
 for group in schedules matrix apps game bursts; do frames $group; done
+bench frames-apps-game bench "${game[@]}" --bench frames -- apps "${quick[@]}"
 bench due bench --bench due -- --rounds 12
 bench plain bench --bench plain
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then bench drawing bench "${game[@]}" --bench drawing; else echo "no display: without drawing"; fi
