@@ -11,6 +11,7 @@ use bevy_affinity::prelude::*;
 
 use crate::shared::race::{Pace, Race, Turn};
 use crate::shared::report::{duration, print_table};
+use crate::shared::statistics::Standing;
 use crate::shared::{bevys_pool, ours};
 
 /// What one race may take.
@@ -133,12 +134,16 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
         for first in 0..Contest::ALL.len() {
             races.push(race(fill, workers, first).run(rounds.div_ceil(Contest::ALL.len() as u32))?);
         }
-        let medians = (0..Contest::ALL.len()).map(|place| middle(races.iter().map(|race| race[place].median)));
+        let of = |place: usize, time: fn(&Standing) -> Duration| {
+            duration(middle(races.iter().map(|race| time(&race[place]))))
+        };
+        let cell =
+            |place| format!("{} ({})", of(place, |standing| standing.median), of(place, |standing| standing.p99));
         let own = middle(races.iter().map(|race| race[1].excess_over(1.0, &race[2]) as i64));
-        let cells = medians.map(duration).chain([format!("{:.2} us", own as f64 / 1e3)]);
+        let cells = (0..Contest::ALL.len()).map(cell).chain([format!("{:.2} us", own as f64 / 1e3)]);
         lines.push(std::iter::once(name.to_owned()).chain(cells).collect());
     }
-    print_table("Frames of apps (`App::update`), medians", &lines);
+    print_table("Frames of apps (`App::update`): medians (p99)", &lines);
     Ok(())
 }
 

@@ -13,8 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::shared::{
     bevys_pool, ours,
     race::{Pace, Race, Turn},
-    report::{counted, duration, print_table},
-    statistics::Standing,
+    report::{counted, duration, print_table, with_p99},
 };
 use crate::spin::spin;
 
@@ -261,7 +260,6 @@ fn cell(
     });
     let [_, bevy, auto, ..] = &standings[..] else { return Err("not all have run".into()) };
     let best = standings.iter().min_by_key(|standing| standing.median).unwrap_or(auto);
-    let time = |standing: &Standing| format!("{} ({})", duration(standing.median), duration(standing.p99));
     let excess = auto.excess_over(1.0, best).max(0.0);
     let judged = [
         format!("{:.2}", auto.ratio_to(best)),
@@ -270,5 +268,5 @@ fn cell(
         left_out.unwrap_or_default(),
     ];
     let cell = [counted(rows, "row"), burst.name().to_owned()];
-    Ok(cell.into_iter().chain(standings.iter().map(time)).chain(judged).collect())
+    Ok(cell.into_iter().chain(standings.iter().map(with_p99)).chain(judged).collect())
 }

@@ -12,7 +12,7 @@ use bevy::{
 use bevy_affinity::prelude::*;
 
 use crate::shared::race::{Pace, Race, Turn};
-use crate::shared::report::{duration, print_table};
+use crate::shared::report::{print_table, with_p99};
 use crate::shared::{bevys_pool, ours};
 use crate::spin::spin;
 
@@ -203,10 +203,10 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
         }
     }
     let standings = race.run(rounds)?;
-    let mut lines = vec![["app", "a frame", "x without", "`Update` runs"].map(str::to_owned).to_vec()];
+    let mut lines = vec![["app", "a frame (p99)", "x without", "`Update` runs"].map(str::to_owned).to_vec()];
     for ((name, ..), (standing, way)) in contests.into_iter().zip(standings.iter().zip(ways)) {
         let ratio = standing.ratio_to(&standings[0]);
-        lines.push(vec![name.to_owned(), duration(standing.median), format!("{ratio:.2}"), way]);
+        lines.push(vec![name.to_owned(), with_p99(standing), format!("{ratio:.2}"), way]);
     }
     print_table(&format!("A strategy game: {WIDE} wide and {SMALL} small systems, {UNITS} units"), &lines);
     Ok(())

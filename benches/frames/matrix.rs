@@ -11,7 +11,7 @@ use bevy_affinity::prelude::*;
 
 use crate::mixed::Dice;
 use crate::schedules::{Repetition, race};
-use crate::shared::report::{duration, print_table};
+use crate::shared::report::{print_table, with_p99};
 use crate::spin::spin;
 
 /// What one race may take.
@@ -110,10 +110,10 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
         let best = if standings[0].median < standings[1].median { 0 } else { 1 };
         let ratio = standings[2].ratio_to(&standings[best]);
         let more = standings[2].excess_over(1.0, &standings[best]);
-        let medians = standings.iter().map(|standing| duration(standing.median)).collect();
+        let medians = standings.iter().map(with_p99).collect();
         let against = vec![format!("{ratio:.2}"), format!("{:.1} us", more / 1e3)];
         lines.push([vec![cell.name()], medians, against].concat());
     }
-    print_table("Schedules by size, order and tags, medians; against the faster of Bevy's executors", &lines);
+    print_table("Schedules by size, order and tags: medians (p99); against the faster of Bevy's executors", &lines);
     Ok(())
 }

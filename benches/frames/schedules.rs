@@ -15,7 +15,7 @@ use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
 use crate::mixed;
 use crate::shared::ours;
 use crate::shared::race::{Pace, Race, Turn};
-use crate::shared::report::{duration, print_table};
+use crate::shared::report::{print_table, with_p99};
 use crate::spin::spin;
 
 /// What one race may take.
@@ -105,10 +105,10 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
             let standings = race(&fill, Repetition { runs, asleep }, workers, BUDGET).run(rounds)?;
             let best = if standings[0].median < standings[1].median { 0 } else { 1 };
             let ratio = standings[2].ratio_to(&standings[best]);
-            let medians = standings.iter().map(|standing| duration(standing.median)).collect();
+            let medians = standings.iter().map(with_p99).collect();
             lines.push([vec![name.to_owned()], medians, vec![format!("{ratio:.2}")]].concat());
         }
-        print_table(&format!("Schedules {title}, medians"), &lines);
+        print_table(&format!("Schedules {title}: medians (p99)"), &lines);
     }
     Ok(())
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
+use super::statistics::Standing;
+
 /// A table of plain text, its first line the header.
 pub fn print_table(title: &str, lines: &[impl AsRef<[String]>]) {
     let mut table = markdown();
@@ -27,6 +29,11 @@ pub fn duration(duration: Duration) -> String {
         ..1e6 => format!("{:.0} us", nanoseconds / 1e3),
         _ => format!("{:.2} ms", nanoseconds / 1e6),
     }
+}
+
+/// A contender's median and, in brackets, its p99.
+pub fn with_p99(standing: &Standing) -> String {
+    format!("{} ({})", duration(standing.median), duration(standing.p99))
 }
 
 /// So many of something, such as `1 row` and `1,000 rows`.
