@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What does each mechanism give? Builds the crate without each in turn, and lets the builds take turns.
 
-    benches/ablations.py [--rounds N] [--build-only]
+    benches/ablations.py [--rounds N] [--mechanisms A,B] [--groups A,B] [--build-only]
 
 Prints a table: how long mode Auto takes without a mechanism, as a multiple of the time with all of them;
 above 1 the mechanism gives something. Medians over rounds of the geometric mean of the cells of each group.
@@ -23,6 +23,7 @@ MECHANISMS = ["stealing", "balancing", "settling", "eviction", "leader-moves", "
 GROUPS = {
     "calls": ["calls", "--rows", "1000,10000", "--quick"],
     "busy": ["busy", "--quick"],
+    "quota": ["quota", "--quick"],
     "skew": ["skew"],
 }
 CITIES = [32, 100]
@@ -35,9 +36,9 @@ def executable(arguments, env):
     return [entry["executable"] for entry in built if entry.get("executable")][-1]
 
 
-def build(folder):
+def build(folder, mechanisms):
     """Copies of the bench and the simulation, without each mechanism."""
-    for name in [COMPLETE, *MECHANISMS]:
+    for name in [COMPLETE, *mechanisms]:
         env = os.environ | {"AFFINITY_WITHOUT": name}
         bench = executable(["bench", "--bench", "never_slower", "--no-run"], env)
         traffic = executable(["build", "--release", "--example", "traffic"], env)
@@ -84,12 +85,14 @@ def main():
     parser.add_argument("--folder", help="where the builds are kept [default: a temporary folder]")
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--run-only", action="store_true", help="with what is in --folder")
+    parser.add_argument("--mechanisms", default=",".join(MECHANISMS))
     parser.add_argument("--groups", default=",".join([*GROUPS, "traffic"]))
     arguments = parser.parse_args()
     folder = arguments.folder or tempfile.mkdtemp()
     os.makedirs(folder, exist_ok=True)
+    mechanisms = arguments.mechanisms.split(",")
     if not arguments.run_only:
-        build(folder)
+        build(folder, mechanisms)
     if arguments.build_only:
         return
     contests = {group: lambda name, group=group: run_group(folder, name, GROUPS[group]) for group in GROUPS}
@@ -97,17 +100,17 @@ def main():
         contests[f"traffic {city}"] = lambda name, city=city: run_city(folder, name, city)
     wanted = arguments.groups.split(",")
     contests = {group: run for group, run in contests.items() if group.split()[0] in wanted}
-    ratios = {(name, group): [] for name in MECHANISMS for group in contests}
+    ratios = {(name, group): [] for name in mechanisms for group in contests}
     for _ in range(arguments.rounds):
         for group, run in contests.items():
             complete = run(COMPLETE)
-            for name in MECHANISMS:
+            for name in mechanisms:
                 ratios[name, group].append(mean_ratio(run(name), complete))
             # Once more in the end: how far two runs of the same build are apart is what is noise.
             ratios.setdefault(("(nothing: noise)", group), []).append(mean_ratio(run(COMPLETE), complete))
     print("| without | " + " | ".join(contests) + " |")
     print("|---" * (len(contests) + 1) + "|")
-    for name in [*MECHANISMS, "(nothing: noise)"]:
+    for name in [*mechanisms, "(nothing: noise)"]:
         cells = [ratios[name, group] for group in contests]
         shown = [f"{statistics.median(cell):.2f} ({min(cell):.2f} to {max(cell):.2f})" for cell in cells]
         print(f"| {name} | " + " | ".join(shown) + " |")
