@@ -156,7 +156,8 @@ fn warn_of_unused(options: &Options) {
 fn warn_of_rush(options: &Options, orders: &[(u32, Order)]) {
     let rushes = orders.iter().filter(|(_, order)| order.is_for_all()).count();
     if rushes > 0 && options.has_trips() && !options.paced {
-        say(&format!("note: {rushes} orders 'rush' without effect: all trips are given"));
+        let orders = if rushes == 1 { "order" } else { "orders" };
+        say(&format!("note: {rushes} {orders} 'rush' without effect: all trips are given"));
     }
 }
 

@@ -275,7 +275,7 @@ impl Simulation for Plain {
         let mut totals = Totals::default();
         self.intersections.iter().for_each(|intersection| totals.add_intersection(intersection, self.now));
         self.due.iter().zip(&self.trips).for_each(|(&due, trips)| totals.add_car(due, trips));
-        self.roads.iter().enumerate().for_each(|(number, road)| totals.add_road(number, road));
+        self.roads.iter().for_each(|road| totals.add_road(road));
         totals
     }
 

@@ -20,8 +20,6 @@ pub struct Totals {
     pub seconds: u64,
     pub metres: u64,
     pub congested_roads: u64,
-    /// Number and occupancy of the road with the most cars.
-    pub busiest_road: (u64, u32),
 }
 
 impl Totals {
@@ -43,14 +41,11 @@ impl Totals {
         self.metres += u64::from(trips.total_metres);
     }
 
-    pub fn add_road(&mut self, number: usize, road: &Road) {
+    pub fn add_road(&mut self, road: &Road) {
         self.congested_roads += u64::from(road.is_congested());
-        if road.occupancy > self.busiest_road.1 {
-            self.busiest_road = (number as u64, road.occupancy);
-        }
     }
 
-    /// The counts of two parts of a city. Of two roads that are as busy, the first one's counts.
+    /// The counts of two parts of a city.
     #[cfg(feature = "game")]
     pub fn merge(self, other: Self) -> Self {
         Self {
@@ -65,11 +60,6 @@ impl Totals {
             seconds: self.seconds + other.seconds,
             metres: self.metres + other.metres,
             congested_roads: self.congested_roads + other.congested_roads,
-            busiest_road: if self.busiest_road.1 >= other.busiest_road.1 {
-                self.busiest_road
-            } else {
-                other.busiest_road
-            },
         }
     }
 

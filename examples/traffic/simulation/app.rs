@@ -99,9 +99,7 @@ impl Simulation for CityApp {
         let now = world.resource::<Now>().0;
         world.query::<&Intersection>().iter(world).for_each(|intersection| totals.add_intersection(intersection, now));
         world.query::<(&Due, &Trips)>().iter(world).for_each(|(&due, trips)| totals.add_car(due, trips));
-        for (number, road) in world.query::<(&Number, &Road)>().iter(world) {
-            totals.add_road(number.0 as usize, road);
-        }
+        world.query::<&Road>().iter(world).for_each(|road| totals.add_road(road));
         totals
     }
 
