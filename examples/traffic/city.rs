@@ -141,11 +141,11 @@ impl City {
     pub fn visit_links(&self, node: u32, intersection: &Intersection, now: u32, visit: &mut dyn FnMut(u32, LinkState)) {
         for (road, approach) in (self.first_road(node)..).zip(intersection.approaches()) {
             let (left, occupancy) = (u64::from(approach.passed.cars), approach.occupancy());
-            let driven = left * u64::from(drive_time(&self.network.links[road as usize])) / u64::from(PARTS);
+            let driven = left * u64::from(drive_time(&self.network.links[road as usize]));
             let state = LinkState {
                 entered: left + u64::from(occupancy),
                 left,
-                seconds_spent: driven + approach.passed.waited,
+                parts_spent: driven + approach.passed.waited * u64::from(PARTS),
                 occupancy,
                 queued: approach.queued(now),
             };

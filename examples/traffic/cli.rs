@@ -37,7 +37,7 @@ pub struct Options {
     pub network: Option<PathBuf>,
 
     /// Plans for the MATSim network: of each person the selected plan's legs by car
-    #[arg(long, value_name = "FILE", requires = "network", help_heading = "Scenarios")]
+    #[arg(long, value_name = "FILE", requires = "network", conflicts_with_all = ["map", "city", "net"], help_heading = "Scenarios")]
     pub plans: Option<PathBuf>,
 
     /// SUMO network to read: .net.xml or .net.xml.gz
@@ -46,7 +46,7 @@ pub struct Options {
 
     /// Demand for the SUMO network, with commas between files: vehicles, trips, flows, routes;
     /// programmes of signals from additional files
-    #[arg(long, value_name = "FILE,..", requires = "net", value_delimiter = ',', help_heading = "Scenarios")]
+    #[arg(long, value_name = "FILE,..", requires = "net", conflicts_with_all = ["map", "city", "network"], value_delimiter = ',', help_heading = "Scenarios")]
     pub routes: Vec<PathBuf>,
 
     /// Trips for any map, as CSV with the columns depart,from,to and, if cars make several trips,
@@ -363,6 +363,11 @@ mod tests {
             ("traffic --steps 0", "'0' for '--steps <N>'"),
             ("traffic --mode fast", "'fast' for '--mode <MODE>'"),
             ("traffic --map a.gr --city 9", "'--map <FILE>' cannot be used with '--city <N>'"),
+            ("traffic --plans p.xml", "--network <FILE>"),
+            ("traffic --city 4 --plans p.xml", "'--city <N>' cannot be used with '--plans <FILE>'"),
+            ("traffic --map a.osm --routes r.xml", "cannot be used with"),
+            ("traffic --network m.xml --routes r.xml", "cannot be used with"),
+            ("traffic --net s.xml --plans p.xml", "cannot be used with"),
             ("traffic --fast", "'--fast'"),
             ("traffic --view 1,2", "'1,2' for '--view <EAST,NORTH,WIDTH>'"),
             ("traffic --view 1,-2,0", "the last above 0"),

@@ -64,6 +64,9 @@ enum Failure {
 /// The exit code of [`Failure::Input`].
 const BAD_INPUT: u8 = 2;
 
+/// When a run ends that is interrupted.
+const AT_ONCE: &str = "here, with what it has";
+
 /// The exit code of [`Failure::Run`].
 const BAD_RUN: u8 = 1;
 
@@ -110,6 +113,10 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     warn_of_jams(options, &city);
     warn_of_rush(options, &plan.orders);
     let steps = options.steps.or(plan.end.map(|end| end.saturating_sub(options.warmup()).max(1)));
+    if options.out.is_some() {
+        // From here on files are there that a run which is interrupted has to put away.
+        interrupt::heed(AT_ONCE);
+    }
     let output = options.out.as_ref().map(|folder| Output::create(folder, &city.network, plan.names.as_ref()));
     let output = output.transpose().map_err(Failure::Input)?;
     let end = options.warmup().saturating_add(steps.unwrap_or(options.steps()));
@@ -215,7 +222,7 @@ fn run(options: &Options, city: City, orders: &[(u32, Order)], output: Option<Ou
             Contest::new(challenge, &city, options.warmup(), &orders[given..])
         });
         let contest = contest.transpose().map_err(|refusal| Failure::Run(refusal.to_string()))?;
-        interrupt::heed("here, with what it has");
+        interrupt::heed(AT_ONCE);
         let outcome = headless::run(&mut *simulation, &city, options, output, contest).map_err(Failure::Run)?;
         let Some(outcome) = outcome else {
             say("note: interrupted before the first measured step: there are no figures");

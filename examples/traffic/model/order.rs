@@ -78,7 +78,9 @@ impl Order {
                 if let Self::Signals { node, .. } = order
                     && !is_lit(node)
                 {
-                    return Err((place, Refusal(format!("intersection {node} has no signals in second {at}"))));
+                    let why = Rules::are_fixed(network, node).map(str::to_owned);
+                    let why = why.unwrap_or_else(|| format!("no signals in second {at}"));
+                    return Err((place, Refusal(format!("intersection {node} has {why}"))));
                 }
             }
             if let Self::Lights { node, up } = order {

@@ -36,8 +36,8 @@ pub struct EndedTrip {
 pub struct LinkState {
     pub entered: u64,
     pub left: u64,
-    /// Seconds that those who have left spent on it.
-    pub seconds_spent: u64,
+    /// What those who have left spent on it, in 1 / [`PARTS`](super::PARTS) of a second.
+    pub parts_spent: u64,
     pub occupancy: u32,
     /// Cars that have reached the stop line, or those in front of them.
     pub queued: u32,

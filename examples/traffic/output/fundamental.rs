@@ -38,7 +38,7 @@ impl Fundamental {
         let (lanes, quarter) = (f64::from(link.lanes), f64::from(QUARTER));
         let flow = passage.left as f64 * 3_600.0 / quarter / lanes;
         let kilometres = f64::from(link.length_dm) / 10_000.0;
-        let density = passage.seconds as f64 / quarter / kilometres / lanes;
+        let density = passage.seconds / quarter / kilometres / lanes;
         let cell = |value: f64, most: f64, count: usize| ((value / most * count as f64) as usize).min(count - 1);
         self.0[cell(flow, FLOW, ROWS) * COLUMNS + cell(density, DENSITY, COLUMNS)] += 1;
     }

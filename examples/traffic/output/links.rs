@@ -67,7 +67,7 @@ fn row(out: &mut impl Write, number: u32, link: &Link, begins: u32, passage: &Pa
         return writeln!(out, ",");
     }
     // A car may be gone in the second in which it came.
-    let seconds = *seconds as f64 / *left as f64;
+    let seconds = seconds / *left as f64;
     let speed = if seconds > 0.0 { format!("{:.1}", metres / seconds * 3.6) } else { String::new() };
     writeln!(out, "{seconds:.1},{speed}")
 }

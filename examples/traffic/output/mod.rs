@@ -109,12 +109,12 @@ impl Output {
     }
 
     fn note_minute<S: Source + ?Sized>(&mut self, source: &mut S) -> Result<(), String> {
-        let (mut decimetres, mut seconds) = (0, 0);
+        let (mut decimetres, mut parts) = (0, 0);
         source.links(&mut |link, state| {
             decimetres += state.left * u64::from(self.lengths[link as usize]);
-            seconds += state.seconds_spent;
+            parts += state.parts_spent;
         });
-        let minute = self.timeline.add(self.now, &source.totals(), decimetres, seconds)?;
+        let minute = self.timeline.add(self.now, &source.totals(), decimetres, parts)?;
         self.series.add(self.now, &minute);
         Ok(())
     }

@@ -1,14 +1,14 @@
 //! What happened on a link in a quarter hour.
 
-use crate::model::LinkState;
+use crate::model::{LinkState, PARTS};
 
 /// The cars of a link in a quarter hour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
     pub entered: u64,
     pub left: u64,
     /// Seconds that those who left have spent on the link.
-    pub seconds: u64,
+    pub seconds: f64,
 }
 
 impl Passage {
@@ -16,7 +16,7 @@ impl Passage {
         Self {
             entered: now.entered.saturating_sub(before.entered),
             left: now.left.saturating_sub(before.left),
-            seconds: now.seconds_spent.saturating_sub(before.seconds_spent),
+            seconds: now.parts_spent.saturating_sub(before.parts_spent) as f64 / f64::from(PARTS),
         }
     }
 }

@@ -59,7 +59,7 @@ impl Series {
 }
 
 fn sum(a: &Minute, b: &Minute) -> Minute {
-    Minute { arrived: a.arrived + b.arrived, decimetres: a.decimetres + b.decimetres, seconds: a.seconds + b.seconds }
+    Minute { arrived: a.arrived + b.arrived, decimetres: a.decimetres + b.decimetres, parts: a.parts + b.parts }
 }
 
 /// A little above all points.

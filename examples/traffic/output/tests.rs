@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::*;
 use crate::city::{City, Travel};
 use crate::map::{Control, Link, Node};
-use crate::model::TripRequest;
+use crate::model::{PARTS, TripRequest};
 use crate::plain::Plain;
 use crate::scenario::Files;
 use crate::simulation::CityApp;
@@ -77,7 +77,16 @@ impl Source for OneCar {
     fn links(&mut self, visit: &mut dyn FnMut(u32, LinkState)) {
         let left = u64::from(self.now / 100);
         visit(0, LinkState::default());
-        visit(1, LinkState { entered: left + 1, left, seconds_spent: 20 * left, occupancy: 1, queued: 0 });
+        visit(
+            1,
+            LinkState {
+                entered: left + 1,
+                left,
+                parts_spent: 41 * left * u64::from(PARTS) / 2,
+                occupancy: 1,
+                queued: 0,
+            },
+        );
     }
 }
 
@@ -94,13 +103,13 @@ fn each_file_has_what_happened() {
     assert!(folder.read("trips.csv").starts_with(first));
     assert_eq!(folder.read("trips.csv").lines().count(), 1 + 2 * 9);
     let links = "link,from,to,metres,lanes,quarter_begins,entered,left,mean_seconds,mean_speed_kmh\n\
-                 1,0,1,100.0,2,0,10,9,20.0,18.0\n";
+                 1,0,1,100.0,2,0,10,9,20.5,17.6\n";
     assert_eq!(folder.read("links.csv"), links, "nothing happened after the first quarter hour");
     let timeline = folder.read("timeline.csv");
     let rows: Vec<&str> = timeline.lines().collect();
     assert_eq!(
         rows[..3],
-        ["second,on_road,waiting,arrived,stuck,pushed,mean_speed_kmh", "60,1,2,0,0,5,", "120,1,2,1,1,5,18.0"]
+        ["second,on_road,waiting,arrived,stuck,pushed,mean_speed_kmh", "60,1,2,0,0,5,", "120,1,2,1,1,5,17.6"]
     );
     assert_eq!((rows.len(), rows[16]), (17, "950,1,2,9,9,5,"), "a last row for what is no full minute");
     let names: Vec<String> = folder.files().into_keys().collect();
@@ -150,10 +159,11 @@ fn places_are_degrees_where_the_map_has_some() {
 fn plots_are_well_formed_however_long_the_day() {
     let mut series = Series::default();
     for minute in 0..70_000 {
-        series.add(60 * (minute + 1), &timeline::Minute { arrived: 2, decimetres: 6_000, seconds: 60 });
+        series
+            .add(60 * (minute + 1), &timeline::Minute { arrived: 2, decimetres: 6_000, parts: 60 * u64::from(PARTS) });
     }
     let mut fundamental = Fundamental::default();
-    fundamental.add(&Link::new(0, 1, 1_000, 1, 50), &passage::Passage { entered: 9, left: 450, seconds: 9_000 });
+    fundamental.add(&Link::new(0, 1, 1_000, 1, 50), &passage::Passage { entered: 9, left: 450, seconds: 9_000.0 });
     for plot in [series.plot(), fundamental.plot(), Series::default().plot(), Fundamental::default().plot()] {
         let mut reader = quick_xml::Reader::from_str(&plot);
         while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}

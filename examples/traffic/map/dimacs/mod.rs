@@ -153,7 +153,9 @@ fn read_coordinates(path: &Path, nodes: u32) -> Result<Vec<Place>, MapError> {
         record.end()?;
         let place = place(lon, lat)
             .ok_or_else(|| record.error(format_args!("no place on earth: longitude {lon}, latitude {lat} / 1e6")))?;
-        places[node as usize] = Some(place);
+        if places[node as usize].replace(place).is_some() {
+            return Err(record.error(format_args!("node {} has coordinates already", node + 1)));
+        }
     }
     places
         .into_iter()

@@ -126,6 +126,7 @@ fn wrong_coordinates_are_named() {
     let cases = [
         ("p aux sp co 2\n", "x-d.co, line 1: coordinates for 2 nodes, but the graph has 3"),
         ("p aux sp co 3\nv 1 0 0\nv 3 0 0\n", "x-d.co: node 2 has no coordinates"),
+        ("p aux sp co 3\nv 2 0 0\nv 2 0 0\n", "x-d.co, line 3: node 2 has coordinates already"),
         ("p aux sp co 3\nv 1 0 1e6\n", "x-d.co, line 2: the latitude should be a whole number, found `1e6`"),
         ("p aux sp co 3\nv 1 0 90000001\n", "x-d.co, line 2: no place on earth: longitude 0, latitude 90000001 / 1e6"),
     ];

@@ -25,12 +25,13 @@ pub struct Forbidden {
 impl Forbidden {
     pub fn of(raw: &Raw, restrictions: &[Restriction], tally: &mut Tally) -> Self {
         let map = Map::of(raw, restrictions);
-        let mut forbidden = Self::default();
+        let (mut forbidden, mut only) = (Self::default(), Vec::new());
         for restriction in restrictions {
-            if let Err(kind) = map.forbid(restriction, &mut forbidden) {
+            if let Err(kind) = map.forbid(restriction, &mut forbidden, &mut only) {
                 tally.add(kind, 1);
             }
         }
+        map.forbid_others(only, &mut forbidden.turns);
         forbidden.turns.sort_unstable();
         forbidden.turns.dedup();
         forbidden
@@ -54,19 +55,20 @@ impl<'a> Map<'a> {
         Self { raw, into, out, named: named_ways(raw, restrictions) }
     }
 
-    fn forbid(&self, restriction: &Restriction, forbidden: &mut Forbidden) -> Result<(), Kind> {
+    /// Notes what a restriction forbids; turns that are allowed only go to `only`.
+    fn forbid(
+        &self,
+        restriction: &Restriction,
+        forbidden: &mut Forbidden,
+        only: &mut Vec<(u32, u32)>,
+    ) -> Result<(), Kind> {
         let (from, to) = (self.way(restriction.from)?, self.way(restriction.to)?);
         match &restriction.via {
             Via::Node(node) => {
                 let node = self.raw.node(*node).ok_or(Kind::TurnsElsewhere)?;
                 let from = self.single(self.roads(&self.into, node)?, from)?;
                 let to = self.single(self.roads(&self.out, node)?, to)?;
-                if restriction.only {
-                    let others = self.out.of(node).iter().filter(|&&link| link != to);
-                    forbidden.turns.extend(others.map(|&other| (from, other)));
-                } else {
-                    forbidden.turns.push((from, to));
-                }
+                if restriction.only { only } else { &mut forbidden.turns }.push((from, to));
             }
             // What else could be done at the end of the road in between would have to be forbidden
             // to those who come from elsewhere too.
@@ -74,6 +76,16 @@ impl<'a> Map<'a> {
             Via::Ways(ways) => forbidden.paths.push(self.path(from, ways, to)?),
         }
         Ok(())
+    }
+
+    /// Forbids what is none of the turns that are allowed only. From one link there may be several.
+    fn forbid_others(&self, mut only: Vec<(u32, u32)>, turns: &mut Vec<(u32, u32)>) {
+        only.sort_unstable();
+        for allowed in only.chunk_by(|(from, _), (next, _)| from == next) {
+            let from = allowed[0].0;
+            let others = self.out.of(self.raw.links[from as usize].to).iter().copied();
+            turns.extend(others.map(|to| (from, to)).filter(|turn| !allowed.contains(turn)));
+        }
     }
 
     /// The number of a way that is driven on.

@@ -48,6 +48,14 @@ fn only_one_turn_is_allowed() {
 }
 
 #[test]
+fn several_turns_may_be_the_only_ones() {
+    let map = crossing().turn("from=1 via=n5 to=3", "restriction=only_straight_on");
+    let map = map.turn("from=1 via=n5 to=2", "restriction=only_right_turn").read().unwrap();
+    // To the south, and back.
+    assert_eq!(bans(&map), [[100, 0, 0, -100], [100, 0, 100, 0]]);
+}
+
+#[test]
 fn no_entry_holds_for_all_who_come() {
     let map = with("from=1 from=3 via=n5 to=2", "restriction=no_entry");
     assert_eq!(bans(&map), [[-100, 0, 0, 100], [100, 0, 0, 100]]);
