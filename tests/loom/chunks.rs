@@ -19,7 +19,7 @@ mod sync;
 use loom::{cell::UnsafeCell, sync::Arc, thread};
 
 use crate::{
-    claims::{ClaimBoard, CallNumber},
+    claims::{CallNumber, ClaimBoard},
     model::{exhaust, model},
 };
 
