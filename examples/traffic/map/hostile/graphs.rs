@@ -131,7 +131,8 @@ fn coordinates_have_to_match() {
     folder.write("x.gr", b"p sp 3 2\na 1 2 9\na 2 1 9\n");
     for (places, part) in [
         (PLACES, "line 1: coordinates for 2 nodes, but the graph has 3"),
-        ("p aux sp co 3\nv 1 0 0\nv 1 0 0\nv 2 0 0\n", "x.co: node 3 has no coordinates"),
+        ("p aux sp co 3\nv 1 0 0\nv 2 0 0\n", "x.co: node 3 has no coordinates"),
+        ("p aux sp co 3\nv 1 0 0\nv 1 0 0\nv 2 0 0\n", "x.co, line 3: node 1 has coordinates already"),
         ("p aux sp co 3\nv 1 0 -90000001\n", "line 2: no place on earth"),
         ("p aux sp co 3\nv 1 -2147483648 0\n", "line 2: no place on earth"),
         ("", "x.co: no line `p aux sp co ..`"),
