@@ -29,8 +29,8 @@ pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 /// the round, and what was done with it is published by the arrival of who did it.
 pub(crate) struct Claims(AtomicU64);
 
-/// What a [`Claims`] word says: the bits are the call's number (32), taken from the front (16), taken
-/// from the back (16).
+/// What a [`Claims`] word says: the bits are the call's number (32), taken from the front (16),
+/// taken from the back (16).
 #[derive(Clone, Copy)]
 struct Taken {
     front: u32,

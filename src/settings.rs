@@ -145,10 +145,10 @@ pub struct AffinitySettings {
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system that has access to the world from running
     /// beside them, so that the gang has the cores to itself. (One without parameters, or with
-    /// nothing but `Local` and `Commands`, conflicts with none and may run still.) Read when a system is initialised (before its first run), so set it
-    /// before the plugin. They claim access to everything for that, so Bevy's detection of
-    /// ambiguities, if it is on, reports each system that is not ordered before or after them.
-    /// Default: off.
+    /// nothing but `Local` and `Commands`, conflicts with none and may run still.) Read when a
+    /// system is initialised (before its first run), so set it before the plugin. They claim access
+    /// to everything for that, so Bevy's detection of ambiguities, if it is on, reports each system
+    /// that is not ordered before or after them. Default: off.
     pub exclusive: bool,
 }
 

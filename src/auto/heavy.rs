@@ -1,6 +1,6 @@
-//! Calls and runs that take far longer than the others: paths are searched in every sixteenth frame,
-//! say. They may be most of what a system or a schedule takes, so what counts then is what runs take
-//! on average.
+//! Calls and runs that take far longer than the others: paths are searched in every sixteenth
+//! frame, say. They may be most of what a system or a schedule takes, so what counts then is what
+//! runs take on average.
 
 use super::Strategy;
 

@@ -31,7 +31,8 @@ pub(crate) use strategy::{Decision, Outcome, Strategy, Timing};
 /// even at 1,200 to 5,000. A session of fork/join costs as much.
 pub(crate) const WORTH_A_ROUND: u64 = 5_000;
 
-/// The same where workers sleep: to wake one takes some 10 us of the leader, and it comes 30 us later.
+/// The same of trees where workers sleep: to wake one takes some 10 us of the leader, and it comes
+/// 30 us later.
 pub(crate) const WORTH_A_WAKE_UP: u64 = 40_000;
 
 /// Sweeps of this many rows go parallel before anything is known: for the cheapest rows (0.14 ns)

@@ -1,8 +1,9 @@
 //! What a thread finds when it starts a parallel call: whether it is inside of one, and else, in a
 //! tagged system, the mode, the pool and the placement.
 //!
-//! `world.rs` has the context of a world, made anew with the settings and the cores; `thread.rs` what
-//! the system that runs on a thread was given of it, and what else holds of a thread for a while.
+//! `world.rs` has the context of a world, made anew with the settings and the cores; `thread.rs`
+//! what the system that runs on a thread was given of it, and what else holds of a thread for a
+//! while.
 
 mod thread;
 mod world;

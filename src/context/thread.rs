@@ -1,5 +1,5 @@
-//! What holds of this thread: what the tagged system that runs on it was given, whether it is inside
-//! a parallel call, and whether sweeps are to stay on it.
+//! What holds of this thread: what the tagged system that runs on it was given, whether it is
+//! inside a parallel call, and whether sweeps are to stay on it.
 
 use std::{
     cell::{Cell, RefCell},

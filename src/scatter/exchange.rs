@@ -80,9 +80,9 @@ impl<M> TimedMail<M> {
 }
 
 impl Exchange<'_> {
-    /// Calls `send` with each range of the senders' rows, and with what `visits` makes for each part
-    /// of them. Then calls a function that `receiver` makes, for each owner one, with each message:
-    /// it says whether that was applied.
+    /// Calls `send` with each range of the senders' rows, and with what `visits` makes for each
+    /// part of them. Then calls a function that `receiver` makes, for each owner one, with each
+    /// message: it says whether that was applied.
     pub(crate) fn run<M, V, R>(
         &self,
         visits: impl Fn() -> V + Sync,

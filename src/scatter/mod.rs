@@ -6,8 +6,8 @@
 //! to), with the written data left where it is: an owner applies messages to rows in its own cache.
 //!
 //! `exchange.rs` is one call, its two phases; `outbox.rs` is what rows send through, `addresses.rs`
-//! finds rows and owners, `mail.rs` keeps the lanes, `report.rs` counts. `timed.rs` and `calendar.rs`
-//! are messages for later.
+//! finds rows and owners, `mail.rs` keeps the lanes, `report.rs` counts. `timed.rs` and
+//! `calendar.rs` are messages for later.
 
 mod addresses;
 mod calendar;

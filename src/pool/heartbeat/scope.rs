@@ -215,8 +215,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// From now on a join is published only if another worker has asked for it: for walks that would
-    /// not be divided but for that, since dividing them costs more than a join.
+    /// From now on a join is published only if another worker has asked for it: for walks that
+    /// would not be divided but for that, since dividing them costs more than a join.
     pub(crate) fn publish_only_asked(&mut self) {
         self.only_asked = true;
     }
