@@ -1,13 +1,9 @@
 //! [`Calendar`]: messages that are to be delivered later.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, HashMap},
-    fmt,
-    iter::successors,
-};
+use std::{cmp::Reverse, collections::BinaryHeap, fmt, iter::successors};
 
 use bevy_ecs::prelude::{Entity, Resource};
+use bevy_platform::collections::HashMap;
 
 /// Messages on their way to entities, each with the time at which it is to arrive.
 ///
@@ -63,8 +59,11 @@ pub struct Calendar<M: Send + Sync + 'static> {
     /// Time and block of the last message: the next one often goes there too.
     last: Option<(u64, usize)>,
     /// Memory of the last delivery.
-    arrived: Vec<(Entity, M)>,
+    arrived: Vec<Messages<M>>,
 }
+
+/// Messages of a block, each with whom it is for.
+pub(super) type Messages<M> = Vec<(Entity, M)>;
 
 /// The messages of one time: the numbers of its first and its last block.
 #[derive(Clone, Copy)]
@@ -77,7 +76,7 @@ struct Bag {
 /// needs the next one. If each time had room of its own, that would have to grow anew in every bag,
 /// or all would keep as much as was ever needed for one.
 struct Block<M> {
-    messages: Vec<(Entity, M)>,
+    messages: Messages<M>,
     /// The number of the block with those sent next; of a bag's last one it means nothing.
     next: usize,
 }
@@ -103,7 +102,7 @@ impl<M: Send + Sync + 'static> Default for Calendar<M> {
     fn default() -> Self {
         Self {
             times: BinaryHeap::new(),
-            bags: HashMap::new(),
+            bags: HashMap::default(),
             blocks: Vec::new(),
             free: Vec::new(),
             count: 0,
@@ -180,18 +179,19 @@ impl<M: Send + Sync + 'static> Calendar<M> {
 
     /// Drops all messages.
     pub fn clear(&mut self) {
-        self.take(u64::MAX);
-        self.arrived.clear();
+        let mut all = self.take(u64::MAX);
+        all.iter_mut().for_each(Vec::clear);
+        self.keep(all);
     }
 
-    /// What arrives at `now` or before, in order. To be given back to [`keep`](Self::keep).
-    pub(super) fn arrivals(&mut self, now: u64) -> Vec<(Entity, M)> {
+    /// What arrives at `now` or before, in order. To be given back to [`keep`](Self::keep), empty
+    /// and before anything else is sent.
+    pub(super) fn arrivals(&mut self, now: u64) -> Vec<Messages<M>> {
         // At the end of time nothing arrives.
-        self.take(now.min(u64::MAX - 1));
-        std::mem::take(&mut self.arrived)
+        self.take(now.min(u64::MAX - 1))
     }
 
-    fn take(&mut self, now: u64) {
+    fn take(&mut self, now: u64) -> Vec<Messages<M>> {
         let Self { times, bags, blocks, free, count, last, arrived } = self;
         *last = None;
         while let Some(&Reverse(time)) = times.peek()
@@ -202,16 +202,21 @@ impl<M: Send + Sync + 'static> Calendar<M> {
             let first_free = free.len();
             free.extend(Self::blocks_of(blocks, bag));
             for &block in &free[first_free..] {
-                let messages = &mut blocks[block].messages;
+                let messages = std::mem::take(&mut blocks[block].messages);
                 *count -= messages.len();
-                arrived.append(messages);
+                arrived.push(messages);
             }
         }
+        std::mem::take(arrived)
     }
 
-    /// Keeps the memory of arrivals, which were taken out of it.
-    pub(super) fn keep(&mut self, arrivals: Vec<(Entity, M)>) {
-        debug_assert!(arrivals.is_empty(), "every call posts what has arrived");
+    /// Gives the memory of the last arrivals back to the blocks that it was taken from, which are
+    /// the last free ones.
+    pub(super) fn keep(&mut self, mut arrivals: Vec<Messages<M>>) {
+        debug_assert!(arrivals.iter().all(Vec::is_empty), "every call posts what has arrived");
+        for (&block, room) in self.free.iter().rev().zip(arrivals.drain(..).rev()) {
+            self.blocks[block].messages = room;
+        }
         self.arrived = arrivals;
     }
 }
@@ -237,7 +242,8 @@ mod tests {
         assert_eq!(calendar.iter().map(|(_, _, &message)| message).collect::<String>(), "abcdez");
         let arrived = |calendar: &mut Calendar<char>, now| {
             let mut arrivals = calendar.arrivals(now);
-            let messages: String = arrivals.drain(..).map(|(_, message)| message).collect();
+            let messages: String =
+                arrivals.iter_mut().flat_map(|some| some.drain(..)).map(|(_, message)| message).collect();
             calendar.keep(arrivals);
             messages
         };
@@ -257,7 +263,7 @@ mod tests {
         let mut step = |time| {
             send(&mut calendar, time);
             let mut arrivals = calendar.arrivals(time);
-            arrivals.clear();
+            arrivals.iter_mut().for_each(Vec::clear);
             calendar.keep(arrivals);
             let room = calendar.blocks.iter().map(|block| block.messages.capacity());
             (room.sum(), calendar.blocks.len())

@@ -1,15 +1,12 @@
 //! One call in which rows send and others receive: its two phases, for all kinds of senders.
 
-use std::{ops::Range, sync::Mutex};
+use std::{iter::Enumerate, ops::Range, slice::ChunksMut, sync::Mutex};
 
-use bevy_ecs::{
-    prelude::Entity,
-    query::{IterQueryData, QueryFilter},
-};
+use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use super::{
     addresses::{Address, Addresses, Destination},
-    calendar::Calendar,
+    calendar::{Calendar, Messages},
     mail::Mail,
     outbox::{Later, Outbox, TimedOutbox},
     report::{Counts, ScatterReport},
@@ -18,7 +15,7 @@ use crate::{
     placement::Storage,
     query::AffineQuery,
     sweep::{Columns, Part, Parts, Plan, Rows, Scratch, Sweep},
-    sync::{into_inner, lock},
+    sync::lock,
 };
 
 /// The rows that receive what is sent in one call, and where its memory is kept.
@@ -63,17 +60,20 @@ pub(crate) struct Exchange<'a> {
 struct TimedMail<M> {
     /// What is sent for now.
     now: Mail<(Address, M)>,
-    /// What the calendar has for now.
+    /// What the calendar has for now, in as many shares as there are owners.
     arrived: Mail<(Address, M)>,
     /// What is sent for later.
     later: Mail<Later<M>>,
 }
 
+/// Shares of what has arrived, each with its number: they are delivered in that order.
+type Shares<'a, M> = Enumerate<ChunksMut<'a, Messages<M>>>;
+
 impl<M> TimedMail<M> {
     fn new(parts: Parts) -> Self {
         Self {
             now: Mail::new(parts),
-            arrived: Mail::new(Parts { senders: 1, stolen: 0, ..parts }),
+            arrived: Mail::new(Parts { senders: parts.owners, stolen: 0, ..parts }),
             later: Mail::new(Parts { owners: 1, ..parts }),
         }
     }
@@ -131,9 +131,11 @@ impl Exchange<'_> {
         let mut mail = self.scratch.take::<TimedMail<M>>(parts).unwrap_or_else(|| Box::new(TimedMail::new(parts)));
         mail.now.begin();
         mail.later.begin();
-        let arrivals = Mutex::new((calendar.arrivals(now), true));
+        let mut arrivals = calendar.arrivals(now);
+        let share = arrivals.len().div_ceil(parts.owners).max(1);
+        let shares = Mutex::new(arrivals.chunks_mut(share).enumerate());
         let post = |part: Part<'_>| {
-            self.post_arrivals(&arrivals, &mail.arrived, &counts, &part);
+            self.post_arrivals(&shares, &mail.arrived, &counts, &part);
             let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.stolen), self.addresses(&part));
             let mut later = mail.later.lanes_of(part.index, part.stolen);
             let mut timed = TimedOutbox::new(&mut outbox, &mut later[0], now);
@@ -148,9 +150,9 @@ impl Exchange<'_> {
             self.deliver([&mail.arrived, &mail.now], receiver(), &counts, part.index);
         };
         self.plan.run_both(parts, post, (self.receivers, deliver));
+        calendar.keep(arrivals);
         let keep = |Later { entity, time, message }| calendar.send_at(entity, time, message);
         mail.later.drain_for(0, || None::<fn(&_)>, keep);
-        calendar.keep(into_inner(arrivals).0);
         self.scratch.keep(parts, mail);
         counts.into_report()
     }
@@ -170,31 +172,24 @@ impl Exchange<'_> {
         counts.add(tally.report);
     }
 
-    /// Addresses what has arrived, in the part that comes first: only there it is known who owns
-    /// which rows.
+    /// Addresses what has arrived, share by share until none is left. Only in a part it is known who
+    /// owns which rows.
     fn post_arrivals<M>(
         &self,
-        arrivals: &Mutex<(Vec<(Entity, M)>, bool)>,
+        shares: &Mutex<Shares<'_, M>>,
         mail: &Mail<(Address, M)>,
         counts: &Counts,
         part: &Part<'_>,
     ) {
-        let lock = || lock(arrivals);
-        let mut messages = {
-            let (messages, waiting) = &mut *lock();
-            if !std::mem::replace(waiting, false) {
-                return;
-            }
-            std::mem::take(messages)
-        };
-        if !messages.is_empty() {
-            // Without the lock: what cannot be delivered is dropped here, by code of users, which
-            // may come to another part of this call.
-            let mut outbox = Outbox::new(mail.lanes_of(0, None), self.addresses(part));
-            messages.drain(..).for_each(|(entity, message)| outbox.send(entity, message));
+        // Not under the lock: what cannot be delivered is dropped here, by code of users, which may
+        // come to another part of this call.
+        let next = || lock(shares).next();
+        while let Some((number, blocks)) = next() {
+            let mut outbox = Outbox::new(mail.lanes_of(number, None), self.addresses(part));
+            let messages = blocks.iter_mut().flat_map(|messages| messages.drain(..));
+            messages.for_each(|(entity, message)| outbox.send(entity, message));
             counts.add(outbox.report());
         }
-        lock().0 = messages;
     }
 
     /// Asks for the rows of receivers before their letters are delivered, where that pays.

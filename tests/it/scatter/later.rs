@@ -6,7 +6,7 @@ use bevy::{ecs::system::RunSystemOnce, prelude::*};
 use bevy_affinity::{affine_system, prelude::*};
 
 use crate::common::Scheduling;
-use crate::scatter::Received;
+use crate::scatter::{Received, Sender, chain};
 
 /// Takes some time where it is dear.
 #[derive(Component)]
@@ -88,4 +88,50 @@ fn messages_for_the_end_of_time_are_never_delivered() {
         );
     };
     assert_eq!(at_the_end_of_time(by_due), (0, 1));
+}
+
+/// Each row sends to some others, for the next steps.
+fn send_ahead(
+    mut rows: AffineQuery<(&Sender, &mut Received)>,
+    mut calendar: ResMut<Calendar<u64>>,
+    mut now: ResMut<Now>,
+) {
+    now.0 += 1;
+    let now = now.0;
+    rows.par_iter_mut().scatter_timed_within(
+        &mut calendar,
+        now,
+        |outbox, (sender, _)| {
+            for (&target, ahead) in sender.targets.iter().zip(0..) {
+                outbox.send_at(target, now + ahead, sender.message);
+            }
+        },
+        |(_, mut received), message| received.0 = chain(received.0, message),
+    );
+}
+
+/// Thousands arrive at a time, and workers share the work of addressing them.
+#[test]
+fn many_that_arrive_at_a_time_keep_their_order() {
+    const ROWS: usize = 3_000;
+    let outcome = |scheduling: Scheduling| {
+        let mut app = scheduling.app();
+        app.init_resource::<Calendar<u64>>().init_resource::<Now>().add_systems(Update, send_ahead.affine());
+        let rows: Vec<_> = app.world_mut().spawn_batch(vec![Received::default(); ROWS]).collect();
+        for (number, &row) in rows.iter().enumerate() {
+            // Many to a few rows, so that their order tells.
+            let targets = [number * 7 % 40, number * 11 % ROWS, number * 13 % 90].map(|target| rows[target]);
+            app.world_mut().entity_mut(row).insert(Sender { targets: targets.into(), message: number as u64 });
+        }
+        // Some of what is on its way to the last ones has nowhere to go.
+        (0..4).for_each(|_| app.update());
+        rows[ROWS - 500..].iter().for_each(|&row| _ = app.world_mut().despawn(row));
+        (0..4).for_each(|_| app.update());
+        let received = rows.iter().map(|&row| app.world().get::<Received>(row).copied());
+        (received.collect::<Vec<_>>(), app.world().resource::<Calendar<u64>>().len())
+    };
+    let serial = outcome(Scheduling::SERIAL);
+    for scheduling in Scheduling::all() {
+        assert_eq!(outcome(scheduling), serial, "{scheduling:?}");
+    }
 }
