@@ -17,12 +17,15 @@ use crate::shared::{bevys_pool, ours};
 /// What one race may take.
 const BUDGET: Duration = Duration::from_secs(3);
 
+/// Frames before a race, in which executors learn.
+const FIRST_FRAMES: u32 = 60;
+
 /// Light systems, and entities that move.
 const LIGHT: u32 = 20;
 const ENTITIES: usize = 1_000;
 
 /// An app by what is in it.
-type Fill = fn(&mut App);
+pub type Fill = fn(&mut App);
 
 const FILLS: [(&str, Fill); 4] = [
     ("empty", |_| {}),
@@ -41,9 +44,14 @@ enum Phase {
 #[derive(Component)]
 struct Moves(f32);
 
+fn without_window(app: &mut App) {
+    default_plugins_without_window(app);
+    add_light_systems(app);
+}
+
 /// Bevy's default plugins as far as this build has them: with feature `game` those for assets,
 /// pictures, windows and rendering too, without a GPU.
-fn without_window(app: &mut App) {
+pub fn default_plugins_without_window(app: &mut App) {
     let plugins = DefaultPlugins.build();
     #[cfg(feature = "game")]
     let plugins = {
@@ -54,7 +62,6 @@ fn without_window(app: &mut App) {
         plugins.set(window).set(render).disable::<WinitPlugin>().disable::<LogPlugin>()
     };
     app.add_plugins(plugins);
-    add_light_systems(app);
 }
 
 fn add_light_systems(app: &mut App) {
@@ -83,21 +90,23 @@ fn move_all(mut all: Query<(&mut Transform, &Moves)>) {
     all.iter_mut().for_each(|(mut transform, moves)| transform.translation.x += moves.0);
 }
 
+/// How an app is run.
 #[derive(Clone, Copy)]
-enum Contest {
+pub enum Contest {
     Without,
     With,
+    /// With the plugin, and with its transforms in place of Bevy's.
+    Transforms,
     OneThread,
     LeftAlone,
 }
 
 impl Contest {
-    const ALL: [Self; 4] = [Self::Without, Self::With, Self::OneThread, Self::LeftAlone];
-
     fn name(self) -> &'static str {
         match self {
             Self::Without => "without the plugin",
             Self::With => "with it",
+            Self::Transforms => "with it and its transforms",
             Self::OneThread => "without it, all on one thread",
             Self::LeftAlone => "with it, schedules left alone",
         }
@@ -115,36 +124,70 @@ impl Contest {
                 }
             }
             Self::With => _ = app.add_plugins(AffinityParallelPlugin),
+            Self::Transforms => _ = app.add_plugins((AffinityParallelPlugin, AffinityTransformPlugin)),
             Self::LeftAlone => {
                 app.insert_resource(AffinitySchedules::none()).add_plugins(AffinityParallelPlugin);
             }
         }
         app.finish();
         app.cleanup();
+        (0..FIRST_FRAMES).for_each(|_| app.update());
         app
     }
 }
 
+/// What each app of the group is run by: its own systems are what the second takes more than the
+/// third.
+const CONTESTS: [Contest; 4] = [Contest::Without, Contest::With, Contest::OneThread, Contest::LeftAlone];
+
 pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
     bevys_pool::start(workers);
-    let names = Contest::ALL.map(|contest| contest.name().to_owned());
-    let mut lines = vec![[vec!["app".to_owned()], names.to_vec(), vec!["its own systems".into()]].concat()];
+    let mut lines = vec![header(&CONTESTS, "its own systems")];
     for (name, fill) in FILLS {
-        let mut races = Vec::new();
-        for first in 0..Contest::ALL.len() {
-            races.push(race(fill, workers, first).run(rounds.div_ceil(Contest::ALL.len() as u32))?);
-        }
-        let of = |place: usize, time: fn(&Standing) -> Duration| {
-            duration(middle(races.iter().map(|race| time(&race[place]))))
-        };
-        let cell =
-            |place| format!("{} ({})", of(place, |standing| standing.median), of(place, |standing| standing.p99));
+        let races = races(fill, &CONTESTS, workers, rounds)?;
         let own = middle(races.iter().map(|race| race[1].excess_over(1.0, &race[2]) as i64));
-        let cells = (0..Contest::ALL.len()).map(cell).chain([format!("{:.2} us", own as f64 / 1e3)]);
-        lines.push(std::iter::once(name.to_owned()).chain(cells).collect());
+        lines.push(line(name, &races, format!("{:.2} us", own as f64 / 1e3)));
     }
     print_table("Frames of apps (`App::update`): medians (p99)", &lines);
     Ok(())
+}
+
+/// A table of apps, with the ratios of all contests to the first.
+pub fn run_ratios(
+    title: &str,
+    fills: &[(&str, Fill)],
+    contests: &[Contest],
+    workers: usize,
+    rounds: u32,
+) -> Result<(), String> {
+    bevys_pool::start(workers);
+    let mut lines = vec![header(contests, "x the first")];
+    for (name, fill) in fills {
+        let races = races(*fill, contests, workers, rounds)?;
+        let ratio = |place: usize| middle(races.iter().map(|race| (race[place].ratio_to(&race[0]) * 100.0) as i64));
+        let ratios: Vec<_> = (1..contests.len()).map(|place| format!("{:.2}", ratio(place) as f64 / 100.0)).collect();
+        lines.push(line(name, &races, ratios.join(", ")));
+    }
+    print_table(&format!("{title}: medians (p99)"), &lines);
+    Ok(())
+}
+
+fn header(contests: &[Contest], last: &str) -> Vec<String> {
+    let names = contests.iter().map(|contest| contest.name());
+    std::iter::once("app").chain(names).chain([last]).map(String::from).collect()
+}
+
+fn line(name: &str, races: &[Vec<Standing>], last: String) -> Vec<String> {
+    let of =
+        |place: usize, time: fn(&Standing) -> Duration| duration(middle(races.iter().map(|race| time(&race[place]))));
+    let cell = |place| format!("{} ({})", of(place, |standing| standing.median), of(place, |standing| standing.p99));
+    std::iter::once(name.to_owned()).chain((0..races[0].len()).map(cell)).chain([last]).collect()
+}
+
+/// The standings of some races, in each of which another app was made first.
+fn races(fill: Fill, contests: &[Contest], workers: usize, rounds: u32) -> Result<Vec<Vec<Standing>>, String> {
+    let rounds = rounds.div_ceil(contests.len() as u32);
+    (0..contests.len()).map(|first| race(fill, contests, workers, first).run(rounds)).collect()
 }
 
 /// The one in the middle; of an even number the lesser.
@@ -156,13 +199,13 @@ fn middle<T: Ord>(values: impl Iterator<Item = T>) -> T {
 
 /// A part of the rounds. Each contender has an app of its own, that of `first` made before the
 /// others: how fast an app's memory is depends on when it was made. There is no result to check.
-fn race(fill: Fill, workers: usize, first: usize) -> Race<'static, ()> {
+fn race(fill: Fill, contests: &[Contest], workers: usize, first: usize) -> Race<'static, ()> {
     let mut race = Race::new((), |(), _| None).at_pace(Pace { budget: BUDGET, ..Pace::default() });
-    let mut contests: Vec<_> = Contest::ALL.into_iter().enumerate().collect();
-    contests.rotate_left(first);
-    let mut apps: Vec<_> = contests.into_iter().map(|(place, contest)| (place, contest.app(fill, workers))).collect();
+    let mut order: Vec<_> = contests.iter().enumerate().collect();
+    order.rotate_left(first);
+    let mut apps: Vec<_> = order.into_iter().map(|(place, contest)| (place, contest.app(fill, workers))).collect();
     apps.sort_by_key(|&(place, _)| place);
-    for ((place, mut app), contest) in apps.into_iter().zip(Contest::ALL) {
+    for ((place, mut app), contest) in apps.into_iter().zip(contests) {
         let play = move |(): &mut (), turn: &mut Turn| turn.repeat(|| app.update());
         match place {
             0 => race.enter_baseline(contest.name(), play),

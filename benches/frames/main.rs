@@ -2,7 +2,7 @@
 //! `AffinityExecutor`, and apps with and without the plugin. Tagged is only what says so.
 //!
 //! ```text
-//! cargo bench --bench frames -- [schedules] [matrix] [apps] [game] [bursts]
+//! cargo bench --bench frames -- [schedules] [matrix] [apps] [scenes] [game] [bursts]
 //!     [--quick] [--workers N] [--rounds N]
 //! ```
 
@@ -11,6 +11,7 @@ mod bursts;
 mod game;
 mod matrix;
 mod mixed;
+mod scenes;
 mod schedules;
 #[allow(dead_code, reason = "each bench needs a part of it")]
 #[path = "../shared/mod.rs"]
@@ -35,6 +36,8 @@ enum Group {
     Matrix,
     /// `App::update`.
     Apps,
+    /// `App::update` of large scenes.
+    Scenes,
     /// `App::update` of a game with thirty systems.
     Game,
     /// Sweeps behind what else a frame does.
@@ -79,6 +82,9 @@ fn main() -> ExitCode {
         }
         if runs(Group::Apps) {
             apps::run(workers, rounds)?;
+        }
+        if runs(Group::Scenes) {
+            scenes::run(workers, rounds)?;
         }
         if runs(Group::Game) {
             game::run(workers, rounds)?;
