@@ -34,7 +34,7 @@
 //! | add the plugin, choose workers and mode | [`AffinityParallelPlugin`], [`AffinitySettings`], [`SchedulerMode`] |
 //! | choose how whole schedules run | [`AffinityExecutor`], [`AffinitySchedules`] |
 //! | tag systems | [`.affine()`](IntoAffine::affine), [`affine_system`] |
-//! | sweep rows | [`AffineQuery`], then [`for_each`](AffineParIter::for_each), [`for_each_chunk`](AffineParIter::for_each_chunk), [`map_reduce`](AffineParIter::map_reduce), [`contiguous_par_iter_mut`](AffineQuery::contiguous_par_iter_mut) |
+//! | sweep rows | [`AffineQuery`], then [`for_each`](AffineParIter::for_each), [`for_each_chunk`](AffineParIter::for_each_chunk), [`map_reduce`](AffineParIter::map_reduce), [`fold_reduce`](AffineParIter::fold_reduce), [`contiguous_par_iter_mut`](AffineQuery::contiguous_par_iter_mut) |
 //! | run several short systems in one sweep | [`fused`], [`Row`] |
 //! | visit only rows whose time has come | [`Due`], [`Agenda`], [`due`](AffineParIter::due) |
 //! | write to other entities | [`scatter`](AffineParIter::scatter), [`scatter_within`](AffineParIter::scatter_within) |

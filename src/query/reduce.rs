@@ -49,40 +49,99 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         map: impl Fn(D::Item<'w, 's>) -> T + Send + Sync,
         combine: impl Fn(T, T) -> T + Send + Sync,
     ) -> T {
+        // A value that is taken and put back is nothing in between: only a panic sees that.
+        let add = |sum: &mut Option<T>, item| *sum = sum.take().map(|sum| combine(sum, map(item)));
+        self.reduce(|| Some(identity()), add, |sum| sum, &combine).unwrap_or_else(identity)
+    }
+
+    /// Folds the items of each block of rows into a value, and combines the values: what is found
+    /// is collected in the order of rows.
+    ///
+    /// As [`map_reduce`](Self::map_reduce), without a value for each item: a value that has memory
+    /// of its own, such as a `Vec`, is made once for some two thousand rows. `identity` starts each
+    /// block, and is the result if there are no rows. The order is the one of commands and
+    /// messages: table by table.
+    ///
+    /// Shaped after `fold` and `reduce` of rayon's iterators.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// #[derive(Component)]
+    /// struct Health(i32);
+    /// #[derive(Message)]
+    /// struct Fell(Entity);
+    ///
+    /// fn fall(healths: AffineQuery<(Entity, &Health)>, mut fallen: MessageWriter<Fell>) {
+    ///     fallen.write_batch(healths.par_iter().fold_reduce(
+    ///         Vec::new,
+    ///         |fallen, (entity, health)| {
+    ///             if health.0 <= 0 {
+    ///                 fallen.push(Fell(entity));
+    ///             }
+    ///         },
+    ///         |mut first, mut second| {
+    ///             first.append(&mut second);
+    ///             first
+    ///         },
+    ///     ));
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_message::<Fell>().add_systems(Update, fall.affine());
+    /// # app.world_mut().spawn_batch([Health(1), Health(0), Health(-3)]);
+    /// # app.update();
+    /// # assert_eq!(app.world().resource::<Messages<Fell>>().len(), 2);
+    /// ```
+    pub fn fold_reduce<T: Send>(
+        self,
+        identity: impl Fn() -> T + Send + Sync,
+        fold: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
+        combine: impl Fn(T, T) -> T + Send + Sync,
+    ) -> T {
+        self.reduce(&identity, fold, Some, &combine).unwrap_or_else(identity)
+    }
+
+    /// Adds the items of each block of rows to what `begin` makes, and combines what `end` makes of
+    /// that; `None` if there are no rows.
+    fn reduce<A, T: Send>(
+        self,
+        begin: impl Fn() -> A + Sync,
+        add: impl Fn(&mut A, D::Item<'w, 's>) + Sync,
+        end: impl Fn(A) -> Option<T> + Sync,
+        combine: &impl Fn(T, T) -> T,
+    ) -> Option<T> {
         let Self { sweep, site, .. } = self;
         let reduced = Mutex::new(Vec::new());
         let plan = Plan::new(sweep.rows, site);
         plan.run(|part| {
-            let mut blocks = reduce_part(part, &sweep, &identity, &map, &combine);
+            let mut blocks = Vec::new();
+            for_each_block(part, &sweep, |ordinal, number, storage, rows| {
+                let mut value = begin();
+                // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts' on
+                // `Part`.
+                unsafe { sweep.visit(storage, rows, |item| add(&mut value, item)) };
+                blocks.extend(end(value).map(|value| (ordinal, number, value)));
+            });
             lock(&reduced).append(&mut blocks);
         });
-        let mut blocks = into_inner(reduced);
+        let mut blocks: Vec<Block<T>> = into_inner(reduced);
         blocks.sort_unstable_by_key(|&(ordinal, number, _)| (ordinal, number));
-        let values = blocks.into_iter().map(|(_, _, value)| value).collect();
-        combine_pairs(values, &combine).unwrap_or_else(identity)
+        combine_pairs(blocks.into_iter().map(|(_, _, value)| value).collect(), combine)
     }
 }
 
-/// The blocks that begin in the rows of `part`.
-fn reduce_part<'w, 's, D: IterQueryData, F: QueryFilter, T>(
+/// Calls `visit` with each block that begins in the rows of `part`: with the place of its storage in
+/// the order of storages, its number in it, the storage and the rows.
+fn for_each_block<D: IterQueryData, F: QueryFilter>(
     part: Part<'_>,
-    sweep: &Sweep<'w, 's, D, F>,
-    identity: &impl Fn() -> T,
-    map: &impl Fn(D::Item<'w, 's>) -> T,
-    combine: &impl Fn(T, T) -> T,
-) -> Vec<Block<T>> {
-    let mut blocks = Vec::new();
-    part.for_each_range(|ordinal, storage: Storage, rows| {
+    sweep: &Sweep<'_, '_, D, F>,
+    mut visit: impl FnMut(u32, u32, Storage, Range<u32>),
+) {
+    part.for_each_range(|ordinal, storage, rows| {
         for (number, block) in blocks_beginning_in(rows, sweep.rows.count(storage)) {
-            let mut value = Some(identity());
-            let add = |item| value = value.take().map(|sum| combine(sum, map(item)));
-            // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts' on
-            // `Part`.
-            unsafe { sweep.visit(storage, block, add) };
-            blocks.extend(value.map(|value| (ordinal, number, value)));
+            visit(ordinal, number, storage, block);
         }
     });
-    blocks
 }
 
 /// The blocks, with their numbers, whose first row is in `rows`; the last one of all ends with the

@@ -135,7 +135,7 @@ fn counts(attack: &mut Attack) -> u64 {
 
 #[test]
 fn a_value_whose_drop_panics_is_reported_and_all_others_are_dropped() {
-    let with_values = [Place::InitRow, Place::Map, Place::Send, Place::Down, Place::Up];
+    let with_values = [Place::InitRow, Place::Map, Place::Fold, Place::Send, Place::Down, Place::Up];
     for scheduling in each_mode() {
         for place in with_values {
             for after in [10, MANY as i64 / 2] {

@@ -33,6 +33,7 @@ pub enum Place {
     InitRow,
     Identity,
     Map,
+    Fold,
     Combine,
     Send,
     Receive,
@@ -43,13 +44,14 @@ pub enum Place {
     Kernel,
 }
 
-pub const PLACES: [Place; 14] = [
+pub const PLACES: [Place; 15] = [
     Place::ForEach,
     Place::Chunk,
     Place::Init,
     Place::InitRow,
     Place::Identity,
     Place::Map,
+    Place::Fold,
     Place::Combine,
     Place::Send,
     Place::Receive,
@@ -105,6 +107,19 @@ fn map_reduce<V: Visitor>(mut rows: AffineQuery<(&Number, &mut Count)>, visitor:
         left
     };
     black_box(rows.par_iter_mut().map_reduce(identity, map, combine));
+}
+
+fn fold_reduce<V: Visitor>(mut rows: AffineQuery<(&Number, &mut Count)>, visitor: Res<V>) {
+    let fold = |values: &mut Vec<V::Value>, (number, mut count): (&Number, Mut<Count>)| {
+        visitor.visit(Place::Fold, number.0);
+        count.0 += 1;
+        values.push(visitor.value());
+    };
+    let combine = |mut first: Vec<_>, mut second| {
+        first.append(&mut second);
+        first
+    };
+    assert_eq!(rows.par_iter_mut().fold_reduce(Vec::new, fold, combine).len() as u64, MANY);
 }
 
 fn scatter<V: Visitor>(mut rows: AffineQuery<(Entity, &Number, &mut Count)>, visitor: Res<V>) {
@@ -195,6 +210,7 @@ impl Attack {
             Place::Chunk => for_each_chunk::<V>.affine(),
             Place::Init | Place::InitRow => for_each_init::<V>.affine(),
             Place::Identity | Place::Map | Place::Combine => map_reduce::<V>.affine(),
+            Place::Fold => fold_reduce::<V>.affine(),
             Place::Send | Place::Receive => scatter::<V>.affine(),
             Place::Commands => with_commands::<V>.affine(),
             Place::Roots | Place::Down => propagate::<V>.affine(),
