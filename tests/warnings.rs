@@ -166,3 +166,34 @@ fn a_tagged_system_without_the_plugin_is_told_so() {
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("the world has no `AffinityParallelPlugin`"), "{warnings:?}");
 }
+
+/// Also where another system is tagged, which leaves something of the plugin's in the world.
+#[test]
+fn an_untagged_system_without_the_plugin_is_told_of_both() {
+    const LINE: u32 = line!() + 2;
+    fn untagged(healths: AffineQuery<&Health>) {
+        healths.par_iter().for_each(|_| {});
+    }
+    listen();
+    let mut world = World::new();
+    let mut schedule = Schedule::default();
+    schedule.add_systems(((|| {}).affine(), untagged).chain());
+    schedule.run(&mut world);
+    let warnings = warnings_with(&format!("tests/warnings.rs:{LINE}:"));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("and `AffinityParallelPlugin` to the app"), "{warnings:?}");
+    assert!(!warnings[0].contains("did not see"), "{warnings:?}");
+}
+
+/// Bevy's systems run, and are not said to be untagged.
+#[test]
+fn transforms_without_the_plugin_are_bevys() {
+    listen();
+    let mut app = App::new();
+    app.add_plugins((bevy::app::TaskPoolPlugin::default(), TransformPlugin, AffinityTransformPlugin));
+    let entity = app.world_mut().spawn(Transform::from_xyz(1.0, 2.0, 3.0)).id();
+    (0..3).for_each(|_| app.update());
+    assert_eq!(app.world().get::<GlobalTransform>(entity).unwrap().translation(), Vec3::new(1.0, 2.0, 3.0));
+    assert_eq!(warnings_with("`AffinityTransformPlugin` leaves transforms").len(), 1);
+    assert_eq!(warnings_with("src/transforms").len(), 0);
+}

@@ -65,6 +65,7 @@ impl AffinityPool {
         function: impl Fn(A) -> B + Sync,
         caller: impl FnOnce(&mut BatchedCalls<A>) -> R + Send,
     ) -> (R, Vec<B>) {
+        super::warn_if_unpinned();
         let turn = self.turn(Participants::ALL);
         // Without the gang all calls are the caller's.
         let workers = if let Turn::Led(_) = turn { self.workers() } else { 1 };

@@ -9,7 +9,7 @@ use super::{
     AffinityPool, Worker, WorkerIndex,
     call::{Noted, worker},
     clock::now,
-    gang::{LeaderGuard, SharedSeat, identity, warn_if_unpinned},
+    gang::{LeaderGuard, SharedSeat, identity},
     round::{Lead, RoundJob},
     unwind::{FirstPanic, Payload},
     words::{Participants, RoundStats},
@@ -119,7 +119,6 @@ impl AffinityPool {
         if self.seats.is_empty() || participants == Participants::LEADER {
             return Turn::Here;
         }
-        warn_if_unpinned();
         self.gang.board.try_lead().map_or(Turn::Here, Turn::Led)
     }
 

@@ -46,6 +46,7 @@ impl AffinityPool {
 
     /// [`heartbeat`](Self::heartbeat), and what was measured of it.
     pub(crate) fn session<R: Send>(&self, f: impl FnOnce(&mut Scope) -> R + Send) -> (R, Finished<'_>) {
+        super::warn_if_unpinned();
         let turn = self.turn(Participants::ALL);
         if self.seats.is_empty() || matches!(turn, Turn::Nested) {
             // What `f` asks of other pools is inside of this, too.

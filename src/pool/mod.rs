@@ -39,7 +39,7 @@ pub use stats::WorkerTimes;
 
 pub(crate) use broadcast::{Finished, Measured};
 pub(crate) use clock::now;
-pub(crate) use gang::{in_round, running_on, worker_of_round};
+pub(crate) use gang::{in_round, running_on, warn_if_unpinned, worker_of_round};
 pub(crate) use job_board::{Job, JobBoard};
 pub(crate) use led::{Led, LedCalls};
 pub(crate) use swept_rows::SweptRows;
@@ -215,6 +215,7 @@ impl AffinityPool {
     /// line on stderr, as it does for any panic in a drop while unwinding. Nothing else that panics
     /// in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
+        warn_if_unpinned();
         drop(self.run_some(Participants::ALL, Measured::Sampled, f));
     }
 
@@ -227,6 +228,7 @@ impl AffinityPool {
     /// and `done` with each worker that takes part when there is none left for it. Where no other
     /// one does this thread runs them all. Neither panics.
     pub(crate) fn run_jobs(&self, board: &mut JobBoard, run: impl Fn(usize) + Sync, done: impl Fn(Worker) + Sync) {
+        warn_if_unpinned();
         board.begin();
         let jobs = &*board;
         let mut participants = Participants::LEADER;

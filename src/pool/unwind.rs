@@ -5,6 +5,8 @@ use std::{
     io::{self, Write},
     mem, process,
 };
+#[cfg(unix)]
+use std::{fs::File, os::fd::AsFd};
 
 use crate::sync::{Mutex, into_inner, lock, planted};
 
@@ -38,9 +40,20 @@ impl Drop for AbortOnUnwind {
         // Not `eprintln!`, which panics if stderr is closed. In one write: other
         // threads may write there too.
         let line = format!("bevy_affinity: {}; aborting\n", self.0);
-        let _ = io::stderr().write_all(line.as_bytes());
+        let _ = write_to_stderr(line.as_bytes());
         process::abort();
     }
+}
+
+/// Past the lock of `io::stderr()`: a thread that waits for this one may hold it.
+#[cfg(unix)]
+fn write_to_stderr(line: &[u8]) -> io::Result<()> {
+    File::from(io::stderr().as_fd().try_clone_to_owned()?).write_all(line)
+}
+
+#[cfg(not(unix))]
+fn write_to_stderr(line: &[u8]) -> io::Result<()> {
+    io::stderr().write_all(line)
 }
 
 /// Drops a payload that has no receiver. Its own code runs then, and may panic with a payload of

@@ -257,8 +257,36 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     }
 
     #[doc(hidden)]
+    pub fn filter_map<T, G: Fn(D::Item<'w, 's>) -> Option<T> + IteratorOnly>(self, _: G) -> Empty<T> {
+        empty()
+    }
+
+    #[doc(hidden)]
     pub fn fold<T, G: Fn(T, D::Item<'w, 's>) -> T + IteratorOnly>(self, start: T, _: G) -> T {
         start
+    }
+
+    #[doc(hidden)]
+    pub fn any<G: Fn(D::Item<'w, 's>) -> bool + IteratorOnly>(self, _: G) -> bool {
+        false
+    }
+
+    #[doc(hidden)]
+    pub fn all<G: Fn(D::Item<'w, 's>) -> bool + IteratorOnly>(self, _: G) -> bool {
+        false
+    }
+
+    #[doc(hidden)]
+    pub fn find<G: Fn(&D::Item<'w, 's>) -> bool + IteratorOnly>(self, _: G) -> Option<D::Item<'w, 's>> {
+        None
+    }
+
+    #[doc(hidden)]
+    pub fn count(self) -> usize
+    where
+        Self: IteratorOnly,
+    {
+        0
     }
 }
 

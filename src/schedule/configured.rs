@@ -8,7 +8,7 @@ use std::{any::Any, panic::Location, sync::LazyLock};
 
 use bevy_ecs::{
     change_detection::Tick,
-    prelude::{IntoScheduleConfigs, IntoSystemSet, Schedule, System, SystemSet},
+    prelude::{IntoScheduleConfigs, Schedule, System, SystemSet},
     schedule::{
         ApplyDeferred, InternedSystemSet, NodeId, ScheduleConfigs, SystemKey, SystemWithAccess, graph::Direction,
     },
@@ -17,7 +17,7 @@ use bevy_ecs::{
 use bevy_utils::prelude::DebugName;
 use log::warn;
 
-use super::{AffineSystems, IntoAffine, tag, tagged::enter};
+use super::{AffineSystems, IntoAffine, are_of_tagged, tag};
 use crate::{executor::is_sync_point, once::OncePerKey, record::known_name};
 
 /// Systems that are to be wrapped.
@@ -110,6 +110,5 @@ fn shown_name(schedule: &Schedule, key: SystemKey, name: &DebugName) -> String {
 
 /// Whether a system is still to be tagged: it was not, and is no sync point.
 fn waits(system: &SystemWithAccess) -> bool {
-    let is_tagged = system.default_system_sets().contains(&enter.into_system_set().intern());
-    !is_tagged && !is_sync_point(system.system_type())
+    !are_of_tagged(&system.default_system_sets()) && !is_sync_point(system.system_type())
 }

@@ -11,8 +11,8 @@ pub(crate) use looked_into::{BeforeStartup, LookedInto, look_into_first, look_in
 pub use sets::{AffineSystems, AffinitySystems};
 
 use bevy_ecs::{
-    prelude::{IntoScheduleConfigs, IntoSystem, System},
-    schedule::ScheduleConfigs,
+    prelude::{IntoScheduleConfigs, IntoSystem, IntoSystemSet, System, SystemSet},
+    schedule::{InternedSystemSet, ScheduleConfigs},
     system::{AdapterSystem, BoxedSystem, PipeSystem, ScheduleSystem},
 };
 use bevy_utils::prelude::DebugName;
@@ -124,7 +124,7 @@ where
 {
     fn affine(self) -> ScheduleConfigs<ScheduleSystem> {
         let system = IntoSystem::into_system(self);
-        if is_sync_point(system.system_type()) {
+        if is_sync_point(system.system_type()) || are_of_tagged(&system.default_system_sets()) {
             return system.in_set(AffineSystems);
         }
         let shown = shown_name::<S>(&system.name());
@@ -182,6 +182,11 @@ pub(crate) fn tag<S: System<In = ()>>(system: S, shown: String) -> impl System<I
     // of the pair.
     let entered = PipeSystem::new(IntoSystem::into_system(enter), system, name.clone());
     AdapterSystem::new(Tagged::new(shown), entered, name)
+}
+
+/// Whether these are the default sets of a system that [`tag`] made.
+fn are_of_tagged(sets: &[InternedSystemSet]) -> bool {
+    sets.contains(&enter.into_system_set().intern())
 }
 
 /// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     auto::{Decision, Outcome, Owner, Site, SiteList, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
-    pool::{LedCalls, now},
+    pool::{LedCalls, now, warn_if_unpinned},
     record::running_number,
     settings::SchedulerMode,
     sync::lock,
@@ -201,6 +201,8 @@ impl<'a> Plan<'a> {
         let watched = pool.watches_calls().then(|| pool.led());
         let measured = cost.count_round() || asked;
         let began = (asked || watched.is_some()).then(now);
+        // Not under the locks: a logger may sweep rows of its own, or panic.
+        warn_if_unpinned();
         let (ownership, memory) = (context.ownership(), self.at.calls.memory());
         let mut gang = GangCall { context, ownership, memory, cost, measured };
         let outcome = call(&mut gang);

@@ -43,14 +43,19 @@ fn why(rows: Rows<'_, '_>) -> String {
     if running_number().is_some() {
         return "the world has no `AffinityParallelPlugin`: add the plugin to the app".into();
     }
-    let has_plugin = rows.world.components().component_id::<WorldContext>().is_some();
-    let plugin = if has_plugin { "" } else { " and `AffinityParallelPlugin` to the app" };
+    let late = "; if it is, behind `.chain()` or `.run_if(..)`, put `.affine()` before these: the plugin did not \
+                see the schedule in time";
+    let (plugin, late) = if has_plugin(rows) { ("", late) } else { (" and `AffinityParallelPlugin` to the app", "") };
     format!(
-        "its system is not tagged: add `.affine()` to the system{plugin}; if it is, behind `.chain()` or \
-         `.run_if(..)`, put `.affine()` before these: the plugin did not see the schedule in time (observers \
-         and run conditions cannot be tagged: see `IntoAffine`; threads that a tagged system starts are not \
-         tagged either)"
+        "its system is not tagged: add `.affine()` to the system{plugin}{late} (observers and run conditions \
+         cannot be tagged: see `IntoAffine`; threads that a tagged system starts are not tagged either)"
     )
+}
+
+/// Whether the world ever had the plugin. Each tagged system registers what that leaves there.
+fn has_plugin(rows: Rows<'_, '_>) -> bool {
+    let context = rows.world.components().component_id::<WorldContext>();
+    context.is_some_and(|context| rows.world.archetypes().component_index().contains_key(&context))
 }
 
 /// Whether this is called for the first time with this place and data: systems that come and go

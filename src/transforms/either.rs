@@ -10,8 +10,9 @@ use bevy_ecs::{
     system::{SystemParamFunction, SystemParamItem},
 };
 use bevy_transform::systems::StaticTransformOptimizations;
+use log::warn;
 
-use crate::{context::with_system, settings::SchedulerMode};
+use crate::{context::with_system, once::Once, settings::SchedulerMode};
 
 /// Who places this frame's transforms, for all three systems of an app.
 ///
@@ -23,9 +24,12 @@ pub(super) struct Choice {
 
 impl Choice {
     /// Asks the mode. For the first of the systems, so that a mode that changes while they run
-    /// applies to the next frame.
+    /// applies to the next frame. Without a gang Bevy's systems are the faster ones.
     pub(super) fn is_bevy_now(&self) -> bool {
-        let bevy = with_system(|entered| entered.mode == SchedulerMode::Bevy).unwrap_or(false);
+        let bevy = with_system(|entered| entered.mode == SchedulerMode::Bevy).unwrap_or_else(|| {
+            warn_without_plugin();
+            true
+        });
         self.bevy.store(bevy, Ordering::Relaxed);
         bevy
     }
@@ -33,6 +37,17 @@ impl Choice {
     /// What was chosen last.
     pub(super) fn is_bevy(&self) -> bool {
         self.bevy.load(Ordering::Relaxed)
+    }
+}
+
+#[cold]
+fn warn_without_plugin() {
+    static WARNED: Once = Once::new();
+    if WARNED.first() {
+        warn!(
+            "bevy_affinity: the world has no `AffinityParallelPlugin`, so `AffinityTransformPlugin` leaves transforms \
+             to Bevy's systems: add that plugin to the app too"
+        );
     }
 }
 

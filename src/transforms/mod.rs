@@ -26,7 +26,8 @@ use either::Choice;
 ///
 /// Needs [`AffinityParallelPlugin`](crate::AffinityParallelPlugin), and is meant to stand beside
 /// `TransformPlugin` (which `DefaultPlugins` has). The order in which the three are added does not
-/// matter.
+/// matter. In a world without `AffinityParallelPlugin` Bevy's own functions run, and a warning says
+/// so.
 ///
 /// # In Bevy's place
 /// Each of Bevy's three systems in

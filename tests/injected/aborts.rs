@@ -2,9 +2,11 @@
 //! memory that is gone.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    io,
+    panic::{AssertUnwindSafe, catch_unwind, panic_any, set_hook},
     sync::atomic::{AtomicBool, Ordering},
     thread,
+    time::Duration,
 };
 
 use bevy_affinity::prelude::*;
@@ -57,6 +59,32 @@ fn payloads_of_a_round() {
 #[test]
 fn payloads_within_payloads() {
     Alone::start(|| catch(|| pool(3).run(|_| panic_any(Bomb(9))))).end().assert_aborted(PAYLOAD);
+}
+
+#[test]
+fn a_payload_while_the_leader_has_the_lock_of_stderr() {
+    Alone::start(|| {
+        // The standard library's own line would wait for the lock.
+        set_hook(Box::new(|_| ()));
+        let leader_has_panicked = AtomicBool::new(false);
+        let _lock = io::stderr().lock();
+        catch(|| {
+            pool(2).run(|worker| {
+                if worker.index() == 0 {
+                    leader_has_panicked.store(true, Ordering::Relaxed);
+                    panic_any(());
+                }
+                while !leader_has_panicked.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                // Long enough for the leader to leave its payload.
+                thread::sleep(Duration::from_millis(50));
+                panic_any(Bomb(1));
+            });
+        });
+    })
+    .end()
+    .assert_aborted(PAYLOAD);
 }
 
 #[test]

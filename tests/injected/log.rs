@@ -6,8 +6,11 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 
 struct Listener(Mutex<Vec<String>>);
 
-/// A logger that panics on warnings with these words, once.
-static PANICS_ON: Mutex<Option<&str>> = Mutex::new(None);
+/// What the logger does on a warning with some words.
+type Act = (&'static str, fn());
+
+/// What it is still to do, once.
+static ON_WARNING: Mutex<Option<Act>> = Mutex::new(None);
 
 static LISTENER: Listener = Listener(Mutex::new(Vec::new()));
 
@@ -25,10 +28,13 @@ impl Log for Listener {
     fn log(&self, record: &Record) {
         if self.enabled(record.metadata()) {
             let warning = record.args().to_string();
-            let panics =
-                PANICS_ON.lock().unwrap_or_else(PoisonError::into_inner).take_if(|words| warning.contains(*words));
+            let mut on_warning = ON_WARNING.lock().unwrap_or_else(PoisonError::into_inner);
+            let acts = on_warning.take_if(|(words, _)| warning.contains(*words));
+            drop(on_warning);
             self.warnings().push(warning);
-            assert!(panics.is_none(), "the logger panics");
+            if let Some((_, act)) = acts {
+                act();
+            }
         }
     }
 
@@ -41,9 +47,9 @@ pub fn listen() {
     log::set_max_level(LevelFilter::Warn);
 }
 
-/// The same, and panics on the first warning that has these words in it.
-pub fn listen_and_panic_on(words: &'static str) {
-    *PANICS_ON.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+/// The same, and calls `act` in the first warning that has these words in it.
+pub fn listen_and_act_on(words: &'static str, act: fn()) {
+    *ON_WARNING.lock().unwrap_or_else(PoisonError::into_inner) = Some((words, act));
     listen();
 }
 
@@ -58,4 +64,9 @@ pub fn assert_one_warning_of(words: &str) {
     let warnings = LISTENER.warnings();
     let found = warnings.iter().filter(|warning| warning.contains(words)).count();
     assert_eq!(found, 1, "'{words}': {warnings:?}");
+}
+
+/// Whether a warning since [`listen`] has these words in it.
+pub fn warns_of(words: &str) -> bool {
+    LISTENER.warnings().iter().any(|warning| warning.contains(words))
 }

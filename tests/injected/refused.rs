@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use bevy::prelude::*;
+use bevy::{ecs::system::SystemState, prelude::*};
 use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
 use nix::{
     errno::Errno,
@@ -17,6 +17,7 @@ use nix::{
 };
 
 use crate::{
+    Count, ROWS,
     alone::{alone, skip},
     assert_frames,
     common::{Scheduling, start_compute_threads},
@@ -114,7 +115,7 @@ fn a_logger_that_panics_before_a_round_of_systems() {
     }
 
     alone(|| {
-        log::listen_and_panic_on("workers run unpinned");
+        log::listen_and_act_on("workers run unpinned", || panic!("the logger panics"));
         if !refuse_affinity(Errno::EPERM) {
             return skip("needs seccomp filters");
         }
@@ -132,6 +133,33 @@ fn a_logger_that_panics_before_a_round_of_systems() {
         const AFTER: u64 = 20;
         (0..AFTER).for_each(|_| assert!(run(&mut schedule, &mut world).is_ok()));
         assert_eq!((world.resource::<Runs<0>>().0, world.resource::<Runs<1>>().0), (before + AFTER, before + AFTER));
+    });
+}
+
+/// In the context of the system whose call the warning is said in.
+#[test]
+fn a_logger_that_sweeps_before_a_sweep() {
+    fn sweep_elsewhere() {
+        let mut world = World::new();
+        world.spawn_batch((0..ROWS).map(|_| Count(0)));
+        let mut rows = SystemState::<AffineQuery<&mut Count>>::new(&mut world);
+        rows.get_mut(&mut world).expect("it needs no more").par_iter_mut().for_each(|mut count| count.0 += 1);
+        assert!(world.query::<&Count>().iter(&world).all(|count| count.0 == 1));
+    }
+
+    alone(|| {
+        log::listen_and_act_on("workers run unpinned", sweep_elsewhere);
+        if !refuse_affinity(Errno::EPERM) {
+            return skip("needs seccomp filters");
+        }
+        let mut app = counting(Scheduling::lock_step(2).app());
+        // How soon the first worker has found that out depends on how busy the machine is.
+        const MOST: u32 = 10_000;
+        assert!((0..MOST).any(|_| {
+            assert_frames(&mut app, 1);
+            log::warns_of("workers run unpinned")
+        }));
+        assert_frames(&mut app, 20);
     });
 }
 

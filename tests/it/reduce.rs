@@ -64,10 +64,10 @@ proptest! {
     #[test]
     fn the_same_bits_everywhere(masses in prop::collection::vec(-1e6f32..1e6, 0..30_000)) {
         let serial = totals(SchedulerMode::Serial, 1, &masses);
-        prop_assert_eq!(totals(SchedulerMode::Bevy, 2, &masses), serial);
+        prop_assert_eq!(&totals(SchedulerMode::Bevy, 2, &masses), &serial);
         for workers in 1..=4 {
-            prop_assert_eq!(totals(SchedulerMode::LockStep, workers, &masses), serial);
-            prop_assert_eq!(totals(SchedulerMode::Heartbeat, workers, &masses), serial);
+            prop_assert_eq!(&totals(SchedulerMode::LockStep, workers, &masses), &serial);
+            prop_assert_eq!(&totals(SchedulerMode::Heartbeat, workers, &masses), &serial);
         }
     }
 }

@@ -53,3 +53,16 @@ fn from_within_a_tagged_system() {
         assert_counted(&mut app, 3);
     }
 }
+
+/// Who tags a system twice tags it once: it is timed once, by its name.
+#[test]
+fn a_tagged_system_can_be_tagged() {
+    let mut app = Scheduling::lock_step(2).app();
+    app.world_mut().spawn_batch((0..100).map(Count));
+    app.add_systems(Update, (affine_system(count_up).affine(), count_up.affine().affine()));
+    app.update();
+    app.update();
+    let names: Vec<_> =
+        app.world().resource::<AffinityDiagnostics>().systems.iter().map(|system| &system.name).collect();
+    assert!(!names.is_empty() && names.iter().all(|name| name.ends_with("one_shot::count_up")), "{names:?}");
+}
