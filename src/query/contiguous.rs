@@ -150,10 +150,10 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
     ) {
         let AffineParIter { query, sweep, batching, longest_chunk, .. } = self.rows;
         if ONLY_WHOLE_TABLES {
-            return plan.here(|| {
+            return plan.here(move || {
                 let mut local = init();
                 let runs = query.contiguous_iter_inner().expect(IS_CONTIGUOUS);
-                runs.for_each(|run| f(&mut local, run));
+                runs.for_each(move |run| f(&mut local, run));
             });
         }
         if plan.strategy == Strategy::Bevy {

@@ -113,7 +113,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let Self { sweep, site, .. } = self;
         let reduced = Mutex::new(Vec::new());
         let plan = Plan::new(sweep.rows, site);
-        plan.run(|part| {
+        let reduced_of_parts = &reduced;
+        plan.run(move |part| {
             let mut blocks = Vec::new();
             for_each_block(part, &sweep, |ordinal, number, storage, rows| {
                 let mut value = begin();
@@ -122,7 +123,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 unsafe { sweep.visit(storage, rows, |item| add(&mut value, item)) };
                 blocks.extend(end(value).map(|value| (ordinal, number, value)));
             });
-            lock(&reduced).append(&mut blocks);
+            lock(reduced_of_parts).append(&mut blocks);
         });
         let mut blocks: Vec<Block<T>> = into_inner(reduced);
         blocks.sort_unstable_by_key(|&(ordinal, number, _)| (ordinal, number));

@@ -2,6 +2,7 @@
 //! from the same place, and by where it is started), and what is learned from it.
 
 use std::{
+    ops::Range,
     panic::Location,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -172,21 +173,30 @@ impl<'a> Plan<'a> {
 
     /// Runs `body`, which sweeps the rows on this thread, and times it now and then, so that a
     /// later call may go parallel.
-    #[inline]
+    ///
+    /// Inlined, with one place that calls `body`: only then the compiler sees in a sweep that what
+    /// its closure borrows from the system is not what it writes, and vectorises.
+    #[inline(always)]
     pub(crate) fn here(&self, body: impl FnOnce()) {
         let _span = SweepSpan::begin(&self.rows);
-        let is_timed = match self.timing {
+        let began = self.is_timed_here().then(now);
+        body();
+        if let Some(began) = began {
+            self.learn_here(began..now());
+        }
+    }
+
+    #[inline]
+    fn is_timed_here(&self) -> bool {
+        match self.timing {
             Timing::BySample => self.at.site.cost().count_call(),
             // The model has asked about the way that was planned.
             Timing::Asked => self.strategy == Strategy::Serial,
             Timing::NotAsked => false,
-        };
-        if !is_timed {
-            return body();
         }
-        let began = now();
-        body();
-        let call = began..now();
+    }
+
+    fn learn_here(&self, call: Range<u64>) {
         let outcome = Outcome::serial(self.rows.total(), call.end.saturating_sub(call.start));
         let asked = self.timing == Timing::Asked;
         self.at.site.learn(Strategy::Serial, &outcome, asked.then_some(call));
@@ -238,9 +248,11 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
     Decision::fixed(strategy)
 }
 
-/// As mode `Bevy`, or on this thread while there are none of Bevy's.
+/// As mode `Bevy`, or on this thread while Bevy has no threads, or only one: it would sweep here then,
+/// too.
 fn on_bevys_threads() -> Decision {
-    Decision::fixed(bevys_threads::count().map_or(Strategy::Serial, |_| Strategy::Bevy))
+    let has_several = bevys_threads::count().is_some_and(|threads| threads > 1);
+    Decision::fixed(if has_several { Strategy::Bevy } else { Strategy::Serial })
 }
 
 #[cfg(test)]

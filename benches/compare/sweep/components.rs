@@ -1,9 +1,10 @@
-//! `+= 1` over one component, by row with change detection and by chunk.
+//! `+= step` over one component, by row with change detection and by chunk. The closures borrow the
+//! step from the system, as those of games borrow the time that has passed.
 //!
 //! Each contender is a system alone in its schedule, and all run on one world. The system times its
 //! own sweep, so that the cost of the schedule is left out.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, hint::black_box};
 
 use bevy::ecs::component::Mutable;
 use bevy::ecs::schedule::ScheduleLabel;
@@ -17,14 +18,20 @@ use crate::shared::stopwatch::Stopwatch;
 use crate::{ours, ping_pong};
 
 pub fn run(setup: &Setup) -> Result<(), String> {
-    run_rows::<Scalar>(setup, "`f32 += 1.0` in a component")?;
-    run_rows::<Vector>(setup, "`[f32; 3] += 1.0` in a component")?;
-    run_rows::<Integer>(setup, "`i64 += 1` in a component")
+    run_rows::<Scalar>(setup, "`f32 += step` in a component")?;
+    run_rows::<Vector>(setup, "`[f32; 3] += step` in a component")?;
+    run_rows::<Integer>(setup, "`i64 += step` in a component")
 }
+
+/// What is added: one, as far as the compiler does not know.
+#[derive(Resource)]
+struct Step(u8);
 
 /// A component to sweep, which starts at zero.
 trait Row: Component<Mutability = Mutable> + Copy + Default + Debug {
-    fn increment(&mut self);
+    type Step: From<u8> + Copy + Send + Sync;
+
+    fn increment(&mut self, step: Self::Step);
     fn is(&self, calls: u64) -> bool;
 }
 
@@ -32,8 +39,10 @@ trait Row: Component<Mutability = Mutable> + Copy + Default + Debug {
 struct Scalar(f32);
 
 impl Row for Scalar {
-    fn increment(&mut self) {
-        self.0 += 1.0;
+    type Step = f32;
+
+    fn increment(&mut self, step: f32) {
+        self.0 += step;
     }
 
     fn is(&self, calls: u64) -> bool {
@@ -45,8 +54,10 @@ impl Row for Scalar {
 struct Vector([f32; 3]);
 
 impl Row for Vector {
-    fn increment(&mut self) {
-        self.0.iter_mut().for_each(|value| *value += 1.0);
+    type Step = f32;
+
+    fn increment(&mut self, step: f32) {
+        self.0.iter_mut().for_each(|value| *value += step);
     }
 
     fn is(&self, calls: u64) -> bool {
@@ -58,8 +69,10 @@ impl Row for Vector {
 struct Integer(i64);
 
 impl Row for Integer {
-    fn increment(&mut self) {
-        self.0 += 1;
+    type Step = i64;
+
+    fn increment(&mut self, step: i64) {
+        self.0 += step;
     }
 
     fn is(&self, calls: u64) -> bool {
@@ -92,7 +105,7 @@ fn race<R: Row>(setup: &Setup, size: usize) -> Race<'static, App> {
 
 fn app<R: Row>(workers: usize, size: usize) -> App {
     let mut app = ours::app(workers);
-    app.init_resource::<Stopwatch>();
+    app.init_resource::<Stopwatch>().insert_resource(Step(black_box(1)));
     app.add_systems(Contest::IterMut, iter_mut::<R>);
     app.add_systems(Contest::ParIterMut, par_iter_mut::<R>);
     app.add_systems(Contest::AffineRows, affine_rows::<R>.affine());
@@ -131,45 +144,60 @@ impl Contest {
     }
 }
 
-fn iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) {
-    stopwatch.time(|| rows.iter_mut().for_each(|mut row| row.increment()));
+fn iter_mut<R: Row>(mut rows: Query<&mut R>, step: Res<Step>, mut stopwatch: ResMut<Stopwatch>) {
+    let step = R::Step::from(step.0);
+    stopwatch.time(|| rows.iter_mut().for_each(|mut row| row.increment(step)));
 }
 
-fn par_iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) {
-    stopwatch.time(|| rows.par_iter_mut().for_each(|mut row| row.increment()));
+fn par_iter_mut<R: Row>(mut rows: Query<&mut R>, step: Res<Step>, mut stopwatch: ResMut<Stopwatch>) {
+    let step = R::Step::from(step.0);
+    stopwatch.time(|| rows.par_iter_mut().for_each(|mut row| row.increment(step)));
 }
 
-fn affine_rows<R: Row>(mut rows: AffineQuery<&'static mut R>, mut stopwatch: ResMut<Stopwatch>) {
-    stopwatch.time(|| rows.par_iter_mut().for_each(|mut row| row.increment()));
+fn affine_rows<R: Row>(mut rows: AffineQuery<&'static mut R>, step: Res<Step>, mut stopwatch: ResMut<Stopwatch>) {
+    let step = R::Step::from(step.0);
+    stopwatch.time(|| rows.par_iter_mut().for_each(|mut row| row.increment(step)));
 }
 
-fn contiguous_iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) {
+fn contiguous_iter_mut<R: Row>(mut rows: Query<&mut R>, step: Res<Step>, mut stopwatch: ResMut<Stopwatch>) {
+    let step = R::Step::from(step.0);
     stopwatch.time(|| {
         for mut chunk in rows.contiguous_iter_mut().into_iter().flatten() {
-            chunk.iter_mut().for_each(R::increment);
+            chunk.iter_mut().for_each(|row| row.increment(step));
         }
     });
 }
 
-fn contiguous_par_iter_mut<R: Row>(mut rows: Query<&mut R>, mut stopwatch: ResMut<Stopwatch>) -> Result {
+fn contiguous_par_iter_mut<R: Row>(
+    mut rows: Query<&mut R>,
+    step: Res<Step>,
+    mut stopwatch: ResMut<Stopwatch>,
+) -> Result {
+    let step = R::Step::from(step.0);
     stopwatch.time(|| {
         let chunks = rows.contiguous_par_iter_mut()?;
-        chunks.for_each(|mut chunk| chunk.iter_mut().for_each(R::increment));
+        chunks.for_each(|mut chunk| chunk.iter_mut().for_each(|row| row.increment(step)));
         Ok(())
     })
 }
 
-fn affine_contiguous<R: Row>(mut rows: AffineQuery<&'static mut R>, mut stopwatch: ResMut<Stopwatch>) -> Result {
+fn affine_contiguous<R: Row>(
+    mut rows: AffineQuery<&'static mut R>,
+    step: Res<Step>,
+    mut stopwatch: ResMut<Stopwatch>,
+) -> Result {
+    let step = R::Step::from(step.0);
     stopwatch.time(|| {
         let chunks = rows.contiguous_par_iter_mut()?;
-        chunks.for_each(|mut chunk| chunk.iter_mut().for_each(R::increment));
+        chunks.for_each(|mut chunk| chunk.iter_mut().for_each(|row| row.increment(step)));
         Ok(())
     })
 }
 
-fn affine_chunks<R: Row>(mut rows: AffineQuery<(&'static mut R,)>, mut stopwatch: ResMut<Stopwatch>) {
+fn affine_chunks<R: Row>(mut rows: AffineQuery<(&'static mut R,)>, step: Res<Step>, mut stopwatch: ResMut<Stopwatch>) {
+    let step = R::Step::from(step.0);
     stopwatch.time(|| {
-        rows.par_iter_mut().for_each_chunk(|(chunk,)| chunk.iter_mut().for_each(R::increment));
+        rows.par_iter_mut().for_each_chunk(|(chunk,)| chunk.iter_mut().for_each(|row| row.increment(step)));
     });
 }
 
