@@ -197,3 +197,18 @@ fn transforms_without_the_plugin_are_bevys() {
     assert_eq!(warnings_with("`AffinityTransformPlugin` leaves transforms").len(), 1);
     assert_eq!(warnings_with("src/transforms").len(), 0);
 }
+
+/// Rows of another agenda are never due, in silence otherwise.
+#[test]
+fn an_agenda_without_rows_is_told_of_once() {
+    struct Meals;
+    fn eat(mut healths: AffineQuery<&mut Health>, mut agenda: Agenda<Meals>) {
+        healths.par_iter_mut().due(&mut agenda, 1).for_each(|_| None);
+    }
+    let mut app = app();
+    app.world_mut().spawn((Health(1), Due::<()>::at(0)));
+    app.add_systems(Update, eat.affine());
+    (0..200).for_each(|_| app.update());
+    let warnings = warnings_with("no entity has a `Due<Meals>`");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+}

@@ -206,6 +206,7 @@ where
     /// were.
     pub(super) fn call<R>(self, call: impl FnOnce(&Plan<'_>, &DueSweep<'_, 'w, 's, D, F, A>) -> R) -> R {
         let Self { sweep, all, few, times, store, now } = self;
+        store.count_call(sweep.rows, times);
         let found = store.select(now, sweep.rows, times);
         let mut due = DueSweep { sweep, times, hints: None, now, visited: AtomicU64::new(0) };
         if !found {
