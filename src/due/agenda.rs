@@ -24,8 +24,8 @@ use crate::record::known_name;
 /// 4,096 indices of entities of which at least one has a [`Due<A>`](Due).
 ///
 /// Systems with the same `Agenda<A>` do not run at the same time, nor beside one that reads
-/// `&Due<A>`; within one system the two cannot be combined. Several agendas can. Of the parameters of
-/// a system put agendas last: then a conflict is explained by this crate, and not by Bevy's `B0001`.
+/// `&Due<A>`; within one system the two cannot be combined. Several agendas can. Of a system's
+/// parameters put agendas last: then a conflict is explained by this crate, not by Bevy's `B0001`.
 ///
 /// ```
 /// use bevy::prelude::*;

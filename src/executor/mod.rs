@@ -82,9 +82,11 @@ use record::Traced;
 /// the end of the round, and polled on at the end of later ones.
 ///
 /// What systems see is the same as with either of Bevy's executors: order, run conditions, sync
-/// points, ticks, errors. Systems that wait for each other wait for ever where one thread runs them,
-/// as by Bevy's single-threaded executor: leave their schedule alone
-/// ([`AffinitySchedules`](crate::AffinitySchedules)). Always by the multi-threaded one, as if this were it, goes a schedule
+/// points, ticks, errors. Systems that wait for each other wait for ever where one thread runs
+/// them, as by Bevy's single-threaded executor: leave their schedule alone
+/// ([`AffinitySchedules`](crate::AffinitySchedules)).
+///
+/// Always by the multi-threaded one, as if this were it, goes a schedule
 ///
 /// - of which [`Stepping`](bevy_ecs::schedule::Stepping) skips systems,
 /// - in which Bevy's executors differ: an exclusive system defers effects

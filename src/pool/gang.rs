@@ -271,11 +271,13 @@ fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology, is_free: bool)
 /// say: a logger may panic, or wait for a lock that is held around the round.
 static UNPINNED: OnceLock<PinError> = OnceLock::new();
 
-/// Says once why workers run unpinned. To be called outside of rounds and of all locks: a logger
-/// may call the pool, and sweep.
+/// Says once why workers run unpinned, but not inside of a round. To be called outside of all
+/// locks: a logger may call the pool, and sweep.
 #[inline]
 pub(crate) fn warn_if_unpinned() {
-    if let Some(error) = UNPINNED.get() {
+    if let Some(error) = UNPINNED.get()
+        && identity().is_none()
+    {
         warn_unpinned(error);
     }
 }

@@ -215,9 +215,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         self.sweep_by(&plan, init, f);
     }
 
-    /// Closures go from hand to hand by value: behind a reference to a closure the compiler does not
-    /// know that what it borrows (`dt` of the system) is not a row that it writes, reads it anew for
-    /// each row and does not vectorise: 3 x the time of a short loop.
+    /// Closures go from hand to hand by value. Behind a reference to a closure the compiler does
+    /// not know that what it borrows (`dt` of the system) is not a row that it writes: it reads
+    /// that anew for each row and does not vectorise, 3 x the time of a short loop.
     #[inline]
     fn sweep_by<T>(
         self,

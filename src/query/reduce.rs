@@ -118,8 +118,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             let mut blocks = Vec::new();
             for_each_block(part, &sweep, |ordinal, number, storage, rows| {
                 let mut value = begin();
-                // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts' on
-                // `Part`.
+                // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts'
+                // on `Part`.
                 unsafe { sweep.visit(storage, rows, |item| add(&mut value, item)) };
                 blocks.extend(end(value).map(|value| (ordinal, number, value)));
             });
@@ -131,8 +131,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     }
 }
 
-/// Calls `visit` with each block that begins in the rows of `part`: with the place of its storage in
-/// the order of storages, its number in it, the storage and the rows.
+/// Calls `visit` with each block that begins in the rows of `part`: with the place of its storage
+/// in the order of storages, its number in it, the storage and the rows.
 fn for_each_block<D: IterQueryData, F: QueryFilter>(
     part: Part<'_>,
     sweep: &Sweep<'_, '_, D, F>,
