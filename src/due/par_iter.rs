@@ -7,8 +7,10 @@ use bevy_ecs::{
     prelude::Commands,
     query::{IterQueryData, QueryFilter},
 };
+use bevy_utils::prelude::ShortName;
+use log::warn;
 
-use super::{agenda::Agenda, store::Store, times::Times, visit::DueSweep};
+use super::{agenda::Agenda, component::Due, store::Store, times::Times, visit::DueSweep};
 use crate::{
     query::{AffineCommands, AffineParIter},
     sweep::{Plan, Rows, Scratch, SiteRef, Sweep},
@@ -206,7 +208,7 @@ where
     /// were.
     pub(super) fn call<R>(self, call: impl FnOnce(&Plan<'_>, &DueSweep<'_, 'w, 's, D, F, A>) -> R) -> R {
         let Self { sweep, all, few, times, store, now } = self;
-        store.count_call(sweep.rows, times);
+        warn_without_rows(store, sweep.rows, times);
         let found = store.select(now, sweep.rows, times);
         let mut due = DueSweep { sweep, times, hints: None, now, visited: AtomicU64::new(0) };
         if !found {
@@ -221,5 +223,26 @@ where
         let result = call(&Plan::new(rows, few), &due);
         store.holds = true;
         result
+    }
+}
+
+/// The call in which it is looked whether any row has a time: a second after the first one, in a
+/// game.
+const CALL_TO_LOOK: u32 = 64;
+
+/// Says once if no entity has a time although the query has `rows`: theirs may be of another
+/// agenda, or forgotten.
+fn warn_without_rows<A: Send + Sync + 'static>(store: &mut Store<A>, rows: Rows<'_, '_>, times: Times<'_, A>) {
+    if store.calls == CALL_TO_LOOK {
+        return;
+    }
+    store.calls += 1;
+    if store.calls == CALL_TO_LOOK && times.count() == 0 && rows.total() > 0 {
+        let due = ShortName::of::<Due<A>>();
+        warn!(
+            "bevy_affinity: no entity has a `{due}`, so none of the {} rows of a query was due in {CALL_TO_LOOK} calls: \
+             spawn them with one, of the same agenda as the `Agenda` of the call",
+            rows.total()
+        );
     }
 }

@@ -3,15 +3,9 @@
 use std::marker::PhantomData;
 
 use bevy_ecs::prelude::{Entity, Resource};
-use bevy_utils::prelude::ShortName;
-use log::warn;
 
-use super::{component::Due, hints::Hints, times::Times};
-use crate::sweep::{Rows, Selection};
-
-/// The call in which it is looked whether any row has a time: a second after the first one, in a
-/// game.
-const CALL_TO_LOOK: u32 = 64;
+use super::hints::Hints;
+use crate::sweep::Selection;
 
 /// What the agenda `A` of a world keeps.
 ///
@@ -23,8 +17,8 @@ const CALL_TO_LOOK: u32 = 64;
 pub struct Store<A: Send + Sync + 'static> {
     pub(super) hints: Hints,
     pub(super) holds: bool,
-    /// Up to [`CALL_TO_LOOK`].
-    calls: u32,
+    /// Calls so far; no more than matter are counted.
+    pub(super) calls: u32,
     /// Rows that sweeps looked at, beyond those that due rows made up for.
     pub(super) wasted: u64,
     /// How often all times were noted anew since rows were last found by that.
@@ -69,23 +63,6 @@ impl<A: Send + Sync + 'static> Store<A> {
     pub(super) fn settle(&mut self, entity: Entity, time: u64) {
         if self.holds {
             self.hints.set(entity.index_u32(), time);
-        }
-    }
-
-    /// Counts a call for `rows`, and says once if no entity has a time although there are rows:
-    /// theirs may be of another agenda, or forgotten.
-    pub(super) fn count_call(&mut self, rows: Rows<'_, '_>, times: Times<'_, A>) {
-        if self.calls == CALL_TO_LOOK {
-            return;
-        }
-        self.calls += 1;
-        if self.calls == CALL_TO_LOOK && times.count() == 0 && rows.total() > 0 {
-            let due = ShortName::of::<Due<A>>();
-            warn!(
-                "bevy_affinity: no entity has a `{due}`, so none of the {} rows of a query was due in {CALL_TO_LOOK} \
-                 calls: spawn them with one, of the same agenda as the `Agenda` of the call",
-                rows.total()
-            );
         }
     }
 }
