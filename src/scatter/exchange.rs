@@ -172,8 +172,8 @@ impl Exchange<'_> {
         counts.add(tally.report);
     }
 
-    /// Addresses what has arrived, share by share until none is left. Only in a part it is known who
-    /// owns which rows.
+    /// Addresses what has arrived, share by share until none is left. Only in a part it is known
+    /// who owns which rows.
     fn post_arrivals<M>(
         &self,
         shares: &Mutex<Shares<'_, M>>,

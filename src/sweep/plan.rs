@@ -248,8 +248,8 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
     Decision::fixed(strategy)
 }
 
-/// As mode `Bevy`, or on this thread while Bevy has no threads, or only one: it would sweep here then,
-/// too.
+/// As mode `Bevy`, or on this thread while Bevy has no threads, or only one: it would sweep here
+/// then, too.
 fn on_bevys_threads() -> Decision {
     let has_several = bevys_threads::count().is_some_and(|threads| threads > 1);
     Decision::fixed(if has_several { Strategy::Bevy } else { Strategy::Serial })

@@ -1,4 +1,5 @@
-//! `map_reduce` and `fold_reduce` give the same bits in every mode and with every number of workers.
+//! `map_reduce` and `fold_reduce` give the same bits in every mode and with every number of
+//! workers.
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
