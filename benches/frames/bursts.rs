@@ -1,5 +1,6 @@
 //! Group `bursts`: three tagged sweeps behind whatever else a frame does, by Bevy's threads, by
-//! rayon's or by one, flat out and at sixty frames a second.
+//! rayon's or by one, flat out and at sixty frames a second; and one to thirty of them, for which
+//! workers sleep as a frame begins.
 
 use std::{
     thread,
@@ -23,6 +24,13 @@ const SIZES: [usize; 4] = [1_000, 20_000, 200_000, 1_000_000];
 /// worth it, and one for which they are.
 const SIZES_AT_SIXTY: [usize; 2] = [20_000, 200_000];
 
+/// Sweeps of a frame, and how many there are in the table by their number.
+const SWEEPS: usize = 3;
+const NUMBERS_OF_SWEEPS: [usize; 4] = [1, 3, 10, 30];
+
+/// Rows of each of those: what is too short to wake workers for, and what nearly is not.
+const SIZES_BY_NUMBER: [usize; 2] = [4_000, 20_000];
+
 /// What each thread of a burst works, in microseconds.
 const BURST: u32 = 3_000;
 
@@ -37,11 +45,19 @@ const FRAMES: u32 = 16;
 const FRAMES_AT_SIXTY: u32 = 8;
 const FIRST_FRAMES: usize = 100;
 
+/// After those as many at sixty a second, if that is the pace: workers sleep then between frames,
+/// and what that costs is learned anew.
+const FIRST_FRAMES_AT_SIXTY: usize = 200;
+
 /// Rounds at most: a cell takes some six seconds with that.
 const MOST_ROUNDS: u32 = 8;
 
 #[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Sweeps;
+
+/// The place of a sweep among those of a frame.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Nth(usize);
 
 #[derive(Component, Clone, Copy)]
 struct Place([f32; 3]);
@@ -162,7 +178,11 @@ impl Contender {
         }
     }
 
-    fn app(self, rows: usize, workers: usize) -> App {
+    fn learns(self) -> bool {
+        matches!(self, Self::Tagged(_))
+    }
+
+    fn app(self, rows: usize, sweeps: usize, workers: usize) -> App {
         let mut app = match self {
             Self::One | Self::Bevy => App::new(),
             Self::Tagged(mode) => {
@@ -171,11 +191,14 @@ impl Contender {
                 app
             }
         };
-        match self {
-            Self::One => app.add_systems(Sweeps, (by_one, by_one, by_one).chain()),
-            Self::Bevy => app.add_systems(Sweeps, (by_bevy, by_bevy, by_bevy).chain()),
-            Self::Tagged(_) => app.add_systems(Sweeps, (tagged, tagged, tagged).affine().chain()),
-        };
+        for number in 0..sweeps {
+            match self {
+                Self::One => app.add_systems(Sweeps, by_one.in_set(Nth(number))),
+                Self::Bevy => app.add_systems(Sweeps, by_bevy.in_set(Nth(number))),
+                Self::Tagged(_) => app.add_systems(Sweeps, tagged.affine().in_set(Nth(number))),
+            };
+            app.configure_sets(Sweeps, Nth(number).before(Nth(number + 1)));
+        }
         if self == Self::One {
             ours::run_on_one_thread(&mut app, Sweeps);
         }
@@ -183,6 +206,15 @@ impl Contender {
         app.update();
         app
     }
+}
+
+/// What happens in a frame, and whether there are sixty a second.
+#[derive(Clone, Copy)]
+struct Frame {
+    rows: usize,
+    sweeps: usize,
+    burst: Burst,
+    paced: bool,
 }
 
 /// One frame: what the sweeps took.
@@ -210,25 +242,42 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
     bevys_pool::start(workers);
     let mut bursts = Bursts::new(workers)?;
     for paced in [false, true] {
-        let names = ["rows", "burst"].map(str::to_owned).into_iter().chain(Contender::ALL.map(Contender::name));
-        let more = ["`Auto` / best", "more than the best", "p99 `Auto` / Bevy", "rounds without a worker"];
-        let mut lines = vec![names.chain(more.map(str::to_owned)).collect::<Vec<_>>()];
+        let mut lines = vec![header("burst")];
         let sizes: &[usize] = if paced { &SIZES_AT_SIXTY } else { &SIZES };
         for &rows in sizes {
             for burst in Burst::ALL {
-                lines.push(cell(rows, burst, paced, workers, rounds.min(MOST_ROUNDS), &mut bursts)?);
+                let frame = Frame { rows, sweeps: SWEEPS, burst, paced };
+                lines.push(cell(frame, burst.name().to_owned(), workers, rounds, &mut bursts)?);
             }
         }
         let pace = if paced { "at 60 frames a second" } else { "flat out" };
         print_table(&format!("Three sweeps behind a burst of 3 ms, {pace}: medians (p99)"), &lines);
     }
+    by_number(workers, rounds, &mut bursts)
+}
+
+/// More and fewer sweeps, at sixty frames a second.
+fn by_number(workers: usize, rounds: u32, bursts: &mut Bursts) -> Result<(), String> {
+    let mut lines = vec![header("sweeps")];
+    for rows in SIZES_BY_NUMBER {
+        for sweeps in NUMBERS_OF_SWEEPS {
+            let frame = Frame { rows, sweeps, burst: Burst::Nothing, paced: true };
+            lines.push(cell(frame, counted(sweeps, "sweep"), workers, rounds, bursts)?);
+        }
+    }
+    print_table("One sweep and more behind nothing, at 60 frames a second: medians (p99)", &lines);
     Ok(())
 }
 
+fn header(what: &str) -> Vec<String> {
+    let names = ["rows", what].map(str::to_owned).into_iter().chain(Contender::ALL.map(Contender::name));
+    let more = ["`Auto` / best", "more than the best", "p99 `Auto` / Bevy", "rounds without a worker"];
+    names.chain(more.map(str::to_owned)).collect()
+}
+
 fn cell(
-    rows: usize,
-    burst: Burst,
-    paced: bool,
+    Frame { rows, sweeps, burst, paced }: Frame,
+    name: String,
     workers: usize,
     rounds: u32,
     bursts: &mut Bursts,
@@ -238,8 +287,11 @@ fn cell(
     let mut race = Race::new(bursts, |_, _| None).at_pace(pace);
     let mut auto = None;
     for contender in Contender::ALL {
-        let mut app = contender.app(rows, workers);
-        (0..FIRST_FRAMES).for_each(|_| _ = frame(&mut app, race.data(), burst, false));
+        let mut app = contender.app(rows, sweeps, workers);
+        let paced_frames = if paced && contender.learns() { FIRST_FRAMES_AT_SIXTY } else { 0 };
+        for (frames, paced) in [(FIRST_FRAMES, false), (paced_frames, true)] {
+            (0..frames).for_each(|_| _ = frame(&mut app, race.data(), burst, paced));
+        }
         if contender == Contender::Tagged(SchedulerMode::Auto) {
             let pool = app.world().resource::<AffinityPool>().clone();
             auto = Some((rounds_of(&pool), pool));
@@ -253,7 +305,7 @@ fn cell(
             race.enter(contender.name(), play);
         }
     }
-    let standings = race.run(rounds)?;
+    let standings = race.run(rounds.min(MOST_ROUNDS))?;
     let left_out = auto.map(|(before, pool)| {
         let [rounds, left_out] = [0, 1].map(|count| rounds_of(&pool)[count] - before[count]);
         format!("{left_out} of {rounds}")
@@ -267,6 +319,6 @@ fn cell(
         format!("{:.2}", auto.p99.as_secs_f64() / bevy.p99.as_secs_f64()),
         left_out.unwrap_or_default(),
     ];
-    let cell = [counted(rows, "row"), burst.name().to_owned()];
+    let cell = [counted(rows, "row"), name];
     Ok(cell.into_iter().chain(standings.iter().map(with_p99)).chain(judged).collect())
 }

@@ -3,12 +3,16 @@
 //!
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
 //! row costs says how calls are cut in each. `site.rs` is the record of one place, shared by those
-//! who ask, `cost.rs` and `estimate.rs` its two measures (a row, a call), `model.rs` the choice of
-//! mode `Auto`, with `trial.rs`, `rival.rs` and, where few calls are heavy, `heavy.rs`; what it
-//! chose and why is in `explanation.rs`. When heavy ones count, and when another way is tried
+//! who ask, `cost.rs` and `estimate.rs` its two measures (a row, a call). `model.rs` is the choice
+//! of mode `Auto`, with `trial.rs`, `rival.rs` and, where few calls are heavy, `heavy.rs`; a place
+//! has one for calls that find workers awake and one for the others (`calls.rs`), since to wake
+//! them is worth something to the calls that follow (`wake_ups.rs`, `credit.rs`). What was chosen
+//! and why is in `explanation.rs`. When heavy ones count, and when another way is tried
 //! (`rival.rs`), schedules ask too. `strategy.rs` has the words: how a call runs, and what it took.
 
+mod calls;
 mod cost;
+mod credit;
 mod estimate;
 mod explanation;
 mod heavy;
@@ -17,13 +21,15 @@ pub(crate) mod rival;
 mod site;
 mod strategy;
 mod trial;
+mod wake_ups;
 
 pub(crate) use cost::RowCost;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
 pub(crate) use heavy::{HeavyFraction, is_heavy};
 pub(crate) use site::{Owner, Site, SiteList, SiteRegistry};
-pub(crate) use strategy::{Decision, Outcome, Strategy, Timing};
+pub(crate) use strategy::{Decision, Outcome, Situation, Strategy, Timing};
+pub(crate) use wake_ups::WakeUps;
 
 /// What one thread does in less than this stays there, in nanoseconds: in the fixed modes, and in
 /// trees. `Auto` measures instead. A round and the cache lines it moves cost 600 ns where two cores

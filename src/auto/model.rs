@@ -12,7 +12,8 @@ mod tests;
 use std::{ops::Range, time::Duration};
 
 use super::{
-    Decision, Strategy, UNKNOWN_ROWS,
+    Decision, Situation, Strategy, UNKNOWN_ROWS,
+    credit::Credit,
     estimate::Estimate,
     explanation::{ChoiceReason, Explanation, Figure},
     heavy::HeavyCalls,
@@ -113,6 +114,8 @@ pub(crate) struct Model {
     /// What the rows of a round took, all workers together: smoothed, for the rows of the last
     /// round.
     busy: f32,
+    /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
+    credit: Credit,
     surprises: u32,
     /// The last call.
     last: Question,
@@ -132,6 +135,7 @@ impl Default for Model {
             mean: None,
             exploration_budget: FIRST_BUDGET,
             busy: 0.0,
+            credit: Credit::default(),
             surprises: 0,
             last: Question::default(),
             calls: 0,
@@ -141,22 +145,16 @@ impl Default for Model {
 }
 
 impl Model {
-    /// How to run a call for some rows in so many `storages`, with `workers` workers at hand.
-    /// Counting rows takes time where there are many storages: it is done when something depends on
-    /// it; so is asking whether workers are asleep.
+    /// How to run a call. Counting its rows takes time where there are many storages: it is done
+    /// when something depends on it.
     #[inline]
-    pub(crate) fn choose(
-        &mut self,
-        storages: usize,
-        count_rows: impl FnOnce() -> u64,
-        workers: usize,
-        are_asleep: impl FnOnce() -> bool,
-    ) -> Decision {
+    pub(crate) fn choose(&mut self, situation: Situation, count_rows: impl FnOnce() -> u64) -> Decision {
+        let Situation { storages, workers, asleep } = situation;
         self.last.workers = workers;
         if workers < 2 {
             return self.choose_alone(count_rows);
         }
-        let first = self.calls == 0;
+        let first = self.is_new() && !self.estimate(self.current).was_tried();
         self.calls += 1;
         let Sample { due, timed } = self.sampling.next(self.mean, !self.estimate(self.current).is_known());
         let timed = due || timed && self.is_long_beside_counting(storages);
@@ -172,7 +170,7 @@ impl Model {
         }
         // Of long calls each is timed: what was never compared need not wait.
         if due || timed && self.trials == 0 {
-            self.reconsider(self.last, are_asleep);
+            self.reconsider(self.last, asleep);
         }
         Decision::of_model(self.current, timed)
     }
@@ -239,7 +237,7 @@ impl Model {
             if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
                 self.try_soon();
             }
-            self.mean = Some(self.expected(strategy, question));
+            self.mean = Some(self.takes(strategy, question));
         }
     }
 
@@ -280,15 +278,15 @@ impl Model {
     }
 
     /// Takes the strategy that is best by now, or begins to try another one.
-    fn reconsider(&mut self, question: Question, are_asleep: impl FnOnce() -> bool) {
+    fn reconsider(&mut self, question: Question, asleep: bool) {
         let best = self.best(question);
         if best != self.current && self.expected(best, question) < self.expected(self.current, question) * BETTER {
-            (self.current, self.mean) = (best, Some(self.expected(best, question)));
+            (self.current, self.mean) = (best, Some(self.takes(best, question)));
         }
         self.rivals.iter_mut().for_each(|rival| rival.pass(CALLS_OF_SAMPLE));
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
         let Some(strategy) = next else { return };
-        let wakes = strategy != Strategy::Serial && are_asleep();
+        let wakes = strategy != Strategy::Serial && asleep;
         let wake_up = if self.expected(self.current, question) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
         if self.exploration_budget >= cost {
@@ -304,6 +302,55 @@ impl Model {
         self.rivals[place].pause();
         self.trials += 1;
         self.trial = Some(Trial::new(strategy, first));
+    }
+
+    /// Whether no call was asked about yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.calls == 0
+    }
+
+    /// Takes what is known of another kind of calls for a first guess: on one thread both take the
+    /// same.
+    pub(super) fn guess_from(&mut self, other: &Self) {
+        let Self { estimates, current, busy, last, .. } = *other;
+        *self = Self { estimates, current, busy, last, ..Self::default() };
+        let gangs = Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs());
+        gangs.for_each(|strategy| self.estimates[strategy as usize].doubt());
+    }
+
+    /// How much longer a call that wakes the workers takes than one thread, if both are known.
+    fn cost_of_waking(&self) -> Option<f32> {
+        let is_known = |&strategy: &Strategy| self.estimate(strategy).is_known();
+        let alone = Some(Strategy::Serial).filter(is_known).map(|alone| self.takes(alone, self.last))?;
+        let gangs = Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs() && is_known(strategy));
+        gangs.map(|strategy| self.takes(strategy, self.last) - alone).min_by(f32::total_cmp)
+    }
+
+    /// Whether the next call is the first but one of a trial.
+    pub(super) fn begins_trial(&self) -> bool {
+        self.trial.is_some_and(|trial| trial.has_just_begun())
+    }
+
+    /// Tries `strategy` because another kind of calls does, unless that is how calls run anyway.
+    pub(super) fn try_along(&mut self, strategy: Strategy) {
+        if self.trial.is_none() && !self.current.is_the_gangs() {
+            self.begin_trial(strategy, 0.0);
+        }
+    }
+
+    /// Others have gained so many nanoseconds since a call that woke the workers.
+    pub(super) fn give_credit(&mut self, nanoseconds: u64) {
+        self.credit.give(nanoseconds, self.cost_of_waking());
+    }
+
+    /// By how many nanoseconds a call takes less on the gang, if it does.
+    pub(super) fn gain(&self) -> f32 {
+        if !self.current.is_the_gangs() || !self.estimate(self.current).is_known() {
+            return 0.0;
+        }
+        let alone = self.estimate(Strategy::Serial);
+        let alone = if alone.was_tried() { self.takes(Strategy::Serial, self.last) } else { self.busy };
+        (alone - self.takes(self.current, self.last)).max(0.0)
     }
 
     fn is_worth_a_trial(&self, other: Strategy, question: Question) -> bool {
@@ -349,7 +396,7 @@ impl Model {
             Strategy::Heartbeat if shared.is_known() => CHEAPEST_SESSION + self.busy / workers as f32 * (2.0 - BETTER),
             Strategy::Heartbeat | Strategy::Bevy => f32::INFINITY,
         };
-        self.heavy.mean(other, usual, rows, workers)
+        self.heavy.mean(other, usual, rows, workers) + self.forgone(other)
     }
 
     fn best(&self, question: Question) -> Strategy {
@@ -371,8 +418,18 @@ impl Model {
     }
 
     /// What calls take on average.
-    fn expected(&self, strategy: Strategy, Question { rows, workers }: Question) -> f32 {
+    fn takes(&self, strategy: Strategy, Question { rows, workers }: Question) -> f32 {
         self.heavy.mean(strategy, self.usual(strategy, rows), rows, workers)
+    }
+
+    /// What others do not gain where a call leaves workers asleep.
+    fn forgone(&self, strategy: Strategy) -> f32 {
+        if strategy == Strategy::Serial { self.credit.get() } else { 0.0 }
+    }
+
+    /// What calls cost on average: their time, and what others lose by them.
+    fn expected(&self, strategy: Strategy, question: Question) -> f32 {
+        self.takes(strategy, question) + self.forgone(strategy)
     }
 
     /// What it chose last and why.
@@ -380,7 +437,7 @@ impl Model {
         let figure = |strategy| {
             let estimate = self.estimate(strategy);
             estimate.was_tried().then(|| Figure {
-                time: Duration::from_nanos(self.expected(strategy, self.last) as u64),
+                time: Duration::from_nanos(self.takes(strategy, self.last) as u64),
                 samples: estimate.samples(),
                 measured_at: estimate.measured_at(),
             })

@@ -8,7 +8,7 @@ use std::{
 
 use bevy_utils::prelude::DebugName;
 
-use super::{Decision, Explanation, Outcome, Strategy, cost::RowCost, model::Model};
+use super::{Explanation, Outcome, Strategy, calls::Calls, cost::RowCost};
 use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
@@ -18,7 +18,7 @@ pub(crate) struct Site {
     /// What its rows cost.
     cost: RowCost,
     /// How calls run best, in mode `Auto`.
-    model: Mutex<Model>,
+    calls: Mutex<Calls>,
     /// The number of the tagged system that it is in: asked when a [`SiteRegistry`] takes it in.
     system: OnceLock<Option<usize>>,
     /// Whether it was said that the system is not tagged.
@@ -26,11 +26,11 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    fn new(location: &'static Location<'static>) -> Self {
+    pub(super) fn new(location: &'static Location<'static>) -> Self {
         Self {
             location,
             cost: RowCost::default(),
-            model: Mutex::default(),
+            calls: Mutex::default(),
             system: OnceLock::new(),
             warned: Once::new(),
         }
@@ -54,32 +54,20 @@ impl Site {
         self.warned.first()
     }
 
-    /// How a call in mode `Auto` is to run: [`Model::choose`].
-    #[inline]
-    pub(crate) fn decide(
-        &self,
-        storages: usize,
-        count_rows: impl FnOnce() -> u64,
-        workers: usize,
-        are_asleep: impl FnOnce() -> bool,
-    ) -> Decision {
-        self.model().choose(storages, count_rows, workers, are_asleep)
-    }
-
     /// Learns what a call took that ran by `strategy`; the model if it asked for the time of the
     /// whole `call`.
     pub(crate) fn learn(&self, strategy: Strategy, outcome: &Outcome, call: Option<Range<u64>>) {
         debug_assert_ne!(strategy, Strategy::Bevy, "what a row took on Bevy's threads is not known");
         self.cost.observe(outcome.leader_rows, outcome.leader_ns);
         if let Some(call) = call {
-            self.model().observe(strategy, outcome.rows, call, outcome.busy);
+            self.calls().last().observe(strategy, outcome.rows, call, outcome.busy);
         }
     }
 
     /// Hardly ever contended: the system that starts calls here is one, and diagnostics look some
     /// times a second.
-    fn model(&self) -> MutexGuard<'_, Model> {
-        lock(&self.model)
+    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
+        lock(&self.calls)
     }
 }
 
@@ -100,7 +88,7 @@ impl SiteRegistry {
     /// Calls `visit` with each site whose system still exists, in the order of their first calls.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&Site, Explanation)) {
         self.lock().retain(|site| {
-            let explanation = site.model().explain();
+            let explanation = site.calls().explain();
             visit(site, explanation);
             true
         });

@@ -56,6 +56,17 @@ pub(crate) struct Decision {
     pub(crate) timing: Timing,
 }
 
+/// What a call in mode `Auto` finds as it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation {
+    /// Storages that its rows lie in.
+    pub(crate) storages: usize,
+    /// Workers at hand, the leader among them.
+    pub(crate) workers: usize,
+    /// Whether all others sleep.
+    pub(crate) asleep: bool,
+}
+
 /// Whether the whole of a call is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timing {

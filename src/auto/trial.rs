@@ -38,6 +38,11 @@ impl Trial {
         self.left == 0
     }
 
+    /// Whether its first call is under way.
+    pub(super) fn has_just_begun(&self) -> bool {
+        self.left + 1 == TRIAL_CALLS
+    }
+
     /// Begins its next call. Returns whether that is to be timed.
     pub(super) fn next(&mut self) -> bool {
         let timed = self.left < TRIAL_CALLS;

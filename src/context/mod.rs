@@ -22,7 +22,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    auto::SiteRegistry,
+    auto::{SiteRegistry, WakeUps},
     claims::ClaimBoard,
     placement::{Footprints, Placement},
     pool::{AffinityPool, worker_of_round},
@@ -60,6 +60,7 @@ pub(crate) struct Context {
     pub(crate) recorder: Arc<Recorder>,
     /// The places that start parallel calls in mode `Auto`, of all contexts of the world.
     pub(crate) sites: Arc<SiteRegistry>,
+    pub(crate) wake_ups: WakeUps,
 }
 
 impl Context {
@@ -77,6 +78,7 @@ impl Context {
             ownership: CachePadded::new(Mutex::new(CachePadded::new(Ownership::new(pool.workers())))),
             recorder,
             sites,
+            wake_ups: WakeUps::default(),
             pool,
         }
     }

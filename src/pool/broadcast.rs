@@ -106,9 +106,10 @@ impl AffinityPool {
         })
     }
 
-    /// Whether workers would have to be woken for a round now.
+    /// Whether all workers but the leader sleep, and none of them was called since.
+    #[inline]
     pub(crate) fn is_asleep(&self) -> bool {
-        self.counters.leader.is_round_over_for(self.spin, now())
+        self.seats.iter().all(|seat| seat.round.is_to_be_woken())
     }
 
     /// Takes the lead of a round of `participants`, if the round needs it and it is to be had.

@@ -9,10 +9,7 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::{
-    clock::nanoseconds, led::Calls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats,
-    words::RoundStats,
-};
+use super::{led::Calls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats, words::RoundStats};
 use crate::sync::OwnCounter;
 
 /// The counters of all workers of a pool.
@@ -73,8 +70,6 @@ pub(super) struct LeaderCounters {
     last_busy: AtomicU64,
     last_idle: AtomicU64,
     ended: AtomicU64,
-    /// When the last round ended in which others were called.
-    last_round: AtomicU64,
     /// Which rounds are measured.
     pub(super) sampling: RoundSampling,
     /// The parallel calls of queries.
@@ -203,7 +198,6 @@ impl LeaderCounters {
     /// Adds what the leader waited until the round, in which others were called, was over; and what
     /// it did in the others that the round stands for.
     pub(super) fn record_wait(&self, round_ended: u64, weight: f64) {
-        self.last_round.store(round_ended, Ordering::Relaxed);
         let wait = round_ended.saturating_sub(self.ended.load(Ordering::Relaxed));
         let idle = self.last_idle.load(Ordering::Relaxed);
         self.own.wait.add(weighed(wait, weight) + weighed(idle, weight - 1.0));
@@ -213,12 +207,6 @@ impl LeaderCounters {
     /// Indices that leaders ran in rounds that called others.
     pub(super) fn rounds_led(&self) -> u64 {
         self.own.rounds.get() + self.of_all.get()
-    }
-
-    /// Whether the last round in which others were called ended longer ago than `spin`, so that
-    /// they are asleep `now`.
-    pub(super) fn is_round_over_for(&self, spin: Duration, now: u64) -> bool {
-        now > self.last_round.load(Ordering::Relaxed).saturating_add(nanoseconds(spin))
     }
 
     /// From the leader's first call in the last round to its last.

@@ -78,7 +78,7 @@ impl Parker {
     /// `SeqCst` fence: the fence is the caller's, so that waking many sleepers costs one.
     #[inline]
     pub(crate) fn unpark_after_fence(&self) {
-        if self.is_asleep() && !self.called.load(Ordering::Relaxed) {
+        if self.is_to_be_woken() {
             self.notify();
         }
     }
@@ -87,6 +87,12 @@ impl Parker {
     #[inline]
     pub(crate) fn is_asleep(&self) -> bool {
         self.asleep.load(Ordering::Relaxed)
+    }
+
+    /// Whether a thread sleeps that no waker was here for.
+    #[inline]
+    pub(crate) fn is_to_be_woken(&self) -> bool {
+        self.is_asleep() && !self.called.load(Ordering::Relaxed)
     }
 
     #[cold]

@@ -294,6 +294,12 @@ impl Seat {
         self.parker.is_asleep()
     }
 
+    /// Whether the worker sleeps, and was not called since.
+    #[inline]
+    pub(crate) fn is_to_be_woken(&self) -> bool {
+        self.parker.is_to_be_woken()
+    }
+
     /// True for the one thread that may run this seat's index in the round `epoch`.
     ///
     /// Relaxed: being one atomic read-modify-write makes the winner unique, and both contenders

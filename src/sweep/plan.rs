@@ -18,7 +18,7 @@ use super::{
     span::SweepSpan,
 };
 use crate::{
-    auto::{Decision, Outcome, Owner, Site, SiteList, Strategy, Timing},
+    auto::{Decision, Outcome, Owner, Site, SiteList, Situation, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
     pool::{LedCalls, now, warn_if_unpinned},
     record::running_number,
@@ -239,7 +239,9 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
         SchedulerMode::Auto => {
             context.sites.register(at.site, running_number);
             let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
-            return at.site.decide(storages, || rows.total(), context.pool.present(), || context.pool.is_asleep());
+            let (workers, asleep) = (context.pool.present(), context.pool.is_asleep());
+            let situation = Situation { storages, workers, asleep };
+            return context.wake_ups.decide(at.site, situation, || rows.total());
         }
         SchedulerMode::LockStep | SchedulerMode::Heartbeat if !is_worth_a_round() => Strategy::Serial,
         SchedulerMode::LockStep => Strategy::LockStep,

@@ -19,6 +19,9 @@ struct Machine {
 const PLAIN: Machine =
     Machine { row: 1.0, shared: 1.0, round: 800.0, session: 2_500.0, skew: 0.0, workers: 2, asleep: false };
 
+/// A call that finds one other worker, awake.
+const TWO_AWAKE: Situation = Situation { storages: 1, workers: 2, asleep: false };
+
 impl Machine {
     fn takes(&self, strategy: Strategy, rows: u64) -> f64 {
         let alone = self.row * rows as f64;
@@ -38,7 +41,7 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
-            let decision = model.choose(1, || rows, self.workers, || self.asleep);
+            let decision = model.choose(Situation { storages: 1, workers: self.workers, asleep: self.asleep }, || rows);
             let takes = self.takes(decision.strategy, rows);
             if decision.timing == Timing::Asked {
                 let busy = self.row * self.shared * rows as f64;
@@ -104,7 +107,7 @@ fn a_bad_first_impression_is_looked_at_again() {
     let mut model = Model::default();
     let mut shared = 0;
     for _ in 0..200 {
-        let decision = model.choose(1, || 1_000, 2, || false);
+        let decision = model.choose(TWO_AWAKE, || 1_000);
         // The first four rounds are disturbed.
         shared += u32::from(decision.strategy == Strategy::LockStep);
         let takes = match decision.strategy {
@@ -155,7 +158,7 @@ fn who_was_away_is_worked_with_again_at_once() {
     let alone = Machine { workers: 1, ..PLAIN };
     assert_eq!(alone.run(&mut model, 100_000, 500), alone.takes(Strategy::Serial, 100_000) * 500.0);
     assert_eq!(model.explain().strategy, Strategy::Serial);
-    let decision = model.choose(1, || 100_000, 2, || false);
+    let decision = model.choose(TWO_AWAKE, || 100_000);
     assert_eq!((decision.strategy, model.explain().strategy), (Strategy::LockStep, Strategy::LockStep));
     assert_eq!(model.explain().trials, trials);
 }
@@ -174,7 +177,7 @@ fn nonsense_is_survived() {
     let mut model = Model::default();
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
-            model.choose(1, || rows, 2, || false);
+            model.choose(TWO_AWAKE, || rows);
             model.observe(Strategy::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
             model.observe(Strategy::Serial, rows, 0..nanoseconds, None);
         }
@@ -189,7 +192,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     let mut now = 0;
     for call in 0..2_000 {
         let tried = model.trial.is_some();
-        let decision = model.choose(1, || 4_000, 2, || false);
+        let decision = model.choose(TWO_AWAKE, || 4_000);
         let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
         if decision.timing == Timing::Asked {
             model.observe(decision.strategy, 4_000, now..now + takes, None);
@@ -244,7 +247,7 @@ fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
         let machine = Machine { round: 6_000.0, ..PLAIN };
         let mut model = Model::default();
         for call in 0..20_000 {
-            let decision = model.choose(1, || rows, 2, || false);
+            let decision = model.choose(TWO_AWAKE, || rows);
             let interrupted = if call % 60 == 0 { 4_000_000 } else { 0 };
             let takes = machine.takes(decision.strategy, rows) as u64 + interrupted;
             if decision.timing == Timing::Asked {
@@ -264,7 +267,7 @@ fn rows_of_many_tables_are_counted_now_and_then_only() {
                 counted += 1;
                 1_000
             };
-            let Decision { strategy, timing } = model.choose(storages, count, 2, || false);
+            let Decision { strategy, timing } = model.choose(Situation { storages, ..TWO_AWAKE }, count);
             if timing == Timing::Asked {
                 let began = call * 100_000;
                 model.observe(strategy, 1_000, began..began + nanoseconds, Some(nanoseconds));

@@ -1,0 +1,181 @@
+//! What it is worth that a call wakes the workers.
+//!
+//! Who wakes them pays for it, and the calls that follow gain. In a game at 60 frames a second the
+//! first sweep of a frame would take less on one thread; so would then the second, which finds the
+//! workers asleep in its turn, and in the end all of them. Hence what the others gained after a
+//! call, the last times that it woke the workers, is its credit: time that is lost on one thread.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use super::{Decision, Site, Situation};
+use crate::sync::lock;
+
+/// Which call of a world woke the workers last, and what others have gained since.
+#[derive(Debug, Default)]
+pub(crate) struct WakeUps {
+    /// Nanoseconds, compared with one thread.
+    gained: AtomicU64,
+    waker: Mutex<Option<Arc<Site>>>,
+    /// Whether there is a waker.
+    is_known: AtomicBool,
+}
+
+impl WakeUps {
+    /// How a call of `site` in mode `Auto` is to run:
+    /// [`Model::choose`](super::model::Model::choose).
+    #[inline]
+    pub(crate) fn decide(&self, site: &Arc<Site>, situation: Situation, count_rows: impl FnOnce() -> u64) -> Decision {
+        if situation.asleep {
+            self.end();
+        }
+        let mut calls = site.calls();
+        let decision = calls.choose(situation, count_rows);
+        match decision.strategy.is_the_gangs() {
+            true if situation.asleep => self.begin(site),
+            true => _ = self.gained.fetch_add(calls.gain(), Ordering::Relaxed),
+            false => {}
+        }
+        decision
+    }
+
+    /// Workers were found asleep: who had woken them is told what came of it.
+    fn end(&self) {
+        if !self.is_known.load(Ordering::Relaxed) {
+            return;
+        }
+        let waker = lock(&self.waker).take();
+        self.is_known.store(false, Ordering::Relaxed);
+        if let Some(site) = waker {
+            site.calls().give_credit(self.gained.swap(0, Ordering::Relaxed));
+        }
+    }
+
+    /// Notes that a call of `site` is about to wake workers.
+    fn begin(&self, site: &Arc<Site>) {
+        *lock(&self.waker) = Some(site.clone());
+        self.gained.store(0, Ordering::Relaxed);
+        self.is_known.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+    use crate::auto::{Outcome, Timing};
+
+    /// A frame calls each of `sites` once. What calls take there, in nanoseconds: one that wakes
+    /// two workers is run by the leader alone, which also wakes the other.
+    const ALONE: u64 = 50_000;
+    const AWAKE: u64 = 26_000;
+    const WAKING: u64 = 80_000;
+
+    /// A game at so many frames a second that workers sleep between them.
+    struct Game {
+        sites: Vec<Arc<Site>>,
+        wake_ups: WakeUps,
+        rows: u64,
+        /// Whether so much else happens between calls that workers sleep as each begins.
+        far_apart: bool,
+        /// Whether they never do.
+        flat_out: bool,
+        waking: u64,
+        now: u64,
+    }
+
+    impl Game {
+        fn new(calls: usize, rows: u64) -> Self {
+            let sites = (0..calls).map(|_| Arc::new(Site::new(Location::caller()))).collect();
+            Self {
+                sites,
+                wake_ups: WakeUps::default(),
+                rows,
+                far_apart: false,
+                flat_out: false,
+                waking: WAKING,
+                now: 0,
+            }
+        }
+
+        /// What the calls of one frame take.
+        fn frame(&mut self) -> u64 {
+            self.now += 16_000_000;
+            let (began, mut asleep) = (self.now, !self.flat_out);
+            for site in &self.sites {
+                let situation = Situation { storages: 1, workers: 2, asleep };
+                let decision = self.wake_ups.decide(site, situation, || self.rows);
+                let is_shared = decision.strategy.is_the_gangs();
+                let (takes, busy) = match (is_shared, asleep) {
+                    (false, _) => (ALONE, None),
+                    (true, true) => (self.waking, None),
+                    (true, false) => (AWAKE, Some(ALONE)),
+                };
+                let outcome = Outcome { busy, ..Outcome::unknown(self.rows) };
+                let asked = decision.timing == Timing::Asked;
+                site.learn(decision.strategy, &outcome, asked.then(|| self.now..self.now + takes));
+                self.now += takes;
+                asleep = self.far_apart || asleep && !is_shared;
+            }
+            self.now - began
+        }
+
+        /// What the calls of a frame take on average once they are known.
+        fn mean(&mut self) -> u64 {
+            (0..300).for_each(|_| _ = self.frame());
+            (0..1_000).map(|_| self.frame()).sum::<u64>() / 1_000
+        }
+    }
+
+    /// A long call that wakes the workers gains nothing itself.
+    #[test]
+    fn the_first_call_of_a_frame_wakes_workers_for_the_others() {
+        for rows in [1_000, 20_000] {
+            for calls in [4, 10, 40] {
+                let (mean, best) = (Game::new(calls, rows).mean(), WAKING + (calls as u64 - 1) * AWAKE);
+                assert!(mean <= best * 105 / 100, "{calls} calls of {rows} rows: {mean} ns, {best} at best");
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_is_woken_for_calls_that_gain_too_little() {
+        for calls in [1, 2] {
+            let (mean, best) = (Game::new(calls, 20_000).mean(), calls as u64 * ALONE);
+            assert!(mean <= best * 105 / 100, "{calls} calls: {mean} ns, {best} at best");
+        }
+    }
+
+    #[test]
+    fn calls_that_each_find_workers_asleep_do_not_wake_them_for_each_other() {
+        let mut game = Game { far_apart: true, ..Game::new(10, 20_000) };
+        let (mean, best) = (game.mean(), 10 * ALONE);
+        assert!(mean <= best * 105 / 100, "{mean} ns, {best} at best");
+    }
+
+    #[test]
+    fn who_gains_no_more_is_forgotten() {
+        let mut game = Game::new(10, 20_000);
+        game.mean();
+        game.sites.truncate(1);
+        let frames = (0..100).find(|_| game.frame() == ALONE);
+        assert!(frames.is_some_and(|frames| frames < 40), "{frames:?}");
+        assert!(game.mean() <= ALONE * 105 / 100);
+        // Of new ones the first does it.
+        (0..9).for_each(|_| game.sites.push(Arc::new(Site::new(Location::caller()))));
+        assert!(game.mean() <= (ALONE + WAKING + 8 * AWAKE) * 105 / 100);
+    }
+
+    /// A game that ran flat out goes on at so many frames a second.
+    #[test]
+    fn what_was_gained_by_calls_without_an_end_is_soon_forgotten() {
+        let mut game = Game { waking: 10 * WAKING, flat_out: true, ..Game::new(10, 20_000) };
+        game.mean();
+        game.flat_out = false;
+        let frames = (0..1_000).find(|_| game.frame() == 10 * ALONE);
+        assert!(frames.is_some_and(|frames| frames < 60), "{frames:?}");
+    }
+}
