@@ -5,7 +5,8 @@
 /// flat out goes on at 60 frames a second.
 const ENOUGH: f32 = 4.0;
 
-/// The same where it is not known what waking costs, in nanoseconds: ten times what it often does.
+/// The same where it is not known what waking costs, in nanoseconds: some five times what it often
+/// does.
 const LARGEST: f32 = 250_000.0;
 
 /// What others gained the last time counts as one part in this many.

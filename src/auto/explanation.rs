@@ -30,6 +30,9 @@ pub enum ChoiceReason {
     TooShort,
     /// It takes least of the ways that were measured.
     Fastest,
+    /// One thread would take less, but the calls that follow gain because this one wakes the
+    /// workers.
+    ForOthers,
 }
 
 impl std::fmt::Display for ChoiceReason {
@@ -40,6 +43,7 @@ impl std::fmt::Display for ChoiceReason {
             Self::Trial => "trying another way",
             Self::TooShort => "too short for a round",
             Self::Fastest => "least of those measured",
+            Self::ForOthers => "wakes workers for the calls that follow",
         })
     }
 }

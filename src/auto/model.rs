@@ -1,10 +1,10 @@
 //! [`SchedulerMode::Auto`]: how to run a parallel call so that it takes least: on one thread, in
 //! lock step or by fork/join. Pure: numbers in, a strategy out.
 //!
-//! Each place in a program that starts a parallel call has a [`Model`]: what calls took by each
-//! strategy they were sent. A call goes where it is expected to take least; others are tried as
-//! long as they promise to be better, and then ever more seldom, when the time that was spent since
-//! would pay for it.
+//! Each place in a program that starts parallel calls has a [`Model`] of each of two kinds: what
+//! calls took by each strategy they were sent. A call goes where it is expected to take least;
+//! others are tried as long as they promise to be better, and then ever more seldom, when the time
+//! that was spent since would pay for it.
 
 #[cfg(test)]
 mod tests;
@@ -97,7 +97,7 @@ struct Question {
     workers: usize,
 }
 
-/// What is known of the calls that one place in a program starts.
+/// What is known of one kind of calls that a place in a program starts.
 #[derive(Debug)]
 pub(crate) struct Model {
     estimates: [Estimate; Strategy::MEASURED_COUNT],
@@ -149,7 +149,7 @@ impl Model {
     /// when something depends on it.
     #[inline]
     pub(crate) fn choose(&mut self, situation: Situation, count_rows: impl FnOnce() -> u64) -> Decision {
-        let Situation { storages, workers, asleep } = situation;
+        let Situation { storages, workers, asleep, .. } = situation;
         self.last.workers = workers;
         if workers < 2 {
             return self.choose_alone(count_rows);
@@ -287,7 +287,7 @@ impl Model {
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
         let Some(strategy) = next else { return };
         let wakes = strategy != Strategy::Serial && asleep;
-        let wake_up = if self.expected(self.current, question) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
+        let wake_up = if self.takes(self.current, question) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
         if self.exploration_budget >= cost {
             self.begin_trial(strategy, cost);
@@ -304,18 +304,21 @@ impl Model {
         self.trial = Some(Trial::new(strategy, first));
     }
 
-    /// Whether no call was asked about yet.
+    /// Whether nothing was asked of it yet, nor is it to try anything.
     pub(super) fn is_new(&self) -> bool {
-        self.calls == 0
+        self.calls == 0 && self.trials == 0
     }
 
     /// Takes what is known of another kind of calls for a first guess: on one thread both take the
-    /// same.
-    pub(super) fn guess_from(&mut self, other: &Self) {
+    /// same. On the gang calls that find workers `asleep` take more than the others, so what those
+    /// take is a bound; but not the other way round.
+    pub(super) fn guess_from(&mut self, other: &Self, asleep: bool) {
         let Self { estimates, current, busy, last, .. } = *other;
         *self = Self { estimates, current, busy, last, ..Self::default() };
-        let gangs = Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs());
-        gangs.for_each(|strategy| self.estimates[strategy as usize].doubt());
+        for strategy in Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs()) {
+            let estimate = &mut self.estimates[strategy as usize];
+            if asleep { estimate.doubt() } else { *estimate = Estimate::default() }
+        }
     }
 
     /// How much longer a call that wakes the workers takes than one thread, if both are known.
@@ -326,7 +329,7 @@ impl Model {
         gangs.map(|strategy| self.takes(strategy, self.last) - alone).min_by(f32::total_cmp)
     }
 
-    /// Whether the next call is the first but one of a trial.
+    /// Whether the call that was decided last is the first one of a trial.
     pub(super) fn begins_trial(&self) -> bool {
         self.trial.is_some_and(|trial| trial.has_just_begun())
     }
@@ -343,13 +346,14 @@ impl Model {
         self.credit.give(nanoseconds, self.cost_of_waking());
     }
 
-    /// By how many nanoseconds a call takes less on the gang, if it does.
-    pub(super) fn gain(&self) -> f32 {
+    /// By how many nanoseconds at least a call takes less on the gang, if it does; what one thread
+    /// takes may be known of the `other` kind of calls.
+    pub(super) fn gain(&self, other: &Self) -> f32 {
         if !self.current.is_the_gangs() || !self.estimate(self.current).is_known() {
             return 0.0;
         }
-        let alone = self.estimate(Strategy::Serial);
-        let alone = if alone.was_tried() { self.takes(Strategy::Serial, self.last) } else { self.busy };
+        let known = [self, other].into_iter().find(|model| model.estimate(Strategy::Serial).was_tried());
+        let alone = known.map_or(self.busy * UNSHARED, |model| model.takes(Strategy::Serial, self.last));
         (alone - self.takes(self.current, self.last)).max(0.0)
     }
 
@@ -369,9 +373,9 @@ impl Model {
 
     /// What a trial takes longer than the same calls by the present strategy.
     fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
-        let now = self.expected(self.current, question);
+        let now = self.takes(self.current, question);
         let then = match other {
-            tried if self.estimate(tried).was_tried() => self.expected(tried, question),
+            tried if self.estimate(tried).was_tried() => self.takes(tried, question),
             Strategy::Serial => self.busy,
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::Heartbeat | Strategy::Bevy => now + ROUND + SESSION,
@@ -458,11 +462,16 @@ impl Model {
             let now = self.expected(self.current, self.last);
             self.at_best(Strategy::LockStep, self.last) >= now * BETTER
         };
+        let takes_longer = |current| {
+            let alone = self.estimate(Strategy::Serial).was_tried().then(|| self.takes(Strategy::Serial, self.last));
+            alone.is_some_and(|alone| alone < self.takes(current, self.last))
+        };
         match self.current {
             _ if self.last.workers == 1 => ChoiceReason::Alone,
             _ if self.trial.is_some() => ChoiceReason::Trial,
             current if !self.estimate(current).is_known() => ChoiceReason::Unmeasured,
             Strategy::Serial if too_short() => ChoiceReason::TooShort,
+            current if self.credit.get() > 0.0 && takes_longer(current) => ChoiceReason::ForOthers,
             _ => ChoiceReason::Fastest,
         }
     }

@@ -64,8 +64,8 @@ impl Site {
         }
     }
 
-    /// Hardly ever contended: the system that starts calls here is one, and diagnostics look some
-    /// times a second.
+    /// Hardly ever contended: the system that starts calls here is one, diagnostics look some times
+    /// a second, and another system only to say what came of a wake-up.
     pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
         lock(&self.calls)
     }

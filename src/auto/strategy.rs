@@ -63,8 +63,10 @@ pub(crate) struct Situation {
     pub(crate) storages: usize,
     /// Workers at hand, the leader among them.
     pub(crate) workers: usize,
-    /// Whether all others sleep.
+    /// Whether the others sleep.
     pub(crate) asleep: bool,
+    /// How often others were called out of their sleep so far, by whatever runs on the gang.
+    pub(crate) wake_ups: u64,
 }
 
 /// Whether the whole of a call is timed.

@@ -6,8 +6,8 @@
 //! call, the last times that it woke the workers, is its credit: time that is lost on one thread.
 
 use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    Arc, Mutex, Weak,
+    atomic::{AtomicU64, Ordering},
 };
 
 use super::{Decision, Site, Situation};
@@ -18,9 +18,9 @@ use crate::sync::lock;
 pub(crate) struct WakeUps {
     /// Nanoseconds, compared with one thread.
     gained: AtomicU64,
-    waker: Mutex<Option<Arc<Site>>>,
-    /// Whether there is a waker.
-    is_known: AtomicBool,
+    /// How often workers had been woken before that; 0 if no call is waiting for its credit.
+    number: AtomicU64,
+    waker: Mutex<Weak<Site>>,
 }
 
 impl WakeUps {
@@ -34,30 +34,39 @@ impl WakeUps {
         let mut calls = site.calls();
         let decision = calls.choose(situation, count_rows);
         match decision.strategy.is_the_gangs() {
-            true if situation.asleep => self.begin(site),
-            true => _ = self.gained.fetch_add(calls.gain(), Ordering::Relaxed),
-            false => {}
+            true if situation.asleep => self.begin(site, situation.wake_ups),
+            true if self.is_due_to_the_waker(situation.wake_ups) => {
+                self.gained.fetch_add(calls.gain(), Ordering::Relaxed);
+            }
+            _ => {}
         }
         decision
     }
 
     /// Workers were found asleep: who had woken them is told what came of it.
     fn end(&self) {
-        if !self.is_known.load(Ordering::Relaxed) {
+        if self.number.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let waker = lock(&self.waker).take();
-        self.is_known.store(false, Ordering::Relaxed);
+        self.number.store(0, Ordering::Relaxed);
+        let waker = lock(&self.waker).upgrade();
         if let Some(site) = waker {
-            site.calls().give_credit(self.gained.swap(0, Ordering::Relaxed));
+            site.calls().give_credit(self.gained.load(Ordering::Relaxed));
         }
     }
 
-    /// Notes that a call of `site` is about to wake workers.
-    fn begin(&self, site: &Arc<Site>) {
-        *lock(&self.waker) = Some(site.clone());
+    /// Notes that a call of `site` is about to wake workers, who were woken some times before.
+    fn begin(&self, site: &Arc<Site>, before: u64) {
+        *lock(&self.waker) = Arc::downgrade(site);
         self.gained.store(0, Ordering::Relaxed);
-        self.is_known.store(true, Ordering::Relaxed);
+        self.number.store(before + 1, Ordering::Relaxed);
+    }
+
+    /// Whether workers are awake because of the waker: nobody else has called them out of their
+    /// sleep since, as schedules on the gang and trees do.
+    #[inline]
+    fn is_due_to_the_waker(&self, wake_ups: u64) -> bool {
+        wake_ups <= self.number.load(Ordering::Relaxed)
     }
 }
 
@@ -66,7 +75,7 @@ mod tests {
     use std::panic::Location;
 
     use super::*;
-    use crate::auto::{Outcome, Timing};
+    use crate::auto::{ChoiceReason, Outcome, Timing};
 
     /// A frame calls each of `sites` once. What calls take there, in nanoseconds: one that wakes
     /// two workers is run by the leader alone, which also wakes the other.
@@ -83,6 +92,10 @@ mod tests {
         far_apart: bool,
         /// Whether they never do.
         flat_out: bool,
+        /// How often they were woken.
+        woken: u64,
+        /// Whether something else wakes them after the first call.
+        others_wake: bool,
         waking: u64,
         now: u64,
     }
@@ -96,6 +109,8 @@ mod tests {
                 rows,
                 far_apart: false,
                 flat_out: false,
+                woken: 0,
+                others_wake: false,
                 waking: WAKING,
                 now: 0,
             }
@@ -105,8 +120,9 @@ mod tests {
         fn frame(&mut self) -> u64 {
             self.now += 16_000_000;
             let (began, mut asleep) = (self.now, !self.flat_out);
-            for site in &self.sites {
-                let situation = Situation { storages: 1, workers: 2, asleep };
+            for (number, site) in self.sites.iter().enumerate() {
+                let is_first = number == 0;
+                let situation = Situation { storages: 1, workers: 2, asleep, wake_ups: self.woken };
                 let decision = self.wake_ups.decide(site, situation, || self.rows);
                 let is_shared = decision.strategy.is_the_gangs();
                 let (takes, busy) = match (is_shared, asleep) {
@@ -118,7 +134,8 @@ mod tests {
                 let asked = decision.timing == Timing::Asked;
                 site.learn(decision.strategy, &outcome, asked.then(|| self.now..self.now + takes));
                 self.now += takes;
-                asleep = self.far_apart || asleep && !is_shared;
+                self.woken += u64::from(is_shared && asleep) + u64::from(self.others_wake && is_first);
+                asleep = self.far_apart || asleep && !is_shared && !self.others_wake;
             }
             self.now - began
         }
@@ -139,6 +156,15 @@ mod tests {
                 assert!(mean <= best * 105 / 100, "{calls} calls of {rows} rows: {mean} ns, {best} at best");
             }
         }
+    }
+
+    #[test]
+    fn the_waker_says_that_it_is_for_others() {
+        let mut game = Game::new(10, 20_000);
+        game.mean();
+        let reasons: Vec<_> = game.sites.iter().map(|site| site.calls().explain().reason).collect();
+        assert_eq!(reasons[0], ChoiceReason::ForOthers);
+        assert!(reasons[1..].iter().all(|&reason| reason != ChoiceReason::ForOthers), "{reasons:?}");
     }
 
     #[test]
@@ -172,10 +198,29 @@ mod tests {
     /// A game that ran flat out goes on at so many frames a second.
     #[test]
     fn what_was_gained_by_calls_without_an_end_is_soon_forgotten() {
-        let mut game = Game { waking: 10 * WAKING, flat_out: true, ..Game::new(10, 20_000) };
+        let mut game = Game { waking: 10 * WAKING, ..Game::new(10, 20_000) };
+        game.frame();
+        game.flat_out = true;
         game.mean();
         game.flat_out = false;
         let frames = (0..1_000).find(|_| game.frame() == 10 * ALONE);
-        assert!(frames.is_some_and(|frames| frames < 60), "{frames:?}");
+        assert!(frames.is_some_and(|frames| frames < 28), "{frames:?}");
+    }
+
+    #[test]
+    fn what_others_gain_by_another_wake_up_is_no_credit() {
+        let mut game = Game { others_wake: true, ..Game::new(10, 20_000) };
+        let (mean, best) = (game.mean(), ALONE + 9 * AWAKE);
+        assert!(mean <= best * 105 / 100, "{mean} ns, {best} at best");
+    }
+
+    #[test]
+    fn a_waker_that_is_gone_is_not_kept() {
+        let mut game = Game::new(1, 20_000);
+        game.frame();
+        let site = Arc::downgrade(&game.sites.remove(0));
+        assert_eq!(site.strong_count(), 0);
+        game.sites = Game::new(2, 20_000).sites;
+        game.frame();
     }
 }

@@ -60,7 +60,9 @@ pub(crate) struct Context {
     pub(crate) recorder: Arc<Recorder>,
     /// The places that start parallel calls in mode `Auto`, of all contexts of the world.
     pub(crate) sites: Arc<SiteRegistry>,
-    pub(crate) wake_ups: WakeUps,
+    /// Which of their calls woke the workers. Written in each call on the gang: on cache lines of
+    /// its own.
+    pub(crate) wake_ups: CachePadded<WakeUps>,
 }
 
 impl Context {
@@ -78,7 +80,7 @@ impl Context {
             ownership: CachePadded::new(Mutex::new(CachePadded::new(Ownership::new(pool.workers())))),
             recorder,
             sites,
-            wake_ups: WakeUps::default(),
+            wake_ups: CachePadded::default(),
             pool,
         }
     }

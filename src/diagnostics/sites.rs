@@ -38,8 +38,10 @@ pub struct CallSiteDiagnostics {
     pub trials: u64,
     /// Rows of one of the last calls: they are counted only when something depends on it.
     pub rows: u64,
-    /// How calls run now: as in mode [`Serial`](SchedulerMode::Serial),
-    /// [`LockStep`](SchedulerMode::LockStep) or [`Heartbeat`](SchedulerMode::Heartbeat).
+    /// How calls run now that find the workers as the last one did, asleep or awake: those are
+    /// judged apart, and the reason and the measurements are of the same kind. As in mode
+    /// [`Serial`](SchedulerMode::Serial), [`LockStep`](SchedulerMode::LockStep) or
+    /// [`Heartbeat`](SchedulerMode::Heartbeat).
     pub choice: SchedulerMode,
     /// Why they run so.
     pub reason: ChoiceReason,

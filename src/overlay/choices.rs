@@ -49,7 +49,7 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
 fn show_heads(ui: &mut Ui) {
     ui.weak("system").on_hover_text("the tagged system that the call is in");
     ui.weak("call").on_hover_text("where par_iter, par_iter_mut, due or fused is called");
-    let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out";
+    let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out. Calls that find workers asleep are judged apart: this is of the last call's kind";
     ui.weak("runs as").on_hover_text(meaning);
     ui.label(number("rows").weak()).on_hover_text("of one of the last calls");
     for way in ways() {

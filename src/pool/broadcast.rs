@@ -79,6 +79,9 @@ impl<'p> Finished<'p> {
     }
 }
 
+/// So many workers tell whether the gang sleeps.
+const ASKED_SEATS: usize = 4;
+
 /// Idle time of a closure that is never idle.
 const NEVER_IDLE: u64 = 0;
 
@@ -106,10 +109,17 @@ impl AffinityPool {
         })
     }
 
-    /// Whether all workers but the leader sleep, and none of them was called since.
+    /// Whether the workers sleep, and were not called since. The first few are asked: of dozens it
+    /// would take longer than a short call.
     #[inline]
     pub(crate) fn is_asleep(&self) -> bool {
-        self.seats.iter().all(|seat| seat.round.is_to_be_woken())
+        self.seats.iter().take(ASKED_SEATS).all(|seat| seat.round.is_to_be_woken())
+    }
+
+    /// How many rounds of the gang so far called a worker out of its sleep.
+    #[inline]
+    pub(crate) fn wake_ups(&self) -> u64 {
+        self.gang.board.wake_ups()
     }
 
     /// Takes the lead of a round of `participants`, if the round needs it and it is to be had.

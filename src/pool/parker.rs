@@ -78,9 +78,17 @@ impl Parker {
     /// `SeqCst` fence: the fence is the caller's, so that waking many sleepers costs one.
     #[inline]
     pub(crate) fn unpark_after_fence(&self) {
-        if self.is_to_be_woken() {
+        self.wake_after_fence();
+    }
+
+    /// [`unpark_after_fence`](Self::unpark_after_fence); returns whether there was a sleeper.
+    #[inline]
+    pub(crate) fn wake_after_fence(&self) -> bool {
+        let wakes = self.is_to_be_woken();
+        if wakes {
             self.notify();
         }
+        wakes
     }
 
     /// Whether a thread announced here that it is about to sleep, or sleeps.

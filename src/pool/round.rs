@@ -92,6 +92,8 @@ pub(crate) struct Board {
     leader: Parker,
     panicked: AtomicBool,
     panic: FirstPanic,
+    /// Rounds so far that called a worker out of its sleep. Relaxed: a count.
+    wake_ups: AtomicU64,
 }
 
 /// What the leader writes in every round. One cache line: a worker that sees the call has the rest
@@ -198,7 +200,14 @@ impl Board {
             leader: Parker::new(),
             panicked: AtomicBool::new(false),
             panic: FirstPanic::default(),
+            wake_ups: AtomicU64::new(0),
         }
+    }
+
+    /// How many rounds so far called a worker out of its sleep.
+    #[inline]
+    pub(crate) fn wake_ups(&self) -> u64 {
+        self.wake_ups.load(Ordering::Relaxed)
     }
 
     /// The lead, unless another thread holds it.
@@ -465,7 +474,9 @@ impl Lead<'_> {
         handshake_fence("publish_fence");
         let to_wake = called(seats, participants)
             .filter(|(seat, _)| !self.has_reserved(seat) && !planted("publish_wakes_nobody"));
-        to_wake.for_each(|(seat, _)| seat.parker.unpark_after_fence());
+        if to_wake.fold(false, |any, (seat, _)| seat.parker.wake_after_fence() || any) {
+            self.board.wake_ups.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether this thread claimed the seat before the last round began, to leave its worker out.

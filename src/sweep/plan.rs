@@ -239,8 +239,9 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
         SchedulerMode::Auto => {
             context.sites.register(at.site, running_number);
             let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
-            let (workers, asleep) = (context.pool.present(), context.pool.is_asleep());
-            let situation = Situation { storages, workers, asleep };
+            let pool = &context.pool;
+            let (workers, asleep, wake_ups) = (pool.present(), pool.is_asleep(), pool.wake_ups());
+            let situation = Situation { storages, workers, asleep, wake_ups };
             return context.wake_ups.decide(at.site, situation, || rows.total());
         }
         SchedulerMode::LockStep | SchedulerMode::Heartbeat if !is_worth_a_round() => Strategy::Serial,

@@ -20,7 +20,7 @@ const PLAIN: Machine =
     Machine { row: 1.0, shared: 1.0, round: 800.0, session: 2_500.0, skew: 0.0, workers: 2, asleep: false };
 
 /// A call that finds one other worker, awake.
-const TWO_AWAKE: Situation = Situation { storages: 1, workers: 2, asleep: false };
+const TWO_AWAKE: Situation = Situation { storages: 1, workers: 2, asleep: false, wake_ups: 0 };
 
 impl Machine {
     fn takes(&self, strategy: Strategy, rows: u64) -> f64 {
@@ -41,7 +41,7 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let call = || {
-            let decision = model.choose(Situation { storages: 1, workers: self.workers, asleep: self.asleep }, || rows);
+            let decision = model.choose(Situation { workers: self.workers, asleep: self.asleep, ..TWO_AWAKE }, || rows);
             let takes = self.takes(decision.strategy, rows);
             if decision.timing == Timing::Asked {
                 let busy = self.row * self.shared * rows as f64;
