@@ -6,16 +6,16 @@
 //! others are tried as long as they promise to be better, and then ever more seldom, when the time
 //! that was spent since would pay for it.
 
+mod explain;
 #[cfg(test)]
 mod tests;
 
-use std::{ops::Range, time::Duration};
+use std::ops::Range;
 
 use super::{
     Decision, Situation, Strategy, UNKNOWN_ROWS,
     credit::Credit,
     estimate::Estimate,
-    explanation::{ChoiceReason, Explanation, Figure},
     heavy::HeavyCalls,
     rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
     trial::{TRIAL_CALLS, Trial},
@@ -434,45 +434,5 @@ impl Model {
     /// What calls cost on average: their time, and what others lose by them.
     fn expected(&self, strategy: Strategy, question: Question) -> f32 {
         self.takes(strategy, question) + self.forgone(strategy)
-    }
-
-    /// What it chose last and why.
-    pub(crate) fn explain(&self) -> Explanation {
-        let figure = |strategy| {
-            let estimate = self.estimate(strategy);
-            estimate.was_tried().then(|| Figure {
-                time: Duration::from_nanos(self.takes(strategy, self.last) as u64),
-                samples: estimate.samples(),
-                measured_at: estimate.measured_at(),
-            })
-        };
-        let reason = self.reason();
-        Explanation {
-            strategy: if reason == ChoiceReason::Alone { Strategy::Serial } else { self.current },
-            reason,
-            rows: self.last.rows,
-            calls: self.calls,
-            trials: self.trials,
-            figures: Strategy::MEASURED.map(figure),
-        }
-    }
-
-    fn reason(&self) -> ChoiceReason {
-        let too_short = || {
-            let now = self.expected(self.current, self.last);
-            self.at_best(Strategy::LockStep, self.last) >= now * BETTER
-        };
-        let takes_longer = |current| {
-            let alone = self.estimate(Strategy::Serial).was_tried().then(|| self.takes(Strategy::Serial, self.last));
-            alone.is_some_and(|alone| alone < self.takes(current, self.last))
-        };
-        match self.current {
-            _ if self.last.workers == 1 => ChoiceReason::Alone,
-            _ if self.trial.is_some() => ChoiceReason::Trial,
-            current if !self.estimate(current).is_known() => ChoiceReason::Unmeasured,
-            Strategy::Serial if too_short() => ChoiceReason::TooShort,
-            current if self.credit.get() > 0.0 && takes_longer(current) => ChoiceReason::ForOthers,
-            _ => ChoiceReason::Fastest,
-        }
     }
 }

@@ -1,0 +1,48 @@
+//! What a [`Model`] says of itself.
+
+use std::time::Duration;
+
+use super::{BETTER, Model};
+use crate::auto::{ChoiceReason, Explanation, Figure, Strategy};
+
+impl Model {
+    /// What it chose last and why.
+    pub(crate) fn explain(&self) -> Explanation {
+        let figure = |strategy| {
+            let estimate = self.estimate(strategy);
+            estimate.was_tried().then(|| Figure {
+                time: Duration::from_nanos(self.takes(strategy, self.last) as u64),
+                samples: estimate.samples(),
+                measured_at: estimate.measured_at(),
+            })
+        };
+        let reason = self.reason();
+        Explanation {
+            strategy: if reason == ChoiceReason::Alone { Strategy::Serial } else { self.current },
+            reason,
+            rows: self.last.rows,
+            calls: self.calls,
+            trials: self.trials,
+            figures: Strategy::MEASURED.map(figure),
+        }
+    }
+
+    fn reason(&self) -> ChoiceReason {
+        let too_short = || {
+            let now = self.expected(self.current, self.last);
+            self.at_best(Strategy::LockStep, self.last) >= now * BETTER
+        };
+        let takes_longer = |current| {
+            let alone = self.estimate(Strategy::Serial).was_tried().then(|| self.takes(Strategy::Serial, self.last));
+            alone.is_some_and(|alone| alone < self.takes(current, self.last))
+        };
+        match self.current {
+            _ if self.last.workers == 1 => ChoiceReason::Alone,
+            _ if self.trial.is_some() => ChoiceReason::Trial,
+            current if !self.estimate(current).is_known() => ChoiceReason::Unmeasured,
+            Strategy::Serial if too_short() => ChoiceReason::TooShort,
+            current if self.credit.get() > 0.0 && takes_longer(current) => ChoiceReason::ForOthers,
+            _ => ChoiceReason::Fastest,
+        }
+    }
+}
