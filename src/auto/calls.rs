@@ -25,7 +25,7 @@ impl Calls {
             model.guess_from(other, asleep);
         }
         let decision = model.choose(situation, count_rows);
-        // Who is woken for a trial is there for the calls that follow.
+        // Workers that a trial wakes are there for the calls that follow.
         if asleep && decision.strategy.is_the_gangs() && self.asleep.begins_trial() {
             if self.awake.is_new() {
                 self.awake.guess_from(&self.asleep, false);
@@ -40,7 +40,7 @@ impl Calls {
         if self.were_asleep { &mut self.asleep } else { &mut self.awake }
     }
 
-    /// Others have gained so many nanoseconds since a call from here woke the workers.
+    /// Other calls have gained this many nanoseconds since one from here woke the workers.
     pub(super) fn give_credit(&mut self, nanoseconds: u64) {
         self.asleep.give_credit(nanoseconds);
     }

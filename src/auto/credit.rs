@@ -1,8 +1,8 @@
 //! What others gain because a call wakes the workers.
 
-/// Others are taken to gain at most so many times what it costs to wake the workers: that is enough
-/// to do so, and forgotten within some calls where nobody gains any more, as when a game that ran
-/// flat out goes on at 60 frames a second.
+/// The credit is at most this multiple of what it costs to wake the workers: enough to do so, and
+/// forgotten within some calls once no call gains any more, as when a game that ran flat out goes
+/// on at 60 frames a second.
 const ENOUGH: f32 = 4.0;
 
 /// The same where it is not known what waking costs, in nanoseconds: some five times what it often
@@ -17,7 +17,7 @@ const SMOOTHING: f32 = 4.0;
 pub(super) struct Credit(Option<f32>);
 
 impl Credit {
-    /// Learns that others gained so many nanoseconds, where to wake workers costs `cost` if that is
+    /// Learns that others gained `nanoseconds`, where to wake workers costs `cost` if that is
     /// known.
     pub(super) fn give(&mut self, nanoseconds: u64, cost: Option<f32>) {
         let most = cost.map_or(LARGEST, |cost| cost.max(0.0) * ENOUGH);

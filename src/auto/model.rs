@@ -341,7 +341,7 @@ impl Model {
         }
     }
 
-    /// Others have gained so many nanoseconds since a call that woke the workers.
+    /// Other calls have gained this many nanoseconds since one from here woke the workers.
     pub(super) fn give_credit(&mut self, nanoseconds: u64) {
         self.credit.give(nanoseconds, self.cost_of_waking());
     }

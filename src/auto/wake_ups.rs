@@ -1,9 +1,10 @@
 //! What it is worth that a call wakes the workers.
 //!
-//! Who wakes them pays for it, and the calls that follow gain. In a game at 60 frames a second the
-//! first sweep of a frame would take less on one thread; so would then the second, which finds the
-//! workers asleep in its turn, and in the end all of them. Hence what the others gained after a
-//! call, the last times that it woke the workers, is its credit: time that is lost on one thread.
+//! The call that wakes them pays for it, and those that follow gain. In a game at 60 frames a
+//! second the first sweep of a frame would take less on one thread; so would then the second, which
+//! finds the workers asleep in its turn, and in the end all of them. Hence what the others gained
+//! after a call, the last times that it woke the workers, is its credit: time that is lost on one
+//! thread.
 
 use std::sync::{
     Arc, Mutex, Weak,
@@ -43,7 +44,7 @@ impl WakeUps {
         decision
     }
 
-    /// Workers were found asleep: who had woken them is told what came of it.
+    /// Workers were found asleep: the call that had woken them is credited with what came of it.
     fn end(&self) {
         if self.number.load(Ordering::Relaxed) == 0 {
             return;
@@ -55,14 +56,14 @@ impl WakeUps {
         }
     }
 
-    /// Notes that a call of `site` is about to wake workers, who were woken some times before.
+    /// Notes that a call of `site` is about to wake workers, which were woken `before` times.
     fn begin(&self, site: &Arc<Site>, before: u64) {
         *lock(&self.waker) = Arc::downgrade(site);
         self.gained.store(0, Ordering::Relaxed);
         self.number.store(before + 1, Ordering::Relaxed);
     }
 
-    /// Whether workers are awake because of the waker: nobody else has called them out of their
+    /// Whether workers are awake because of the waker: nothing else has called them out of their
     /// sleep since, as schedules on the gang and trees do.
     #[inline]
     fn is_due_to_the_waker(&self, wake_ups: u64) -> bool {
@@ -83,7 +84,7 @@ mod tests {
     const AWAKE: u64 = 26_000;
     const WAKING: u64 = 80_000;
 
-    /// A game at so many frames a second that workers sleep between them.
+    /// A game whose frames are far enough apart for workers to sleep between them.
     struct Game {
         sites: Vec<Arc<Site>>,
         wake_ups: WakeUps,
@@ -195,7 +196,7 @@ mod tests {
         assert!(game.mean() <= (ALONE + WAKING + 8 * AWAKE) * 105 / 100);
     }
 
-    /// A game that ran flat out goes on at so many frames a second.
+    /// A game that ran flat out goes on at 60 frames a second.
     #[test]
     fn what_was_gained_by_calls_without_an_end_is_soon_forgotten() {
         let mut game = Game { waking: 10 * WAKING, ..Game::new(10, 20_000) };

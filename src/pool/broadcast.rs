@@ -79,7 +79,7 @@ impl<'p> Finished<'p> {
     }
 }
 
-/// So many workers tell whether the gang sleeps.
+/// The number of workers that are asked whether the gang sleeps.
 const ASKED_SEATS: usize = 4;
 
 /// Idle time of a closure that is never idle.
