@@ -10,9 +10,15 @@ use bevy_ecs::{
 use bevy_utils::prelude::ShortName;
 use log::warn;
 
-use super::{agenda::Agenda, component::Due, store::Store, times::Times, visit::DueSweep};
+use super::{
+    agenda::Agenda,
+    component::Due,
+    store::Store,
+    times::Times,
+    visit::{DueSweep, Visits},
+};
 use crate::{
-    query::{AffineCommands, AffineParIter},
+    query::{AffineCommands, AffineParIter, reduce_blocks},
     sweep::{Plan, Rows, Scratch, SiteRef, Sweep},
 };
 
@@ -147,6 +153,106 @@ where
                 });
             });
         });
+    }
+
+    /// As [`for_each`](Self::for_each), with a value that `init` makes: room for scratch memory, as in
+    /// [`AffineParIter::for_each_init`](crate::AffineParIter::for_each_init).
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Route(Vec<u32>);
+    /// fn reroute(mut routes: AffineQuery<&mut Route>, mut agenda: Agenda, mut minute: Local<u64>) {
+    ///     *minute += 1;
+    ///     let next = *minute + 5;
+    ///     routes.par_iter_mut().due(&mut agenda, *minute).for_each_init(Vec::new, |scratch, mut route| {
+    ///         scratch.clone_from(&route.0);
+    ///         scratch.reverse();
+    ///         std::mem::swap(scratch, &mut route.0);
+    ///         Some(next)
+    ///     });
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, reroute.affine());
+    /// # let route = app.world_mut().spawn((Route(vec![1, 2]), Due::<()>::at(0))).id();
+    /// # app.update();
+    /// # assert_eq!(app.world().get::<Route>(route).unwrap().0, [2, 1]);
+    /// ```
+    pub fn for_each_init<T>(
+        self,
+        init: impl Fn() -> T + Send + Sync,
+        visit: impl Fn(&mut T, D::Item<'w, 's>) -> Option<u64> + Send + Sync,
+    ) {
+        self.call(|plan, due| {
+            plan.run(|part| {
+                let (mut visits, mut local) = (due.visits(), init());
+                part.for_each_range(|_, storage, rows| {
+                    // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
+                    // iterator, so each row is visited once while its items can live.
+                    unsafe { visits.visit(storage, rows, |item| visit(&mut local, item)) };
+                });
+            });
+        });
+    }
+
+    /// Visits the due rows, folds them into a value for each block of rows, and combines the
+    /// values: what is found is collected in the order of rows, and sums come out the same, to the
+    /// bit, in every mode and with every number of workers.
+    ///
+    /// `fold` returns when its row is due next, as the closure of [`for_each`](Self::for_each).
+    /// Blocks are cut as for
+    /// [`AffineParIter::fold_reduce`](crate::AffineParIter::fold_reduce). `identity` starts each
+    /// block in which a row is visited, and is the result if none is.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Mine { yields: u32 }
+    /// #[derive(Resource, Default)]
+    /// struct Ore(u32);
+    ///
+    /// fn dig(mines: AffineQuery<&Mine>, mut agenda: Agenda, mut minute: Local<u64>, mut ore: ResMut<Ore>) {
+    ///     *minute += 1;
+    ///     let next = *minute + 10;
+    ///     ore.0 += mines.par_iter().due(&mut agenda, *minute).fold_reduce(
+    ///         || 0,
+    ///         |sum, mine| {
+    ///             *sum += mine.yields;
+    ///             Some(next)
+    ///         },
+    ///         |one, other| one + other,
+    ///     );
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).init_resource::<Ore>().add_systems(Update, dig.affine());
+    /// app.world_mut().spawn_batch([1, 2, 12].map(|minute| (Mine { yields: 30 }, Due::<()>::at(minute))));
+    /// (0..11).for_each(|_| app.update());
+    /// assert_eq!(app.world().resource::<Ore>().0, 30 + 30 + 30);
+    /// ```
+    pub fn fold_reduce<T: Send>(
+        self,
+        identity: impl Fn() -> T + Send + Sync,
+        fold: impl Fn(&mut T, D::Item<'w, 's>) -> Option<u64> + Send + Sync,
+        combine: impl Fn(T, T) -> T + Send + Sync,
+    ) -> T {
+        let reduced = self.call(|plan, due| {
+            let block = |visits: &mut Visits<'_, 'w, 's, D, F, A>, storage, ranges: &mut dyn Iterator<Item = _>| {
+                let mut value = None;
+                for rows in ranges {
+                    // SAFETY: 'access' on `Sweep`; 'once' on `reduce_blocks`, and this call consumes
+                    // the iterator.
+                    unsafe {
+                        visits.visit(storage, rows, |item| fold(value.get_or_insert_with(&identity), item));
+                    }
+                }
+                value
+            };
+            reduce_blocks(plan, || due.visits(), block, &combine)
+        });
+        reduced.unwrap_or_else(identity)
     }
 
     /// As [`for_each`](Self::for_each), with [`Commands`] that are applied after the system, in the

@@ -24,6 +24,10 @@ where
     /// does a time for a receiver without a [`Due<A>`](crate::Due). A receiver of another agenda is
     /// woken by [`Agenda::wake`](crate::Agenda::wake).
     ///
+    /// Rows that send a last message and go take two calls: in this one they return the present
+    /// time, and a second one of the same agenda and time, which then visits no others, despawns
+    /// them [with commands](Self::for_each_with_commands).
+    ///
     /// If `receive` panics, the rows that sent have their new times; messages that were not applied
     /// are dropped.
     ///

@@ -2,6 +2,7 @@
 //! the rows alone.
 
 use std::{
+    mem::take,
     ops::{Deref, DerefMut, Range},
     sync::Mutex,
 };
@@ -16,9 +17,10 @@ use bevy_ecs::{
 
 use super::par_iter::AffineParIter;
 use crate::{
+    auto::Strategy,
     placement::Storage,
-    sweep::Plan,
-    sync::{into_inner, lock},
+    sweep::{Part, Plan},
+    sync::lock,
 };
 
 /// [`Commands`] (by [`Deref`]) that a parallel sweep can record too, with
@@ -61,22 +63,37 @@ impl AffineCommands<'_, '_> {
     where
         V: FnMut(&mut Commands, Storage, Range<u32>),
     {
-        let Self { entities, allocator, .. } = *self;
+        let Self { entities, allocator, ref mut commands } = *self;
         let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
-        plan.run(|part| {
-            let mut visit = visitor();
-            part.for_each_range(|ordinal, storage, rows| {
-                let place = (ordinal, rows.start);
-                let mut queue = CommandQueue::default();
-                visit(&mut Commands::new_from_entities(&mut queue, allocator, entities), storage, rows);
-                if !queue.is_empty() {
-                    lock(&recorded).push((place, queue));
+        let keep = |place, queue: &mut CommandQueue| {
+            if !queue.is_empty() {
+                lock(&recorded).push((place, take(queue)));
+            }
+        };
+        let rows = plan.rows();
+        // One part has all: there are no rows of others between its ranges.
+        let is_whole = plan.strategy == Strategy::Serial;
+        let record = |part: Part<'_>| {
+            let (mut visit, mut queue) = (visitor(), CommandQueue::default());
+            let (mut begins, mut next) = (Place::default(), None);
+            part.for_each_range(|ordinal, storage, range| {
+                let (place, end) = ((ordinal, range.start), range.end);
+                if next != Some(place) && !is_whole {
+                    keep(begins, &mut queue);
                 }
+                if queue.is_empty() {
+                    begins = place;
+                }
+                visit(&mut Commands::new_from_entities(&mut queue, allocator, entities), storage, range);
+                next = Some(if end < rows.count(storage) { (ordinal, end) } else { (ordinal + 1, 0) });
             });
+            keep(begins, &mut queue);
+        };
+        plan.run_then(record, || {
+            let mut recorded = lock(&recorded);
+            recorded.sort_unstable_by_key(|&(place, _)| place);
+            recorded.iter_mut().for_each(|(_, queue)| commands.append(queue));
         });
-        let mut recorded = into_inner(recorded);
-        recorded.sort_unstable_by_key(|&(place, _)| place);
-        recorded.iter_mut().for_each(|(_, queue)| self.commands.append(queue));
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`AffineQuery`]: Bevy's `Query` whose parallel iteration gives the same rows to the same core
 //! every time.
 
+mod blocks;
 mod chunk;
 mod commands;
 mod contiguous;
@@ -14,6 +15,7 @@ pub use commands::AffineCommands;
 pub use contiguous::AffineContiguousParIter;
 pub use forward::ReborrowQuery;
 pub use par_iter::AffineParIter;
+pub(crate) use reduce::reduce_blocks;
 
 use std::{any::type_name, fmt, ops::Deref};
 

@@ -4,21 +4,15 @@ use std::{ops::Range, sync::Mutex};
 
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 
-use super::par_iter::AffineParIter;
+use super::{
+    blocks::{BlockPlace, for_each_block},
+    par_iter::AffineParIter,
+};
 use crate::{
     placement::Storage,
-    sweep::{Part, Plan, Sweep},
+    sweep::Plan,
     sync::{into_inner, lock},
 };
-
-/// Rows that are reduced from left to right before results are combined. Part of the result's
-/// definition where `combine` rounds, so never derived from the machine. Half of the default
-/// longest slice: at most this many rows at a border are swept by a neighbour.
-const BLOCK_ROWS: u32 = 2048;
-
-/// The result of one block: the storage's place in the order of storages, the block's number in it,
-/// the value.
-type Block<T> = (u32, u32, T);
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Maps each item to a value and combines the values.
@@ -111,48 +105,45 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         combine: &impl Fn(T, T) -> T,
     ) -> Option<T> {
         let Self { sweep, site, .. } = self;
-        let reduced = Mutex::new(Vec::new());
         let plan = Plan::new(sweep.rows, site);
-        let reduced_of_parts = &reduced;
-        plan.run(move |part| {
-            let mut blocks = Vec::new();
-            for_each_block(part, &sweep, |ordinal, number, storage, rows| {
-                let mut value = begin();
-                // SAFETY: 'access' on `Sweep`; each block begins in the rows of one part: 'parts'
-                // on `Part`.
+        let block = move |(): &mut (), storage, ranges: &mut dyn Iterator<Item = Range<u32>>| {
+            let mut value = begin();
+            for rows in ranges {
+                // SAFETY: 'access' on `Sweep`; 'once' on `reduce_blocks`, and this call consumes
+                // the iterator.
                 unsafe { sweep.visit(storage, rows, |item| add(&mut value, item)) };
-                blocks.extend(end(value).map(|value| (ordinal, number, value)));
-            });
-            lock(reduced_of_parts).append(&mut blocks);
-        });
-        let mut blocks: Vec<Block<T>> = into_inner(reduced);
-        blocks.sort_unstable_by_key(|&(ordinal, number, _)| (ordinal, number));
-        combine_pairs(blocks.into_iter().map(|(_, _, value)| value).collect(), combine)
+            }
+            end(value)
+        };
+        reduce_blocks(&plan, || (), block, combine)
     }
 }
 
-/// Calls `visit` with each block that begins in the rows of `part`: with the place of its storage
-/// in the order of storages, its number in it, the storage and the rows.
-fn for_each_block<D: IterQueryData, F: QueryFilter>(
-    part: Part<'_>,
-    sweep: &Sweep<'_, '_, D, F>,
-    mut visit: impl FnMut(u32, u32, Storage, Range<u32>),
-) {
-    part.for_each_range(|ordinal, storage, rows| {
-        for (number, block) in blocks_beginning_in(rows, sweep.rows.count(storage)) {
-            visit(ordinal, number, storage, block);
-        }
+/// Calls `block` with each block of the plan's rows (its storage, and its rows in ascending order)
+/// and with what `visitor` makes for each part, and combines what it returns, in the order of
+/// blocks; `None` if that is nothing.
+///
+/// # Invariant (once)
+/// Each row is in one block, which one thread is called with, once: a block begins in the rows of
+/// one part ('parts' on [`Part`](crate::sweep::Part)).
+pub(crate) fn reduce_blocks<V, T: Send>(
+    plan: &Plan<'_>,
+    visitor: impl Fn() -> V + Sync,
+    block: impl Fn(&mut V, Storage, &mut dyn Iterator<Item = Range<u32>>) -> Option<T> + Sync,
+    combine: &impl Fn(T, T) -> T,
+) -> Option<T> {
+    let reduced = Mutex::new(Vec::<(BlockPlace, T)>::new());
+    let (rows, reduced_of_parts) = (plan.rows(), &reduced);
+    plan.run(move |part| {
+        let (mut visitor, mut blocks) = (visitor(), Vec::new());
+        for_each_block(part, rows, |place, storage, ranges| {
+            blocks.extend(block(&mut visitor, storage, ranges).map(|value| (place, value)));
+        });
+        lock(reduced_of_parts).append(&mut blocks);
     });
-}
-
-/// The blocks, with their numbers, whose first row is in `rows`; the last one of all ends with the
-/// storage.
-fn blocks_beginning_in(rows: Range<u32>, count: u32) -> impl Iterator<Item = (u32, Range<u32>)> {
-    let numbers = rows.start.div_ceil(BLOCK_ROWS)..rows.end.div_ceil(BLOCK_ROWS);
-    numbers.map(move |number| {
-        let first = number * BLOCK_ROWS;
-        (number, first..count.min(first.saturating_add(BLOCK_ROWS)))
-    })
+    let mut blocks = into_inner(reduced);
+    blocks.sort_unstable_by_key(|&(place, _)| place);
+    combine_pairs(blocks.into_iter().map(|(_, value)| value).collect(), combine)
 }
 
 /// Combines neighbours, then neighbours of the results, until one is left.
@@ -173,21 +164,7 @@ fn combine_pairs<T>(mut values: Vec<T>, combine: &impl Fn(T, T) -> T) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK_ROWS, blocks_beginning_in, combine_pairs};
-
-    #[test]
-    fn every_row_is_in_one_block_however_rows_are_cut() {
-        let count = 3 * BLOCK_ROWS + 17;
-        for cuts in [vec![0, count], vec![0, 100, 5_000, count], vec![0, BLOCK_ROWS, 2 * BLOCK_ROWS, count]] {
-            let mut next = 0;
-            for (number, block) in cuts.windows(2).flat_map(|run| blocks_beginning_in(run[0]..run[1], count)) {
-                assert_eq!(block.start, next);
-                assert_eq!(number, block.start / BLOCK_ROWS);
-                next = block.end;
-            }
-            assert_eq!(next, count);
-        }
-    }
+    use super::combine_pairs;
 
     #[test]
     fn pairs_keep_their_order() {

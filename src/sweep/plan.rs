@@ -114,17 +114,41 @@ impl<'a> Plan<'a> {
         Self { strategy, rows, at, context, timing }
     }
 
+    /// The rows that the call sweeps.
+    pub(crate) fn rows(&self) -> Rows<'a, 'a> {
+        self.rows
+    }
+
     /// Runs `body` once for each part of the rows, and learns what that takes.
+    #[inline]
     pub(crate) fn run(&self, body: impl Fn(Part<'_>) + Sync) {
+        self.run_then(body, || ());
+    }
+
+    /// [`run`](Self::run), and then `finish`, which takes longer where there are more parts: it is
+    /// learned with the rest. No code of users: it runs under the locks of the call.
+    pub(crate) fn run_then(&self, body: impl Fn(Part<'_>) + Sync, finish: impl FnOnce()) {
         let rows = &self.rows;
         match self.strategy {
-            Strategy::Serial => self.here(|| body(Part::whole(*rows))),
+            Strategy::Serial => self.here(|| {
+                body(Part::whole(*rows));
+                finish();
+            }),
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(rows);
                 bevys_threads::sweep(*rows, bevys_threads::count().unwrap_or(1), &body);
+                finish();
             }
-            Strategy::LockStep => self.on_gang(|call| lock_step::sweep(call, rows, body)),
-            Strategy::Heartbeat => self.on_gang(|call| fork_join::sweep(call, rows, body)),
+            Strategy::LockStep => self.on_gang(|call| {
+                let outcome = lock_step::sweep(call, rows, body);
+                finish();
+                outcome
+            }),
+            Strategy::Heartbeat => self.on_gang(|call| {
+                let outcome = fork_join::sweep(call, rows, body);
+                finish();
+                outcome
+            }),
         }
     }
 

@@ -37,6 +37,26 @@ impl Selection {
     pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
     }
+
+    /// The last one of a storage's rows that comes before `row`.
+    pub(crate) fn row_before(&self, ordinal: u32, row: u32) -> Option<u32> {
+        let from = self.segment_with(ordinal, row);
+        let reaches = self.segments.get(from).is_some_and(|next| next.ordinal == ordinal && next.rows.start < row);
+        let last = self.segments[..from].last().filter(|last| last.ordinal == ordinal);
+        if reaches { Some(row - 1) } else { last.map(|last| last.rows.end - 1) }
+    }
+
+    /// Those of a storage's rows that lie in `rows`, in ascending order.
+    pub(crate) fn ranges_in(&self, ordinal: u32, rows: Range<u32>) -> impl Iterator<Item = Range<u32>> {
+        let from = &self.segments[self.segment_with(ordinal, rows.start)..];
+        let within = from.iter().take_while(move |next| next.ordinal == ordinal && next.rows.start < rows.end);
+        within.map(move |segment| segment.rows.start.max(rows.start)..segment.rows.end.min(rows.end))
+    }
+
+    /// The number of the first segment that ends behind a storage's `row`.
+    fn segment_with(&self, ordinal: u32, row: u32) -> usize {
+        self.segments.partition_point(|segment| (segment.ordinal, segment.rows.end) <= (ordinal, row))
+    }
 }
 
 /// Rows of one storage that follow each other.
@@ -86,5 +106,25 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4].map(|position| segment_at(selection.segments(), position)), [0, 0, 1, 2, 3]);
         selection.clear();
         assert_eq!(selection.rows(), 0);
+    }
+
+    #[test]
+    fn rows_are_found_among_those_of_their_storage() {
+        let mut selection = Selection::default();
+        for (ordinal, row) in [(1, 5), (1, 6), (1, 9), (3, 0), (3, 7)] {
+            selection.push(ordinal, Storage::Table(10 * ordinal), row);
+        }
+        let before = |ordinal, row| selection.row_before(ordinal, row);
+        assert_eq!([0, 5, 6, 7, 8, 9, 10, 99].map(|row| before(1, row)), {
+            [None, None, Some(5), Some(6), Some(6), Some(6), Some(9), Some(9)]
+        });
+        assert_eq!([before(0, 9), before(2, 9), before(3, 0), before(3, 7), before(4, 1)], {
+            [None, None, None, Some(0), None]
+        });
+        let ranges = |ordinal, rows| selection.ranges_in(ordinal, rows).collect::<Vec<_>>();
+        assert_eq!(ranges(1, 0..100), [5..7, 9..10]);
+        assert_eq!(ranges(1, 6..9), [6..7]);
+        assert_eq!(ranges(3, 1..8), [7..8]);
+        assert_eq!([ranges(2, 0..100), ranges(1, 7..9), ranges(3, 8..9), ranges(0, 0..9)], [const { Vec::new() }; 4]);
     }
 }

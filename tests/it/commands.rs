@@ -112,3 +112,51 @@ fn a_panic_applies_nothing_of_the_call() {
         assert_eq!(*app.world().resource::<Applied>(), Applied::default());
     }
 }
+
+/// One of nine that make tables.
+#[derive(Component)]
+struct Mark<const N: u32>;
+
+/// A table for each set of marks: some with no rows, most with a few, one with many.
+fn populate_tables(world: &mut World) {
+    for table in 0..512_u32 {
+        let rows = if table == 300 { 3_000 } else { table * 7 % 23 };
+        for row in 0..rows {
+            let mut entity = world.spawn(Number(table << 16 | row));
+            macro_rules! mark {
+                ($($n:literal)*) => {
+                    $(if table >> $n & 1 == 1 {
+                        entity.insert(Mark::<$n>);
+                    })*
+                };
+            }
+            mark!(0 1 2 3 4 5 6 7 8);
+        }
+    }
+}
+
+fn note(numbers: AffineQuery<&Number>, mut commands: AffineCommands) {
+    numbers.par_iter().for_each_with_commands(&mut commands, |commands, &Number(number)| {
+        if number % 8 != 3 {
+            commands.queue(move |world: &mut World| world.resource_mut::<Applied>().0.push(number));
+        }
+    });
+}
+
+#[test]
+fn the_order_is_the_same_over_hundreds_of_tables() {
+    let applied = |scheduling: Scheduling| {
+        let mut app = scheduling.app();
+        app.init_resource::<Applied>().add_systems(Update, note.affine());
+        populate_tables(app.world_mut());
+        (0..6).for_each(|_| app.update());
+        std::mem::take(&mut app.world_mut().resource_mut::<Applied>().0)
+    };
+    let serial = applied(Scheduling::SERIAL);
+    let (first, rest) = serial.split_at(serial.len() / 6);
+    assert!(first.len() > 5_000 && rest.chunks(first.len()).all(|frame| frame == first));
+    assert!(first.chunk_by(|a, b| a >> 16 == b >> 16).all(|table| table.is_sorted()));
+    for scheduling in Scheduling::all() {
+        assert!(applied(scheduling) == serial, "{scheduling:?}");
+    }
+}

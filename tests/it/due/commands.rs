@@ -100,3 +100,67 @@ fn none_is_applied_after_a_panic_and_the_row_stays_due() {
         assert!(app.world().resource::<Applied>().0.iter().all(|row| row % 4 >= 2));
     }
 }
+
+/// A parcel that arrives adds its weight to a depot, and is no more.
+#[derive(Component)]
+struct Parcel {
+    depot: Entity,
+    weight: u64,
+    /// Stops before the last one.
+    stops: u64,
+}
+
+#[derive(Component, Default)]
+struct Depot(u64);
+
+fn arrive(
+    mut parcels: AffineQuery<(Entity, &mut Parcel)>,
+    mut depots: AffineQuery<&mut Depot>,
+    mut agenda: Agenda,
+    mut commands: AffineCommands,
+    now: Res<Now>,
+) {
+    let now = now.0;
+    parcels.par_iter_mut().due(&mut agenda, now).scatter(
+        &mut depots,
+        |outbox, (_, mut parcel)| {
+            if parcel.stops > 0 {
+                parcel.stops -= 1;
+                return Some(now + 1);
+            }
+            outbox.send(parcel.depot, parcel.weight);
+            Some(now)
+        },
+        |mut depot, weight| {
+            depot.0 += weight;
+            None
+        },
+    );
+    let arrived = parcels.par_iter_mut().due(&mut agenda, now);
+    arrived.for_each_with_commands(&mut commands, |commands, (parcel, _)| {
+        commands.entity(parcel).despawn();
+        None
+    });
+}
+
+#[test]
+fn rows_that_have_sent_are_despawned_by_a_second_call() {
+    for scheduling in Scheduling::all() {
+        for count in [20, 5_000] {
+            let mut app = scheduling.app();
+            app.init_resource::<Now>().add_systems(Update, arrive.affine());
+            let depot = app.world_mut().spawn(Depot::default()).id();
+            let parcel = |weight| (Parcel { depot, weight, stops: weight % 3 }, Due::<()>::at(0));
+            app.world_mut().spawn_batch((0..count).map(parcel)).for_each(drop);
+            for now in 0..4 {
+                app.insert_resource(Now(now));
+                app.update();
+                let arrived = (0..count).filter(|weight| weight % 3 <= now);
+                let weight: u64 = arrived.clone().sum();
+                assert_eq!(app.world().get::<Depot>(depot).unwrap().0, weight, "{scheduling:?} at {now}");
+                let left = app.world_mut().query::<&Parcel>().iter(app.world()).count() as u64;
+                assert_eq!(left, count - arrived.count() as u64, "{scheduling:?} at {now}");
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod differential;
 mod edges;
 mod large;
 mod panics;
+mod reduce;
 mod saves;
 mod scatter;
 mod sparse;

@@ -1,0 +1,79 @@
+//! The blocks of a reduction: rows that one thread goes through from left to right, whatever the
+//! number of threads, and whether all rows are visited or some.
+
+use std::ops::Range;
+
+use crate::{
+    placement::Storage,
+    sweep::{Part, Rows},
+};
+
+/// Rows of a block. Part of the result's definition where values are combined with rounding, so
+/// never derived from the machine. Half of the default longest slice: at most this many rows at a
+/// border are swept by a neighbour.
+const BLOCK_ROWS: u32 = 2048;
+
+/// A block's storage by its place in the order of storages, and the block's number in it.
+pub(super) type BlockPlace = (u32, u32);
+
+/// Calls `visit` with each block whose first row is in `part`, one of the parts of `rows`: where it
+/// is, its storage, and its rows, which may reach into the rows of other parts.
+pub(super) fn for_each_block(
+    part: Part<'_>,
+    rows: Rows<'_, '_>,
+    mut visit: impl FnMut(BlockPlace, Storage, &mut dyn Iterator<Item = Range<u32>>),
+) {
+    part.for_each_range(|ordinal, storage, range| {
+        let count = rows.count(storage);
+        let before = match rows.selection {
+            None => range.start.checked_sub(1),
+            Some(selection) => selection.row_before(ordinal, range.start),
+        };
+        for (number, block) in blocks_beginning_in(range, before) {
+            let all = rows.selection.is_none().then(|| block.start..block.end.min(count));
+            let some = rows.selection.into_iter().flat_map(|selection| selection.ranges_in(ordinal, block.clone()));
+            visit((ordinal, number), storage, &mut all.into_iter().chain(some));
+        }
+    });
+}
+
+/// The blocks whose first row is in `rows`, with their numbers: from that row to where they end.
+/// `before` is the row before these, if there is one.
+fn blocks_beginning_in(rows: Range<u32>, before: Option<u32>) -> impl Iterator<Item = (u32, Range<u32>)> {
+    let is_begun = before.is_some_and(|before| before / BLOCK_ROWS == rows.start / BLOCK_ROWS);
+    let first = rows.start / BLOCK_ROWS + u32::from(is_begun);
+    (first..rows.end.div_ceil(BLOCK_ROWS)).map(move |number| {
+        let begins = number * BLOCK_ROWS;
+        (number, begins.max(rows.start)..begins.saturating_add(BLOCK_ROWS))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK_ROWS, blocks_beginning_in};
+
+    #[test]
+    fn every_row_is_in_one_block_however_rows_are_cut() {
+        let count = 3 * BLOCK_ROWS + 17;
+        for cuts in [vec![0, count], vec![0, 100, 5_000, count], vec![0, BLOCK_ROWS, 2 * BLOCK_ROWS, count]] {
+            let mut next = 0;
+            let blocks = |run: &[u32]| blocks_beginning_in(run[0]..run[1], run[0].checked_sub(1));
+            for (number, block) in cuts.windows(2).flat_map(blocks) {
+                assert_eq!(block, next..(number + 1) * BLOCK_ROWS);
+                assert_eq!(number, block.start / BLOCK_ROWS);
+                next = block.end;
+            }
+            assert_eq!(next, count.next_multiple_of(BLOCK_ROWS));
+        }
+    }
+
+    #[test]
+    fn a_block_begins_with_the_first_of_its_rows_that_is_visited() {
+        let blocks = |rows, before| blocks_beginning_in(rows, before).collect::<Vec<_>>();
+        let (first, second) = (100..200, BLOCK_ROWS + 5..BLOCK_ROWS + 6);
+        assert_eq!(blocks(first.clone(), None), [(0, 100..BLOCK_ROWS)]);
+        assert_eq!(blocks(first, Some(99)), []);
+        assert_eq!(blocks(second.clone(), Some(199)), [(1, second.start..2 * BLOCK_ROWS)]);
+        assert_eq!(blocks(199..second.end, Some(198)), [(1, BLOCK_ROWS..2 * BLOCK_ROWS)]);
+    }
+}
