@@ -359,6 +359,135 @@ fn sessions_inside_a_round_run_on_the_spot() {
     });
 }
 
+/// From one place in the program, of which the pool learns that calls are short.
+fn short_call<R: Send>(pool: &AffinityPool, f: impl FnOnce(&mut Scope) -> R + Send) -> R {
+    pool.heartbeat(f)
+}
+
+/// How many rounds the worker beside the leader was called for; the leader runs its index where it
+/// wakes up too late.
+fn rounds(pool: &AffinityPool) -> u64 {
+    let stats: Vec<_> = pool.worker_stats().collect();
+    stats[1].rounds + stats[0].taken_over
+}
+
+/// Calls until the pool knows that they are short: then the worker is not called any more.
+fn learn(pool: &AffinityPool) {
+    let is_alone = || {
+        let before = rounds(pool);
+        assert_eq!(short_call(pool, |s| random_tree(s, 4, 20)), on_one_thread(4, 20));
+        rounds(pool) == before
+    };
+    wait_until("a call that is known to be short", is_alone);
+}
+
+fn on_one_thread(seed: u64, size: u64) -> u64 {
+    pool(1).heartbeat(|s| random_tree(s, seed, size))
+}
+
+#[test]
+fn calls_that_were_short_are_not_shared() {
+    let _turn = turn();
+    let (shared, other) = (pool(2), pool(2));
+    learn(&shared);
+    // It is the place and the pool that are known.
+    let before = [rounds(&shared), rounds(&other)];
+    shared.heartbeat(|s| random_tree(s, 4, 20));
+    short_call(&other, |s| random_tree(s, 4, 20));
+    assert_eq!([rounds(&shared), rounds(&other)], before.map(|rounds| rounds + 1));
+    let eager = eager(2);
+    (0..100).for_each(|_| _ = short_call(&eager, |s| random_tree(s, 4, 20)));
+    assert_eq!(rounds(&eager), 100);
+}
+
+#[test]
+fn a_long_call_among_short_ones_is_shared_in_the_end() {
+    let _turn = turn();
+    fn sleep(scope: &mut Scope, leaves: u32, threads: &Mutex<HashSet<thread::ThreadId>>) -> u32 {
+        if leaves == 1 {
+            threads.lock().unwrap().insert(thread::current().id());
+            thread::sleep(Duration::from_micros(100));
+            return 1;
+        }
+        let (a, b) = scope.join(|s| sleep(s, leaves / 2, threads), |s| sleep(s, leaves / 2, threads));
+        a + b
+    }
+    let pool = pool(2);
+    let is_shared = || {
+        learn(&pool);
+        let threads = Mutex::new(HashSet::new());
+        let before = rounds(&pool);
+        assert_eq!(short_call(&pool, |s| sleep(s, 64, &threads)), 64);
+        let sessions = rounds(&pool) - before;
+        // Of the second half of all.
+        assert_eq!(sessions, 1);
+        // The next one is known to be long.
+        assert_eq!(short_call(&pool, |s| sleep(s, 64, &threads)), 64);
+        assert_eq!(rounds(&pool) - before, sessions + 1);
+        threads.into_inner().unwrap().len() == 2
+    };
+    wait_until("two threads", is_shared);
+    let indices = Mutex::new(Vec::new());
+    learn(&pool);
+    short_call(&pool, |s| {
+        s.for_each(0..100, |_, index| {
+            thread::sleep(Duration::from_micros(100));
+            indices.lock().unwrap().push(index);
+        });
+    });
+    let mut indices = indices.into_inner().unwrap();
+    indices.sort_unstable();
+    assert!(indices.into_iter().eq(0..100));
+}
+
+#[test]
+fn panics_in_calls_that_were_short_arrive() {
+    let _turn = turn();
+    let pool = pool(2);
+    let pause = |micros| thread::sleep(Duration::from_micros(micros));
+    for (length, first, second) in [(0, true, true), (0, false, true), (200, true, false), (200, false, true)] {
+        learn(&pool);
+        let call = || {
+            short_call(&pool, |s| {
+                s.join(
+                    |_| {
+                        pause(length);
+                        assert!(!first, "first");
+                    },
+                    |s| {
+                        s.join(|_| pause(length), |_| assert!(!second, "second"));
+                    },
+                );
+            });
+        };
+        let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&if first { "first" } else { "second" }), "{length} us");
+    }
+    learn(&pool);
+}
+
+#[test]
+fn what_a_short_call_asks_of_pools_runs_on_the_spot() {
+    let _turn = turn();
+    let pool = pool(2);
+    for length in [0, 100] {
+        learn(&pool);
+        let here = thread::current().id();
+        short_call(&pool, |s| {
+            thread::sleep(Duration::from_micros(length));
+            s.join(
+                |_| pool.run(|_| assert_eq!(thread::current().id(), here)),
+                |_| {
+                    let here = thread::current().id();
+                    pool.run(|_| assert_eq!(thread::current().id(), here));
+                    pool.heartbeat(|s| s.join(|_| (), |_| assert_eq!(thread::current().id(), here)));
+                },
+            );
+            pool.run(|_| assert_eq!(thread::current().id(), here));
+        });
+    }
+}
+
 #[test]
 fn threads_that_share_a_pool_do_not_wait_for_each_other() {
     let _turn = turn();

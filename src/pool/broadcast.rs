@@ -51,6 +51,11 @@ impl<'p> Finished<'p> {
         Self { pool, lead: None, participants, leader_busy }
     }
 
+    /// The lead, for the next round; nothing if this thread ran the indices of all.
+    pub(super) fn into_lead(self) -> Option<Lead<'p>> {
+        self.lead
+    }
+
     /// A round inside another one: not measured.
     pub(super) fn nested(pool: &'p AffinityPool) -> Self {
         Self::alone(pool, Participants::ALL, 0)
@@ -70,6 +75,11 @@ impl<'p> Finished<'p> {
         }
         self.lead.as_ref()?;
         self.pool.seats[seat].round.stats.get().map(RoundStats::busy)
+    }
+
+    /// For how long those were busy together who ran an index of their own, in nanoseconds.
+    pub(super) fn work(&self) -> u64 {
+        (0..self.pool.workers()).filter_map(|worker| self.busy(worker)).sum()
     }
 
     /// For how long all workers together were busy; `None` if not each that was called ran its own
@@ -310,6 +320,22 @@ impl AffinityPool {
             self.record_spans(kind, led.began..end, led, Participants::LEADER);
         }
         Finished::alone(self, participants, led.busy())
+    }
+
+    /// Calls the leader's index on this thread, which has begun with it and leads the gang, but
+    /// calls no other. Returns for how many nanoseconds it was busy.
+    pub(super) fn run_own(&self, kind: SpanKind, began: u64, f: impl Fn(Worker) -> u64 + Sync) -> u64 {
+        #[cfg(feature = "trace")]
+        let f = trace::in_spans(f);
+        let recorded = self.recorded_as(kind);
+        let _leader = LeaderGuard::enter();
+        let idle = f(worker(WorkerIndex::LEADER.0));
+        let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
+        self.counters.leader.here.record(call, true);
+        if let Some(kind) = recorded {
+            self.record_spans(kind, began..call.ended, call, Participants::LEADER);
+        }
+        call.busy()
     }
 
     /// Calls all indices of `participants` on this thread, which is inside a round. Nothing is

@@ -20,6 +20,7 @@ mod per_worker;
 mod recording;
 mod round;
 mod round_sampling;
+mod short_calls;
 mod spin;
 mod stats;
 mod swept_rows;
@@ -66,6 +67,7 @@ use crate::{
 use counters::Counters;
 use gang::{Gang, PinState, SharedSeat};
 use heartbeat::JobQueue;
+use short_calls::ShortCalls;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
 /// worker 0 may run on core 5.
@@ -132,6 +134,7 @@ pub struct AffinityPool {
     /// Whether workers whose core is taken are left out.
     watchful: bool,
     recorder: Arc<Recorder>,
+    short_calls: Arc<ShortCalls>,
     heartbeat: Duration,
     spin: Duration,
     pin_state: PinState,
@@ -170,6 +173,7 @@ impl AffinityPool {
             // Workers that share cores wait for each other: that is what was asked for.
             watchful: settings.avoid_busy_cores && workers <= cores && !Mechanism::Eviction.is_out(),
             recorder,
+            short_calls: Arc::default(),
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
             pin_state: PinState::new(settings.pinning, &topology),

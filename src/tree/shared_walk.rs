@@ -56,7 +56,7 @@ pub(super) fn walk<C: TreeCall>(call: &C, part: C::Part, pool: Option<&AffinityP
         nodes *= 2;
     }
     let left = walker.into_part();
-    pool.heartbeat(|scope| walk_shared(scope, call, left, Pace::default()))
+    pool.session(|scope| walk_shared(scope, call, left, Pace::default()))
 }
 
 fn walk_shared<C: TreeCall>(scope: &mut Scope, call: &C, part: C::Part, pace: Pace) -> C::Part {

@@ -10,6 +10,8 @@ mod clock;
 /// As in `heartbeat/mod.rs`, with models of what is seen inside of it only.
 #[path = "."]
 mod heartbeat {
+    #[path = "../../src/pool/heartbeat/alone.rs"]
+    mod alone;
     #[path = "../../src/pool/heartbeat/idle.rs"]
     mod idle;
     #[path = "../../src/pool/heartbeat/job.rs"]

@@ -4,14 +4,16 @@
 //!
 //! `scope.rs` has the joins and decides which of them others may see, `job.rs` what others see of a
 //! join, `job_queue.rs` where they see it, `idle.rs` what workers do that have nothing to do,
-//! `session.rs` the beginning and the end.
+//! `session.rs` the beginning and the end. `alone.rs` has joins that begin on one thread.
 
+mod alone;
 mod idle;
 mod job;
 mod job_queue;
 mod scope;
 mod session;
 
+pub(crate) use alone::{Others, alone};
 pub(crate) use job_queue::JobQueue;
 pub use scope::Scope;
 pub(crate) use scope::on_the_spot;

@@ -11,6 +11,7 @@ use super::{
         clock::{nanoseconds, now},
         unwind::AbortOnUnwind,
     },
+    alone::Alone,
     job::{JobRef, PublishedJob, SecondHalf},
     job_queue::OPEN,
     session::Session,
@@ -71,8 +72,10 @@ const LONG_DESCENT: u32 = 16;
 /// assert_eq!(pool.heartbeat(|scope| sum(scope, &numbers)), 499_500);
 /// ```
 pub struct Scope<'s> {
-    limit: &'s AtomicUsize,
+    pub(super) limit: &'s AtomicUsize,
     seat: Option<SessionSeat<'s>>,
+    /// Of a scope without a seat: who comes if it takes long.
+    pub(super) alone: Option<Alone<'s>>,
     /// Address in the frame of the outermost published join of the job that runs; nothing while
     /// there is none.
     outermost: Option<usize>,
@@ -114,10 +117,11 @@ fn frame_address() -> usize {
 }
 
 impl<'s> Scope<'s> {
-    fn new(limit: &'s AtomicUsize, seat: Option<SessionSeat<'s>>) -> Self {
+    pub(super) fn new(limit: &'s AtomicUsize, seat: Option<SessionSeat<'s>>) -> Self {
         Self {
             limit,
             seat,
+            alone: None,
             outermost: None,
             depth: usize::MAX,
             finished: 0,
@@ -235,10 +239,7 @@ impl<'s> Scope<'s> {
         a: impl FnOnce(&mut Scope) -> A,
         b: impl FnOnce(&mut Scope) -> B + Send,
     ) -> (A, B) {
-        let Some(seat) = &self.seat else {
-            let a = a(self);
-            return (a, b(self));
-        };
+        let Some(seat) = &self.seat else { return self.join_alone(a, b) };
         let half = SecondHalf::new(b);
         let start = |scope: &mut Scope| half.run_for_owner(scope);
         let job = PublishedJob::new(&start, seat.index);
