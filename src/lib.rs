@@ -56,7 +56,7 @@
 //!    for `for_each`, `for_each_init` and contiguous runs; other verbs run one part a thread.
 //! 4. On the gang, each storage is cut into one run of rows for each worker, at the same rows as in
 //!    the frame before. The leader publishes the call, workers that have rows, or chunks to help
-//!    with, begin at once (they spin for some microseconds after a round, then sleep), and so does
+//!    with, begin at once (they spin for some 50 us after a round, then sleep), and so does
 //!    the leader.
 //! 5. Who is done takes chunks from the far end of a share that is late. By fork/join, all rows are
 //!    one range of which idle workers take the far half.

@@ -400,44 +400,87 @@ fn calls_that_were_short_are_not_shared() {
     assert_eq!(rounds(&eager), 100);
 }
 
+/// What a long call does, of which the pool thinks that it is short.
+type LongCall = fn(&mut Scope, &(dyn Fn() + Sync));
+
+fn tree(scope: &mut Scope, leaves: u32, leaf: &(dyn Fn() + Sync)) {
+    match leaves {
+        1 => leaf(),
+        _ => _ = scope.join(|s| tree(s, leaves / 2, leaf), |s| tree(s, leaves / 2, leaf)),
+    }
+}
+
+fn chain(scope: &mut Scope, jobs: u32, leaf: &(dyn Fn() + Sync)) {
+    if jobs > 0 {
+        scope.join(|_| leaf(), |s| chain(s, jobs - 1, leaf));
+    }
+}
+
+fn caught(scope: &mut Scope, panics: bool, leaf: &(dyn Fn() + Sync)) {
+    let join = || scope.join(|_| assert!(!panics, "planted"), |_| ());
+    assert_eq!(catch_unwind(AssertUnwindSafe(join)).is_err(), panics);
+    tree(scope, 64, leaf);
+}
+
 #[test]
 fn a_long_call_among_short_ones_is_shared_in_the_end() {
+    const LONG: [(&str, u64, LongCall); 6] = [
+        ("a tree", 64, |s, leaf| tree(s, 64, leaf)),
+        ("a chain", 64, |s, leaf| chain(s, 64, leaf)),
+        ("a loop", 64, |s, leaf| s.for_each(0..64, |_, _| leaf())),
+        ("short joins before long ones", 64, |s, leaf| {
+            (0..5).for_each(|_| _ = s.join(|_| (), |_| ()));
+            tree(s, 64, leaf);
+        }),
+        ("two phases", 128, |s, leaf| (0..2).for_each(|_| s.for_each(0..64, |_, _| leaf()))),
+        ("a caught panic", 64, |s, leaf| caught(s, true, leaf)),
+    ];
     let _turn = turn();
-    fn sleep(scope: &mut Scope, leaves: u32, threads: &Mutex<HashSet<thread::ThreadId>>) -> u32 {
-        if leaves == 1 {
-            threads.lock().unwrap().insert(thread::current().id());
-            thread::sleep(Duration::from_micros(100));
-            return 1;
-        }
-        let (a, b) = scope.join(|s| sleep(s, leaves / 2, threads), |s| sleep(s, leaves / 2, threads));
-        a + b
-    }
     let pool = pool(2);
-    let is_shared = || {
+    let pause = || thread::sleep(Duration::from_micros(100));
+    for (what, leaves, call) in LONG {
+        let is_shared = || {
+            learn(&pool);
+            let (threads, calls) = (Mutex::new(HashSet::new()), AtomicUsize::new(0));
+            let leaf = || {
+                pause();
+                threads.lock().unwrap().insert(thread::current().id());
+                calls.fetch_add(1, Ordering::Relaxed);
+            };
+            let (before, began) = (rounds(&pool), Instant::now());
+            let busy = || pool.worker_stats().next().map(|leader| leader.busy + leader.wait).unwrap();
+            let booked = busy();
+            short_call(&pool, |s| call(s, &leaf));
+            let (took, booked) = (began.elapsed(), busy() - booked);
+            assert!(booked <= took, "{what}: {booked:?} in {took:?}");
+            assert_eq!(calls.load(Ordering::Relaxed) as u64, leaves, "{what}");
+            assert!(rounds(&pool) > before, "{what}: nobody was called");
+            // The next one is known to be long.
+            let before = rounds(&pool);
+            short_call(&pool, |s| tree(s, 16, &pause));
+            assert_eq!(rounds(&pool) - before, 1, "{what}");
+            threads.into_inner().unwrap().len() == 2
+        };
+        wait_until(what, is_shared);
+    }
+}
+
+#[test]
+fn of_many_short_joins_not_each_is_a_session() {
+    const JOINS: u64 = 4_000;
+    let _turn = turn();
+    let pool = pool(2);
+    // In some try neither thread loses its core for long, so that nearly all sessions are short.
+    let are_few = || {
         learn(&pool);
-        let threads = Mutex::new(HashSet::new());
         let before = rounds(&pool);
-        assert_eq!(short_call(&pool, |s| sleep(s, 64, &threads)), 64);
-        let sessions = rounds(&pool) - before;
-        // Of the second half of all.
-        assert_eq!(sessions, 1);
-        // The next one is known to be long.
-        assert_eq!(short_call(&pool, |s| sleep(s, 64, &threads)), 64);
-        assert_eq!(rounds(&pool) - before, sessions + 1);
-        threads.into_inner().unwrap().len() == 2
-    };
-    wait_until("two threads", is_shared);
-    let indices = Mutex::new(Vec::new());
-    learn(&pool);
-    short_call(&pool, |s| {
-        s.for_each(0..100, |_, index| {
-            thread::sleep(Duration::from_micros(100));
-            indices.lock().unwrap().push(index);
+        short_call(&pool, |s| {
+            s.join(|_| thread::sleep(Duration::from_micros(100)), |_| ());
+            (1..JOINS).for_each(|_| _ = s.join(|_| (), |_| ()));
         });
-    });
-    let mut indices = indices.into_inner().unwrap();
-    indices.sort_unstable();
-    assert!(indices.into_iter().eq(0..100));
+        rounds(&pool) - before < JOINS / 4
+    };
+    wait_until("few sessions", are_few);
 }
 
 #[test]

@@ -49,9 +49,9 @@ const FIRST_BUDGET: f32 = 50_000.0;
 /// that wake them or do without.
 const WAKE_UP: f32 = 40_000.0;
 
-/// Calls that take fewer nanoseconds gain so little that they are to wake workers four times as
-/// seldom; the first budget is not enough for that.
-const WORTH_WAKING: f32 = 6_000.0;
+/// Where calls take fewer nanoseconds, a trial that wakes workers is charged four wake-ups, which
+/// the first budget does not pay for: such calls gain little.
+const CHEAP_CALL: f32 = 6_000.0;
 
 /// Calls between trials of one strategy: doubles each time it was no better than the present one. A
 /// trial takes longer than is seen, since it moves rows to other caches.
@@ -287,7 +287,7 @@ impl Model {
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
         let Some(strategy) = next else { return };
         let wakes = strategy != Strategy::Serial && asleep;
-        let wake_up = if self.takes(self.current, question) < WORTH_WAKING { 4.0 * WAKE_UP } else { WAKE_UP };
+        let wake_up = if self.takes(self.current, question) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
         if self.exploration_budget >= cost {
             self.begin_trial(strategy, cost);

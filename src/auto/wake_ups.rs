@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{Decision, Site, Situation};
+use super::{Site, Situation};
 use crate::sync::lock;
 
 /// Which call of a world woke the workers last, and what others have gained since.
@@ -25,27 +25,19 @@ pub(crate) struct WakeUps {
 }
 
 impl WakeUps {
-    /// How a call of `site` in mode `Auto` is to run:
-    /// [`Model::choose`](super::model::Model::choose).
+    /// Notes a call of `site` that goes to the gang, and what it gains there.
     #[inline]
-    pub(crate) fn decide(&self, site: &Arc<Site>, situation: Situation, count_rows: impl FnOnce() -> u64) -> Decision {
+    pub(super) fn note(&self, site: &Arc<Site>, situation: Situation, gain: impl FnOnce() -> u64) {
         if situation.asleep {
-            self.end();
+            self.begin(site, situation.wake_ups);
+        } else if self.is_due_to_the_waker(situation.wake_ups) {
+            self.gained.fetch_add(gain(), Ordering::Relaxed);
         }
-        let mut calls = site.calls();
-        let decision = calls.choose(situation, count_rows);
-        match decision.strategy.is_the_gangs() {
-            true if situation.asleep => self.begin(site, situation.wake_ups),
-            true if self.is_due_to_the_waker(situation.wake_ups) => {
-                self.gained.fetch_add(calls.gain(), Ordering::Relaxed);
-            }
-            _ => {}
-        }
-        decision
     }
 
-    /// Workers were found asleep: the call that had woken them is credited with what came of it.
-    fn end(&self) {
+    /// Workers were found asleep: the call that had woken them is credited with what came of it. To
+    /// be called without the lock of a site.
+    pub(super) fn end(&self) {
         if self.number.load(Ordering::Relaxed) == 0 {
             return;
         }
@@ -76,7 +68,7 @@ mod tests {
     use std::panic::Location;
 
     use super::*;
-    use crate::auto::{ChoiceReason, Outcome, Timing};
+    use crate::auto::{ChoiceReason, Outcome, Timing, decide};
 
     /// A frame calls each of `sites` once. What calls take there, in nanoseconds: one that wakes
     /// two workers is run by the leader alone, which also wakes the other.
@@ -124,7 +116,7 @@ mod tests {
             for (number, site) in self.sites.iter().enumerate() {
                 let is_first = number == 0;
                 let situation = Situation { storages: 1, workers: 2, asleep, wake_ups: self.woken };
-                let decision = self.wake_ups.decide(site, situation, || self.rows);
+                let decision = decide(site, situation, &self.wake_ups, || self.rows);
                 let is_shared = decision.strategy.is_the_gangs();
                 let (takes, busy) = match (is_shared, asleep) {
                     (false, _) => (ALONE, None),

@@ -18,7 +18,7 @@ use super::{
     visit::{DueSweep, Visits},
 };
 use crate::{
-    query::{AffineCommands, AffineParIter, reduce_blocks},
+    query::{AffineCommands, AffineParIter, BLOCK_OF_DUE_ROWS, reduce_blocks},
     sweep::{Plan, Rows, Scratch, SiteRef, Sweep},
 };
 
@@ -199,9 +199,8 @@ where
     /// values: what is found is collected in the order of rows, and sums come out the same, to the
     /// bit, in every mode and with every number of workers.
     ///
-    /// `fold` returns when its row is due next, as the closure of [`for_each`](Self::for_each).
-    /// Blocks are cut as for
-    /// [`AffineParIter::fold_reduce`](crate::AffineParIter::fold_reduce). `identity` starts each
+    /// `fold` returns when its row is due next, as the closure of [`for_each`](Self::for_each). A
+    /// block is 64 rows of a table, due or not, and one thread visits it. `identity` starts each
     /// block in which a row is visited, and is the result if none is.
     ///
     /// ```
@@ -250,7 +249,7 @@ where
                 }
                 value
             };
-            reduce_blocks(plan, || due.visits(), block, &combine)
+            reduce_blocks((plan, BLOCK_OF_DUE_ROWS), || due.visits(), block, &combine)
         });
         reduced.unwrap_or_else(identity)
     }

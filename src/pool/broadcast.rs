@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
-    call::{Noted, worker},
+    call::{Noted, worker_with},
     clock::now,
     gang::{LeaderGuard, SharedSeat, identity},
     round::{Lead, RoundJob},
@@ -178,11 +178,10 @@ impl AffinityPool {
         };
         self.prepare_round(due);
         let round = self.run_led(&mut lead, participants, noted, f);
-        match noted {
-            Noted::Nothing => self.count_round(&lead, participants),
-            _ if round.is_err() => {}
-            Noted::Times => self.record_round(&lead, participants, (due, measured), None),
-            Noted::Spans(kind) => self.record_round(&lead, participants, (due, measured), Some(kind)),
+        if noted == Noted::Nothing {
+            self.count_round(&lead, participants);
+        } else if round.is_ok() {
+            self.record_round(&lead, participants, (due, measured), noted.spans());
         }
         if let Err(payload) = round {
             self.skip_round();
@@ -209,7 +208,7 @@ impl AffinityPool {
         let _leader = LeaderGuard::enter();
         // By value: the workers find all that the closure holds in one place. What it owns is
         // dropped while this thread still counts as inside the round: code of users, too.
-        let closure = move |index| f(worker(index));
+        let closure = move |index| f(worker_with(index));
         let job = RoundJob { wrap: self, closure: &closure, note: noted.note() };
         lead.run(seats, participants, left_out, self.spin, job)
     }
@@ -322,20 +321,23 @@ impl AffinityPool {
         Finished::alone(self, participants, led.busy())
     }
 
-    /// Calls the leader's index on this thread, which has begun with it and leads the gang, but
-    /// calls no other. Returns for how many nanoseconds it was busy.
+    /// Calls the leader's index on this thread, which began with it and leads the gang, but calls no
+    /// other. `f` returns for how many nanoseconds it was in rounds of its own, which count by
+    /// themselves. Returns when it ended.
     pub(super) fn run_own(&self, kind: SpanKind, began: u64, f: impl Fn(Worker) -> u64 + Sync) -> u64 {
         #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
-        let idle = f(worker(WorkerIndex::LEADER.0));
-        let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
+        let rounds = f(worker_with(WorkerIndex::LEADER.0));
+        let ended = now();
+        let call = RoundStats { began: began + rounds, ended, ..RoundStats::default() };
         self.counters.leader.here.record(call, true);
-        if let Some(kind) = recorded {
-            self.record_spans(kind, began..call.ended, call, Participants::LEADER);
+        // Around rounds there would be two spans at a time.
+        if let (Some(kind), 0) = (recorded, rounds) {
+            self.record_spans(kind, began..ended, call, Participants::LEADER);
         }
-        call.busy()
+        ended
     }
 
     /// Calls all indices of `participants` on this thread, which is inside a round. Nothing is

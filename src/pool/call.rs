@@ -31,6 +31,11 @@ impl Noted {
         }
     }
 
+    /// What spans are to be, if they are recorded.
+    pub(super) fn spans(self) -> Option<SpanKind> {
+        if let Self::Spans(kind) = self { Some(kind) } else { None }
+    }
+
     fn of(note: u8) -> Self {
         match note {
             0 => Self::Nothing,
@@ -41,7 +46,7 @@ impl Noted {
 }
 
 /// For a call with `index`: the core is the calling thread's, if that is this worker.
-pub(super) fn worker(index: usize) -> Worker {
+pub(super) fn worker_with(index: usize) -> Worker {
     let index = WorkerIndex(index);
     Worker { index, core: identity().filter(|me| me.index == index).and_then(|me| me.core) }
 }

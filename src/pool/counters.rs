@@ -1,5 +1,5 @@
-//! What workers did in their rounds: counters that workers themselves never write, pulled by the
-//! diagnostics.
+//! What workers did in their rounds: counters that workers themselves never write (rows and jobs
+//! they do count: `swept_rows.rs`, `heartbeat/job_queue.rs`), pulled by the diagnostics.
 
 use std::{
     ops::Range,

@@ -1,25 +1,17 @@
 //! Fork/join on a pool: a round whose leader begins with everything, and gives work away to those
 //! that have none.
 
-use std::{
-    ops::Range,
-    panic::{AssertUnwindSafe, Location, catch_unwind},
-    time::Duration,
-};
+use std::{panic::Location, time::Duration};
 
 use super::{
     AffinityPool, Finished, Participants, Scope,
     broadcast::{Measured, Turn},
-    clock::now,
     gang::LeaderGuard,
-    heartbeat::{Others, Session, alone, on_the_spot},
+    heartbeat::{Session, on_the_spot},
     leader_task::LeaderTask,
     round::Lead,
 };
-use crate::{
-    record::SpanKind,
-    sync::{Mutex, lock},
-};
+use crate::record::SpanKind;
 
 impl AffinityPool {
     /// Recursive fork/join: calls `f` on this thread with a [`Scope`], whose joins the other
@@ -29,8 +21,9 @@ impl AffinityPool {
     /// [heartbeat](crate::AffinitySettings::heartbeat), or up to n times on 2^n workers: a join
     /// that is not shared costs about a nanosecond. Where the calls of one place in the program were
     /// shorter than a session pays for (5 us; 40 where workers sleep) the next one begins on this
-    /// thread, and calls others when its outermost joins have taken longer. Inside a round or another `heartbeat`, and
-    /// while another thread leads, everything runs on this thread.
+    /// thread, and calls others only when it has taken longer: to the second halves of joins that
+    /// are left. Inside a round or another `heartbeat`, and while another thread leads, everything
+    /// runs on this thread.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;
@@ -90,22 +83,8 @@ impl AffinityPool {
         root.into_result()
     }
 
-    /// A session, or a call that begins on this thread because those from `place` are short.
-    fn lead_from<R: Send>(
-        &self,
-        place: &'static Location<'static>,
-        lead: Lead<'_>,
-        root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
-    ) {
-        let calls = &self.short_calls;
-        match calls.limit(place, self.is_asleep().then(now), self.spin) {
-            Some(limit) => calls.learn_alone(place, self.begin_alone(lead, limit, root)),
-            None => calls.learn_shared(place, self.lead_session(lead, root).work()),
-        }
-    }
-
     /// A session of all workers.
-    fn lead_session<'p, R: Send>(
+    pub(super) fn lead_session<'p, R: Send>(
         &'p self,
         lead: Lead<'p>,
         root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
@@ -115,43 +94,5 @@ impl AffinityPool {
             0 => root.run(|f| session.lead(f)),
             index => session.follow(index),
         })
-    }
-
-    /// A recursion that begins on this thread, and calls others if that takes longer than `limit`
-    /// nanoseconds. Returns when this thread was busy by itself.
-    fn begin_alone<R: Send>(
-        &self,
-        lead: Lead<'_>,
-        limit: u64,
-        root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
-    ) -> Range<u64> {
-        let began = now();
-        let others = Waiting { pool: self, lead: Mutex::new(Some(lead)), wanted_from: began + limit };
-        let alone = |f| catch_unwind(AssertUnwindSafe(|| alone(&others, f)));
-        let busy = self.run_own(SpanKind::Session, began, |_| root.run(|f| (alone(f), 0)));
-        began..began + busy
-    }
-}
-
-/// The other workers, who are not called yet.
-struct Waiting<'p> {
-    pool: &'p AffinityPool,
-    /// One thread looks at a time. Nothing after a panic.
-    lead: Mutex<Option<Lead<'p>>>,
-    /// In nanoseconds of the pool's clock.
-    wanted_from: u64,
-}
-
-impl Others for Waiting<'_> {
-    fn are_wanted(&self) -> bool {
-        now() >= self.wanted_from
-    }
-
-    fn call(&self, f: &mut (dyn FnMut(&mut Scope) + Send)) {
-        let Some(lead) = lock(&self.lead).take() else { return on_the_spot(f) };
-        let root = LeaderTask::new(f);
-        let finished = self.pool.lead_session(lead, &root);
-        *lock(&self.lead) = finished.into_lead();
-        root.into_result();
     }
 }

@@ -1,6 +1,6 @@
 //! The lock-step protocol: one leader and its gang run one job each, then meet. See `README.md`
 //! beside this file for the states, the orderings and a proof sketch; `tests/loom/rounds.rs` checks
-//! this very file.
+//! this very file, and that it finds the faults that are `planted`, which are in no other build.
 
 use std::{
     cell::Cell,
@@ -498,8 +498,8 @@ impl Lead<'_> {
     }
 
     /// Runs the indices of workers that are left out, and of those that are still asleep: their
-    /// wake-up is under way but takes longer than most rounds. A worker that is found to
-    /// be away during the round may have claimed its seat before: it still runs its index.
+    /// wake-up is under way but takes longer than most rounds. Who is left out was settled before
+    /// the call: one that is found to be away since then may still run its index.
     fn take_over_sleepers<'a>(
         &self,
         seats: impl Iterator<Item = &'a Seat>,

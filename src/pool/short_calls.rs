@@ -1,31 +1,38 @@
-//! Calls that take too little to be shared, by the place in the program that makes them.
+//! When `heartbeat` calls the other workers: at once, or, from a place in the program whose calls
+//! were short, only if this one takes long.
+//!
+//! What is short depends on whether workers wait or sleep, and on what this thread did just before.
+//! A call that begins alone holds the lead: `heartbeat/alone.rs` has its joins, which ask
+//! ([`Waiting`]) whether it takes long, and hand on what is left if so.
 
-use std::{ops::Range, panic::Location, time::Duration};
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, Location, catch_unwind},
+    time::Duration,
+};
 
-use super::clock::nanoseconds;
-use crate::sync::{Mutex, lock};
+use super::{
+    AffinityPool, Scope,
+    clock::{nanoseconds, now},
+    heartbeat::{Others, alone, on_the_spot},
+    leader_task::LeaderTask,
+    round::Lead,
+};
+use crate::{
+    auto::{WORTH_A_ROUND, WORTH_A_WAKE_UP},
+    record::SpanKind,
+    sync::{AtomicU64, Mutex, Ordering, lock},
+};
 
-/// Work that this thread does alone where workers wait for a call, in nanoseconds. A session of
-/// fork/join costs 1 to 2 us where two cores share a cache, more where they do not, and two workers
-/// halve the work at best: it breaks even at 2 to 5.
-const SHORT: u64 = 5_000;
+/// Sessions of a place that follow each other, none of them long, before a call begins alone. Twice
+/// as many each time that one which begins alone is long, and as few again when as many as
+/// [`MOST_SESSIONS`] in a row were short.
+const FEWEST_SESSIONS: u32 = 4;
+const MOST_SESSIONS: u32 = 256;
 
-/// What of the time that workers are busy in a short session is its own: to give work away, and to
-/// fetch it from another cache.
-const OF_SESSION: u64 = 2_000;
-
-/// Work that it does alone before it wakes workers that sleep, in calls that follow each other: to
-/// wake one takes some 10 us of the leader, and it comes 30 us later.
-const WORTH_WAKING: u64 = 40_000;
-
-/// A longer call counts for a quarter, a shorter one for an eighth: a place is short if nearly all
-/// its calls are.
-const LONGER: u64 = 4;
-const SHORTER: u64 = 8;
-
-/// A call counts for no more than this multiple of those before it, or of a short one: the thread
-/// may have lost its core in it.
-const MOST: u64 = 4;
+/// Workers are busy in a session for no longer than this many times what the call would take one
+/// thread, if that is little: a short one is mostly fetched from other caches.
+const OF_SESSION: u64 = 4;
 
 /// What the calls of a pool took lately. Nothing is known at first.
 #[derive(Default)]
@@ -33,66 +40,165 @@ pub(super) struct ShortCalls(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// What calls of each place took, in nanoseconds.
-    places: Vec<(&'static Location<'static>, u64)>,
-    /// What one thread did while workers slept: when its last call ended, and the work in that and
-    /// in those before it that it followed.
+    places: Vec<(&'static Location<'static>, Place)>,
+    /// What one thread did beside workers that slept: when its last call ended, and the work in
+    /// that and in those before it that it followed, in nanoseconds.
     ended: u64,
     work: u64,
 }
 
-impl Known {
-    fn of(&mut self, place: &'static Location<'static>) -> Option<&mut u64> {
-        self.places.iter_mut().find(|(known, _)| std::ptr::eq(*known, place)).map(|(_, work)| work)
+/// What is known of the calls of one place.
+struct Place {
+    /// What the last call that began alone took, in nanoseconds; 0 if the next one is to show that.
+    alone: u64,
+    /// Sessions to go before one begins alone again, and how many there are between two.
+    left: u32,
+    sessions: u32,
+    /// Calls in a row that began alone and were short.
+    short: u32,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { alone: 0, left: 1, sessions: FEWEST_SESSIONS, short: 0 }
     }
 
-    /// How much more work one thread does in a call that begins `now`, while workers sleep. Calls
-    /// follow each other where workers that were called would still `spin`.
+    /// Whether the next call is to begin alone, if it may take so many nanoseconds.
+    fn begins_alone(&mut self, limit: u64) -> bool {
+        if self.left == 0 && self.alone > limit {
+            self.left = self.sessions;
+        }
+        self.left == 0
+    }
+
+    /// A session, in which all workers together were `busy` for so many nanoseconds.
+    fn note_session(&mut self, busy: u64) {
+        let is_long = busy > OF_SESSION * WORTH_A_WAKE_UP;
+        self.left = if is_long { self.sessions } else { self.left.saturating_sub(1) };
+        if self.left == 0 {
+            self.alone = 0;
+        }
+    }
+
+    /// A call that began alone, took so many nanoseconds, and was to take no more than `limit`.
+    fn note_alone(&mut self, took: u64, limit: u64) {
+        self.alone = took;
+        if took > limit {
+            (self.left, self.short) = (self.sessions, 0);
+            self.sessions = (2 * self.sessions).min(MOST_SESSIONS);
+        } else {
+            self.short += 1;
+            if self.short == MOST_SESSIONS {
+                (self.sessions, self.short) = (FEWEST_SESSIONS, 0);
+            }
+        }
+    }
+}
+
+impl Known {
+    fn of(&mut self, place: &'static Location<'static>) -> &mut Place {
+        let known = self.places.iter().position(|(known, _)| std::ptr::eq(*known, place));
+        let known = known.unwrap_or_else(|| {
+            self.places.push((place, Place::new()));
+            self.places.len() - 1
+        });
+        &mut self.places[known].1
+    }
+
+    /// How much more work one thread does, in a call that begins `now`, before it wakes workers.
+    /// Calls follow each other where workers that were called would still `spin`.
     fn left_beside_sleepers(&mut self, now: u64, spin: Duration) -> u64 {
         if now.saturating_sub(self.ended) > nanoseconds(spin) {
             self.work = 0;
         }
-        WORTH_WAKING.saturating_sub(self.work).max(SHORT)
+        WORTH_A_WAKE_UP.saturating_sub(self.work).max(WORTH_A_ROUND)
     }
 }
 
 impl ShortCalls {
-    /// What a call from `place` is to take no longer than, in nanoseconds, if those before it did
-    /// not. `asleep` is the time now, if workers sleep.
-    pub(super) fn limit(&self, place: &'static Location<'static>, asleep: Option<u64>, spin: Duration) -> Option<u64> {
+    /// What a call from `place` may take that is to begin alone, in nanoseconds. `asleep` is the
+    /// time now, if workers sleep.
+    fn limit(&self, place: &'static Location<'static>, asleep: Option<u64>, spin: Duration) -> Option<u64> {
         let mut known = lock(&self.0);
-        let limit = asleep.map_or(SHORT, |now| known.left_beside_sleepers(now, spin));
-        known.of(place).is_some_and(|work| *work <= limit).then_some(limit)
+        let limit = asleep.map_or(WORTH_A_ROUND, |now| known.left_beside_sleepers(now, spin));
+        known.of(place).begins_alone(limit).then_some(limit)
     }
 
-    /// Learns for how long all workers together were busy in a session from `place`.
-    pub(super) fn learn_shared(&self, place: &'static Location<'static>, busy: u64) {
-        lock(&self.0).learn(place, busy.saturating_sub(OF_SESSION));
+    fn note_session(&self, place: &'static Location<'static>, busy: u64) {
+        lock(&self.0).of(place).note_session(busy);
     }
 
-    /// Learns when one thread ran a call from `place`.
-    pub(super) fn learn_alone(&self, place: &'static Location<'static>, call: Range<u64>) {
-        let (mut known, work) = (lock(&self.0), call.end.saturating_sub(call.start));
-        known.learn(place, work);
-        (known.ended, known.work) = (call.end, known.work.saturating_add(work));
-    }
-}
-
-impl Known {
-    fn learn(&mut self, place: &'static Location<'static>, work: u64) {
-        match self.of(place) {
-            Some(known) => *known = smoothed(*known, work),
-            None => self.places.push((place, work)),
+    /// Notes when a call ran that began alone, perhaps beside workers that slept.
+    fn note_alone(&self, place: &'static Location<'static>, call: Range<u64>, limit: u64, asleep: bool) {
+        let (mut known, took) = (lock(&self.0), call.end.saturating_sub(call.start));
+        known.of(place).note_alone(took, limit);
+        if asleep {
+            (known.ended, known.work) = (call.end, known.work.saturating_add(took));
         }
     }
 }
 
-fn smoothed(known: u64, work: u64) -> u64 {
-    if work > known {
-        let most = known.max(SHORT).saturating_mul(MOST);
-        known + (work.min(most) - known).div_ceil(LONGER)
-    } else {
-        known - (known - work) / SHORTER
+impl AffinityPool {
+    /// A session, or a call that begins on this thread because those from `place` are short.
+    pub(super) fn lead_from<R: Send>(
+        &self,
+        place: &'static Location<'static>,
+        lead: Lead<'_>,
+        root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
+    ) {
+        let (calls, asleep) = (&self.short_calls, self.is_asleep().then(now));
+        match calls.limit(place, asleep, self.spin) {
+            None => calls.note_session(place, self.lead_session(lead, root).work()),
+            Some(limit) => {
+                let call = self.begin_alone(lead, limit, root);
+                calls.note_alone(place, call, limit, asleep.is_some());
+            }
+        }
+    }
+
+    /// A recursion that begins on this thread, and calls others if that takes longer than `limit`
+    /// nanoseconds. Returns from when to when it ran.
+    fn begin_alone<R: Send>(
+        &self,
+        lead: Lead<'_>,
+        limit: u64,
+        root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
+    ) -> Range<u64> {
+        let began = now();
+        let lead = Mutex::new(Some(lead));
+        let others = Waiting { pool: self, lead, wanted_from: began + limit, shared: AtomicU64::new(0) };
+        let alone = |f| catch_unwind(AssertUnwindSafe(|| alone(&others, began, f)));
+        let ended = self.run_own(SpanKind::Session, began, |_| {
+            root.run(|f| (alone(f), 0));
+            others.shared.load(Ordering::Relaxed)
+        });
+        began..ended
+    }
+}
+
+/// The other workers, who are not called yet.
+struct Waiting<'p> {
+    pool: &'p AffinityPool,
+    /// One thread looks at a time. Nothing after a panic.
+    lead: Mutex<Option<Lead<'p>>>,
+    /// In nanoseconds of the pool's clock.
+    wanted_from: u64,
+    /// For how many nanoseconds they were called, by this thread.
+    shared: AtomicU64,
+}
+
+impl Others for Waiting<'_> {
+    fn are_wanted(&self, now: u64) -> bool {
+        now >= self.wanted_from
+    }
+
+    fn call(&self, f: &mut (dyn FnMut(&mut Scope) + Send)) {
+        let Some(lead) = lock(&self.lead).take() else { return on_the_spot(f) };
+        let (began, root) = (now(), LeaderTask::new(f));
+        let finished = self.pool.lead_session(lead, &root);
+        *lock(&self.lead) = finished.into_lead();
+        self.shared.fetch_add(now().saturating_sub(began), Ordering::Relaxed);
+        root.into_result();
     }
 }
 
@@ -102,54 +208,68 @@ mod tests {
 
     const SPIN: Duration = Duration::from_micros(50);
 
-    /// Whether calls from the place are short after these.
-    fn is_short(calls: &ShortCalls, place: &'static Location<'static>, works: &[u64]) -> bool {
-        works.iter().for_each(|&work| calls.learn_shared(place, work + OF_SESSION));
-        calls.limit(place, None, SPIN).is_some()
+    /// Makes calls that take one thread so long each, while workers wait. Which of them began
+    /// alone.
+    fn play(place: &mut Place, works: impl IntoIterator<Item = u64>) -> Vec<bool> {
+        let call = |work| {
+            let begins_alone = place.begins_alone(WORTH_A_ROUND);
+            match begins_alone {
+                true => place.note_alone(work, WORTH_A_ROUND),
+                false => place.note_session(2 * work),
+            }
+            begins_alone
+        };
+        works.into_iter().map(call).collect()
+    }
+
+    fn count(alone: &[bool]) -> usize {
+        alone.iter().filter(|&&alone| alone).count()
+    }
+
+    const SMALL: u64 = WORTH_A_ROUND / 2;
+    const LARGE: u64 = 1_000 * WORTH_A_ROUND;
+
+    #[test]
+    fn short_calls_begin_alone() {
+        let mut place = Place::new();
+        assert_eq!(count(&play(&mut place, [SMALL; 100])), 99);
+        // The thread loses its core once in a while.
+        let works = (0..10_000).map(|call| if call % 500 == 0 { LARGE } else { SMALL });
+        assert!(count(&play(&mut place, works)) > 9_800);
+        assert_eq!(count(&play(&mut place, [LARGE; 100])), 1);
+        assert!(count(&play(&mut place, [SMALL; 1_000])) > 980, "it takes some to know that they are short again");
     }
 
     #[test]
-    fn a_place_is_short_if_nearly_all_its_calls_are() {
-        let (calls, place, other) = (ShortCalls::default(), Location::caller(), Location::caller());
-        assert_eq!(calls.limit(place, Some(0), SPIN), None, "nothing is known");
-        assert!(!is_short(&calls, place, &[5 * SHORT]));
-        assert_eq!(calls.limit(place, Some(0), SPIN), Some(WORTH_WAKING));
-        assert_eq!(calls.limit(other, Some(0), SPIN), None, "it is another place");
-        let short = SHORT / 2;
-        assert!(is_short(&calls, place, &[short; 24]));
-        assert!(is_short(&calls, place, &[1_000 * SHORT, short, short, short, short, short, short, short]));
-        assert!(!is_short(&calls, place, &[20 * SHORT; 3]));
-        assert!(!is_short(&calls, place, &[short, 20 * SHORT, short, short, short].repeat(20)));
+    fn a_place_with_long_calls_is_a_long_one() {
+        for period in [2, 5, 16, 40] {
+            let works = (0..10_000).map(|call| if call % period == 0 { LARGE } else { SMALL });
+            let alone = play(&mut Place::new(), works);
+            let long = (0..10_000).filter(|call| call % period == 0).filter(|&call| alone[call]).count();
+            assert!(long <= 5, "{long} long calls of a period of {period} began alone");
+        }
+        assert!(count(&play(&mut Place::new(), [2 * WORTH_A_ROUND; 10_000])) < 60, "it is tried ever more seldom");
     }
 
     #[test]
     fn short_calls_that_follow_each_other_wake_workers() {
         let (calls, place) = (ShortCalls::default(), Location::caller());
-        let work = WORTH_WAKING / 3;
-        assert!(!is_short(&calls, place, &[work]));
+        let work = WORTH_A_WAKE_UP / 3;
+        calls.note_session(place, work);
         let mut now = 1_000_000_000;
         for _ in 0..3 {
             for left in [3, 2, 1] {
-                let limit = calls.limit(place, Some(now), SPIN);
-                assert!(limit.is_some_and(|limit| limit.abs_diff(left * work) < 10), "{limit:?} at {left}");
-                calls.learn_alone(place, now..now + work);
+                let limit = calls.limit(place, Some(now), SPIN).expect("it begins alone");
+                assert!(limit.abs_diff(left * work) < 10, "{limit} at {left}");
+                calls.note_alone(place, now..now + work, limit, true);
                 now += work + nanoseconds(SPIN) / 2;
             }
             assert_eq!(calls.limit(place, Some(now), SPIN), None, "enough to wake them");
+            (0..FEWEST_SESSIONS).for_each(|_| calls.note_session(place, work));
             now += 2 * nanoseconds(SPIN);
         }
-        assert!(is_short(&calls, place, &[SHORT / 2; 30]));
-        calls.learn_alone(place, now - 10 * WORTH_WAKING..now);
-        assert!(is_short(&calls, place, &[SHORT / 2; 30]));
-        assert_eq!(calls.limit(place, Some(now), SPIN), Some(SHORT), "these wake nobody");
-    }
-
-    #[test]
-    fn nothing_overflows() {
-        let mut known = 0;
-        for work in [0, 1, u64::MAX, 0, u64::MAX].into_iter().chain([u64::MAX; 100]) {
-            known = smoothed(known, work);
-        }
-        assert!(known > u64::MAX / 2);
+        let limit = calls.limit(place, Some(now), SPIN).expect("it begins alone");
+        calls.note_alone(place, now - 10 * WORTH_A_WAKE_UP..now, u64::MAX, true);
+        assert_eq!((limit, calls.limit(Location::caller(), Some(now), SPIN)), (WORTH_A_WAKE_UP, None));
     }
 }

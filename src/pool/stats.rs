@@ -10,7 +10,7 @@ use super::AffinityPool;
 #[non_exhaustive]
 pub struct WorkerStats {
     /// Time inside the closures of rounds. Of rounds of [`run`](crate::AffinityPool::run), and of
-    /// sweeps, that take less than some 30 us only a sample is measured, one in 32 at least, and
+    /// sweeps, that take less than 16 us only a sample is measured, one in 32 at least, and
     /// stands for the others. Without the time that a worker in
     /// [`heartbeat`](crate::AffinityPool::heartbeat) has no job.
     pub busy: Duration,

@@ -8,19 +8,23 @@ use crate::{
     sweep::{Part, Rows},
 };
 
-/// Rows of a block. Part of the result's definition where values are combined with rounding, so
-/// never derived from the machine. Half of the default longest slice: at most this many rows at a
-/// border are swept by a neighbour.
-const BLOCK_ROWS: u32 = 2048;
+/// Rows of a block where all rows are visited. Part of the result's definition where values are
+/// combined with rounding, so never derived from the machine. Half of the default longest slice: at
+/// most this many rows at a border are swept by a neighbour.
+pub(crate) const BLOCK_ROWS: u32 = 2048;
+
+/// Rows of a block where those are visited that are due, which may lie side by side and take long:
+/// fewer, since one thread visits a block.
+pub(crate) const BLOCK_OF_DUE_ROWS: u32 = 64;
 
 /// A block's storage by its place in the order of storages, and the block's number in it.
 pub(super) type BlockPlace = (u32, u32);
 
-/// Calls `visit` with each block whose first row is in `part`, one of the parts of `rows`: where it
-/// is, its storage, and its rows, which may reach into the rows of other parts.
+/// Calls `visit` with each block of `length` rows whose first row is in `part`, one of the parts of
+/// `rows`: where it is, its storage, and its rows, which may reach into the rows of other parts.
 pub(super) fn for_each_block(
     part: Part<'_>,
-    rows: Rows<'_, '_>,
+    (rows, length): (Rows<'_, '_>, u32),
     mut visit: impl FnMut(BlockPlace, Storage, &mut dyn Iterator<Item = Range<u32>>),
 ) {
     part.for_each_range(|ordinal, storage, range| {
@@ -29,7 +33,7 @@ pub(super) fn for_each_block(
             None => range.start.checked_sub(1),
             Some(selection) => selection.row_before(ordinal, range.start),
         };
-        for (number, block) in blocks_beginning_in(range, before) {
+        for (number, block) in blocks_beginning_in(range, before, length) {
             let all = rows.selection.is_none().then(|| block.start..block.end.min(count));
             let some = rows.selection.into_iter().flat_map(|selection| selection.ranges_in(ordinal, block.clone()));
             visit((ordinal, number), storage, &mut all.into_iter().chain(some));
@@ -37,14 +41,14 @@ pub(super) fn for_each_block(
     });
 }
 
-/// The blocks whose first row is in `rows`, with their numbers: from that row to where they end.
-/// `before` is the row before these, if there is one.
-fn blocks_beginning_in(rows: Range<u32>, before: Option<u32>) -> impl Iterator<Item = (u32, Range<u32>)> {
-    let is_begun = before.is_some_and(|before| before / BLOCK_ROWS == rows.start / BLOCK_ROWS);
-    let first = rows.start / BLOCK_ROWS + u32::from(is_begun);
-    (first..rows.end.div_ceil(BLOCK_ROWS)).map(move |number| {
-        let begins = number * BLOCK_ROWS;
-        (number, begins.max(rows.start)..begins.saturating_add(BLOCK_ROWS))
+/// The blocks of `length` rows whose first row is in `rows`, with their numbers: from that row to
+/// where they end. `before` is the row before these, if there is one.
+fn blocks_beginning_in(rows: Range<u32>, before: Option<u32>, length: u32) -> impl Iterator<Item = (u32, Range<u32>)> {
+    let is_begun = before.is_some_and(|before| before / length == rows.start / length);
+    let first = rows.start / length + u32::from(is_begun);
+    (first..rows.end.div_ceil(length)).map(move |number| {
+        let begins = number * length;
+        (number, begins.max(rows.start)..begins.saturating_add(length))
     })
 }
 
@@ -57,7 +61,7 @@ mod tests {
         let count = 3 * BLOCK_ROWS + 17;
         for cuts in [vec![0, count], vec![0, 100, 5_000, count], vec![0, BLOCK_ROWS, 2 * BLOCK_ROWS, count]] {
             let mut next = 0;
-            let blocks = |run: &[u32]| blocks_beginning_in(run[0]..run[1], run[0].checked_sub(1));
+            let blocks = |run: &[u32]| blocks_beginning_in(run[0]..run[1], run[0].checked_sub(1), BLOCK_ROWS);
             for (number, block) in cuts.windows(2).flat_map(blocks) {
                 assert_eq!(block, next..(number + 1) * BLOCK_ROWS);
                 assert_eq!(number, block.start / BLOCK_ROWS);
@@ -69,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_block_begins_with_the_first_of_its_rows_that_is_visited() {
-        let blocks = |rows, before| blocks_beginning_in(rows, before).collect::<Vec<_>>();
+        let blocks = |rows, before| blocks_beginning_in(rows, before, BLOCK_ROWS).collect::<Vec<_>>();
         let (first, second) = (100..200, BLOCK_ROWS + 5..BLOCK_ROWS + 6);
         assert_eq!(blocks(first.clone(), None), [(0, 100..BLOCK_ROWS)]);
         assert_eq!(blocks(first, Some(99)), []);

@@ -2,7 +2,7 @@
 //! the rows alone.
 
 use std::{
-    mem::take,
+    mem::replace,
     ops::{Deref, DerefMut, Range},
     sync::Mutex,
 };
@@ -67,14 +67,14 @@ impl AffineCommands<'_, '_> {
         let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
         let keep = |place, queue: &mut CommandQueue| {
             if !queue.is_empty() {
-                lock(&recorded).push((place, take(queue)));
+                lock(&recorded).push((place, replace(queue, silent())));
             }
         };
         let rows = plan.rows();
         // One part has all: there are no rows of others between its ranges.
         let is_whole = plan.strategy == Strategy::Serial;
         let record = |part: Part<'_>| {
-            let (mut visit, mut queue) = (visitor(), CommandQueue::default());
+            let (mut visit, mut queue) = (visitor(), silent());
             let (mut begins, mut next) = (Place::default(), None);
             part.for_each_range(|ordinal, storage, range| {
                 let (place, end) = ((ordinal, range.start), range.end);
@@ -95,6 +95,14 @@ impl AffineCommands<'_, '_> {
             recorded.iter_mut().for_each(|(_, queue)| commands.append(queue));
         });
     }
+}
+
+/// A queue that says nothing if it is dropped with commands: after a panic, inside of a round, where
+/// a logger must not be called.
+fn silent() -> CommandQueue {
+    let mut queue = CommandQueue::default();
+    queue.silence_drop_warning();
+    queue
 }
 
 impl<'w, 's> Deref for AffineCommands<'w, 's> {

@@ -9,6 +9,7 @@ mod forward;
 mod par_iter;
 mod reduce;
 
+pub(crate) use blocks::BLOCK_OF_DUE_ROWS;
 pub use chunk::ChunkData;
 pub(crate) use chunk::longest_chunk;
 pub use commands::AffineCommands;

@@ -168,8 +168,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
     /// Calls `f` with each item, on as many workers as pay.
     ///
-    /// Take what `f` needs out of resources before (`let dt = time.delta_secs();`): a number of the
-    /// system's is known not to change while rows are written, so that short loops vectorise.
+    /// Take what `f` needs out of resources before (`let dt = time.delta_secs();`): of a variable of
+    /// the system's the compiler knows that writing rows does not change it, so that short loops
+    /// vectorise.
     ///
     /// ```
     /// # use bevy::prelude::*;
@@ -186,9 +187,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         self.sweep_by(&plan, || (), move |(), item| f(item));
     }
 
-    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. Once per
-    /// worker and per chunk (in heartbeat mode range) that it took from another; as often as Bevy's
-    /// `par_iter` does in its mode. A thread never needs two values at a time, so it may lend its
+    /// Calls `f` with each item and a value that `init` makes: room for scratch memory. It does so
+    /// once for each worker and for each chunk that one took from another (by fork/join: for each
+    /// range); in mode `Bevy` as often as Bevy's `par_iter`. A thread never needs two values at a time, so it may lend its
     /// own ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)).
     ///
     /// ```

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Mutex};
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use super::{
-    blocks::{BlockPlace, for_each_block},
+    blocks::{BLOCK_ROWS, BlockPlace, for_each_block},
     par_iter::AffineParIter,
 };
 use crate::{
@@ -115,11 +115,11 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             }
             end(value)
         };
-        reduce_blocks(&plan, || (), block, combine)
+        reduce_blocks((&plan, BLOCK_ROWS), || (), block, combine)
     }
 }
 
-/// Calls `block` with each block of the plan's rows (its storage, and its rows in ascending order)
+/// Calls `block` with each block of so many of the plan's rows (its storage, and its rows in ascending order)
 /// and with what `visitor` makes for each part, and combines what it returns, in the order of
 /// blocks; `None` if that is nothing.
 ///
@@ -127,7 +127,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 /// Each row is in one block, which one thread is called with, once: a block begins in the rows of
 /// one part ('parts' on [`Part`](crate::sweep::Part)).
 pub(crate) fn reduce_blocks<V, T: Send>(
-    plan: &Plan<'_>,
+    (plan, length): (&Plan<'_>, u32),
     visitor: impl Fn() -> V + Sync,
     block: impl Fn(&mut V, Storage, &mut dyn Iterator<Item = Range<u32>>) -> Option<T> + Sync,
     combine: &impl Fn(T, T) -> T,
@@ -136,7 +136,7 @@ pub(crate) fn reduce_blocks<V, T: Send>(
     let (rows, reduced_of_parts) = (plan.rows(), &reduced);
     plan.run(move |part| {
         let (mut visitor, mut blocks) = (visitor(), Vec::new());
-        for_each_block(part, rows, |place, storage, ranges| {
+        for_each_block(part, (rows, length), |place, storage, ranges| {
             blocks.extend(block(&mut visitor, storage, ranges).map(|value| (place, value)));
         });
         lock(reduced_of_parts).append(&mut blocks);

@@ -26,8 +26,8 @@ pub(super) struct GangCall<'a> {
     pub(super) ownership: MutexGuard<'a, CachePadded<Ownership>>,
     pub(super) memory: MutexGuard<'a, Memory>,
     pub(super) cost: &'a RowCost,
-    /// Whether it is to be learned what a row costs, if the call is a short one. Long ones tell in
-    /// any case.
+    /// Whether a round that is not cut into chunks is timed, to learn what a row costs. One that is,
+    /// and a session of fork/join, always are.
     pub(super) measured: bool,
 }
 
@@ -134,9 +134,9 @@ pub(super) fn sweep_round(
     let shares = CallShares { context, ownership, layouts, chunks };
     let measured = if teaches == Teaches::Nothing { Measured::Sampled } else { Measured::Always };
     let round = context.pool.run_some(participants(layouts, chunks), measured, move |worker| {
-        let mut claim = Some(shares.own(worker.index()));
+        let mut own = Some(shares.own(worker.index()));
         // One place that runs the body, so that it is inlined: only then its loop is vectorised.
-        while let Some(claim) = claim.take().or_else(|| steal(shares, worker.index())) {
+        while let Some(claim) = own.take().or_else(|| steal(shares, worker.index())) {
             body(Part::claimed(claim));
         }
     });
@@ -154,7 +154,7 @@ fn rows_of(layouts: &[Layout]) -> u64 {
 
 /// Whom a round over `layouts` calls: who owns rows, and if there are enough chunks for all, those
 /// who can only steal. Called they cost the leader a cache line each, or a system call that wakes
-/// them (5 us), and a chunk that one of them takes from a worker that lost its core is worth as
+/// them (10 us), and a chunk that one of them takes from a worker that lost its core is worth as
 /// much. But of a few dear rows there is none to take.
 fn participants(layouts: &[Layout], chunks: Option<Chunking>) -> Participants {
     let all_own_rows = layouts.iter().all(|layout| layout.rows() > 0);

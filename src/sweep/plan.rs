@@ -18,7 +18,7 @@ use super::{
     span::SweepSpan,
 };
 use crate::{
-    auto::{Decision, Outcome, Owner, Site, SiteList, Situation, Strategy, Timing},
+    auto::{self, Decision, Outcome, Owner, Site, SiteList, Situation, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
     pool::{LedCalls, now, warn_if_unpinned},
     record::running_number,
@@ -255,24 +255,33 @@ impl<'a> Plan<'a> {
 #[inline]
 fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
     let SystemContext { mode, context } = system;
-    let is_worth_a_round = || at.site.cost().is_worth_a_round(rows.total());
-    let strategy = match mode {
-        SchedulerMode::Bevy => return on_bevys_threads(),
-        SchedulerMode::Serial => Strategy::Serial,
-        _ if context.pool.workers() == 1 || is_by_itself() => Strategy::Serial,
-        SchedulerMode::Auto => {
-            context.sites.register(at.site, running_number);
-            let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
-            let pool = &context.pool;
-            let (workers, asleep, wake_ups) = (pool.present(), pool.is_asleep(), pool.wake_ups());
-            let situation = Situation { storages, workers, asleep, wake_ups };
-            return context.wake_ups.decide(at.site, situation, || rows.total());
-        }
-        SchedulerMode::LockStep | SchedulerMode::Heartbeat if !is_worth_a_round() => Strategy::Serial,
-        SchedulerMode::LockStep => Strategy::LockStep,
-        SchedulerMode::Heartbeat => Strategy::Heartbeat,
-    };
-    Decision::fixed(strategy)
+    if *mode == SchedulerMode::Bevy {
+        return on_bevys_threads();
+    }
+    let is_alone = || context.pool.workers() == 1 || is_by_itself();
+    if *mode == SchedulerMode::Serial || is_alone() {
+        return Decision::fixed(Strategy::Serial);
+    }
+    if *mode == SchedulerMode::Auto {
+        return decide_by_measurements(context, rows, at);
+    }
+    let is_worth_a_round = at.site.cost().is_worth_a_round(rows.total());
+    Decision::fixed(match mode {
+        SchedulerMode::LockStep if is_worth_a_round => Strategy::LockStep,
+        SchedulerMode::Heartbeat if is_worth_a_round => Strategy::Heartbeat,
+        _ => Strategy::Serial,
+    })
+}
+
+/// How a call in mode `Auto` runs.
+#[inline]
+fn decide_by_measurements(context: &Context, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
+    context.sites.register(at.site, running_number);
+    let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
+    let pool = &context.pool;
+    let (workers, asleep, wake_ups) = (pool.present(), pool.is_asleep(), pool.wake_ups());
+    let situation = Situation { storages, workers, asleep, wake_ups };
+    auto::decide(at.site, situation, &context.wake_ups, || rows.total())
 }
 
 /// As mode `Bevy`, or on this thread while Bevy has no threads, or only one: it would sweep here

@@ -1,18 +1,18 @@
 //! Recursions that are known to be short: they begin on one thread, and others come if this one
 //! turns out to be long.
+//!
+//! Joins that a session would publish finish every some microseconds, and now and then one of them
+//! looks at the clock (`scope.rs`). Here they are two calls, until such a look finds that it takes
+//! long: from then on the second half of each is shared, in a session of its own, unless that turns
+//! out to be too short.
 
 use super::{Scope, job_queue::OPEN};
-use crate::sync::{AtomicUsize, Ordering};
-
-/// How many joins look whether a recursion on one thread takes long, when their first half is over:
-/// the outermost, then those in its second half. Then the half that is left goes to all. To look
-/// takes as long as ten to thirty joins.
-const LOOKS: u32 = 2;
+use crate::sync::AtomicUsize;
 
 /// Those who come where a recursion takes long.
 pub(crate) trait Others: Sync {
-    /// Whether it takes long by now.
-    fn are_wanted(&self) -> bool;
+    /// Whether it takes long, if it is not over `now` (in nanoseconds of the pool's clock).
+    fn are_wanted(&self, now: u64) -> bool;
 
     /// Calls `f` on this thread, with a scope whose joins others share in.
     fn call(&self, f: &mut (dyn FnMut(&mut Scope) + Send));
@@ -22,43 +22,41 @@ pub(crate) trait Others: Sync {
 #[derive(Clone, Copy)]
 pub(super) struct Alone<'s> {
     others: &'s dyn Others,
-    /// How many more joins look.
-    looks: u32,
+    /// A look has found joins inside of others.
+    is_deep: bool,
+    is_long: bool,
 }
 
-/// Runs `f` on this thread, unless it takes so long that `others` are wanted.
-pub(crate) fn alone<R>(others: &dyn Others, f: impl FnOnce(&mut Scope) -> R) -> R {
+/// Runs `f`, which `began` in the pool's time, on this thread, unless it takes so long that `others`
+/// are wanted.
+pub(crate) fn alone<R>(others: &dyn Others, began: u64, f: impl FnOnce(&mut Scope) -> R) -> R {
     let limit = AtomicUsize::new(OPEN);
-    let mut scope = Scope::new(&limit, None);
-    scope.alone = Some(Alone { others, looks: LOOKS });
-    f(&mut scope)
+    f(&mut Scope::alone(&limit, Alone { others, is_deep: false, is_long: false }, began))
 }
 
-impl Scope<'_> {
-    /// [`join`](Self::join), for a scope without a seat.
-    pub(super) fn join_alone<A, B: Send>(
-        &mut self,
-        a: impl FnOnce(&mut Scope) -> A,
-        b: impl FnOnce(&mut Scope) -> B + Send,
-    ) -> (A, B) {
-        // No frame lies as high: inside of the first half no join looks.
-        self.limit.store(usize::MAX, Ordering::Relaxed);
-        let a = a(self);
-        let Some(Alone { others, looks }) = &mut self.alone else { return (a, b(self)) };
-        if others.are_wanted() {
-            return (a, shared(*others, b));
-        }
-        *looks -= 1;
-        if *looks > 0 {
-            self.limit.store(OPEN, Ordering::Relaxed);
-        }
-        (a, b(self))
+impl Alone<'_> {
+    /// Looks whether it takes long, after a join that was the last of so many `levels`. Returns
+    /// whether a look before this one has found joins inside of others.
+    pub(super) fn look(&mut self, now: u64, levels: u32) -> bool {
+        self.is_long = self.is_long || self.others.are_wanted(now);
+        let was_deep = self.is_deep;
+        self.is_deep = was_deep || levels > 1;
+        was_deep
     }
-}
 
-/// What `f` returns, which `others` share in.
-fn shared<R: Send>(others: &dyn Others, f: impl FnOnce(&mut Scope) -> R + Send) -> R {
-    let (mut f, mut result) = (Some(f), None);
-    others.call(&mut |scope| result = f.take().map(|f| f(scope)));
-    result.expect("others call a closure once, or panic")
+    pub(super) fn is_long(&self) -> bool {
+        self.is_long
+    }
+
+    /// As long as the next look does not find that it takes long.
+    pub(super) fn looks_again(self) -> Self {
+        Self { is_long: false, ..self }
+    }
+
+    /// What `f` returns, which others share in.
+    pub(super) fn share<R: Send>(self, f: impl FnOnce(&mut Scope) -> R + Send) -> R {
+        let (mut f, mut result) = (Some(f), None);
+        self.others.call(&mut |scope| result = f.take().map(|f| f(scope)));
+        result.expect("others call a closure once, or panic")
+    }
 }

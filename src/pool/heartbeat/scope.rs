@@ -18,7 +18,8 @@ use super::{
 };
 use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, planted, try_lock};
 
-/// Published joins that finish between two looks at how often they do.
+/// Published joins that finish between two looks at how often they do; fewer at first where a
+/// recursion begins on one thread.
 const JOINS_PER_LOOK: u32 = 16;
 
 /// To publish a join and to take it back costs 20 to 40 ns: a hundredth of this, which is how long
@@ -72,18 +73,19 @@ const LONG_DESCENT: u32 = 16;
 /// assert_eq!(pool.heartbeat(|scope| sum(scope, &numbers)), 499_500);
 /// ```
 pub struct Scope<'s> {
-    pub(super) limit: &'s AtomicUsize,
+    limit: &'s AtomicUsize,
     seat: Option<SessionSeat<'s>>,
     /// Of a scope without a seat: who comes if it takes long.
-    pub(super) alone: Option<Alone<'s>>,
+    alone: Option<Alone<'s>>,
     /// Address in the frame of the outermost published join of the job that runs; nothing while
     /// there is none.
     outermost: Option<usize>,
     /// How many bytes below it the frames of published joins lie at most.
     depth: usize,
-    /// How many published joins have finished since the last look at how often they do, and how
-    /// deep their frames lay at most.
+    /// How many published joins have finished since the last look at how often they do, after how
+    /// many the next one is, and how deep their frames lay at most.
     finished: u32,
+    next_look: u32,
     deepest: usize,
     /// When that was, in nanoseconds of the pool's clock.
     looked: u64,
@@ -116,8 +118,17 @@ fn frame_address() -> usize {
     (&raw const here).addr()
 }
 
+/// How many of the `levels` of a recursion that came to its first leaf in so many nanoseconds are
+/// to be published, if it has two branches everywhere: then joins near the leaves finish that much
+/// more often.
+fn levels_worth_publishing(took: u64, levels: u32) -> u32 {
+    let of_level = took / u64::from(levels.max(1));
+    let subtree = nanoseconds(WORTH_PUBLISHING) / of_level.max(1);
+    levels.saturating_sub(subtree.checked_ilog2().map_or(0, |below| below + 1))
+}
+
 impl<'s> Scope<'s> {
-    pub(super) fn new(limit: &'s AtomicUsize, seat: Option<SessionSeat<'s>>) -> Self {
+    fn new(limit: &'s AtomicUsize, seat: Option<SessionSeat<'s>>) -> Self {
         Self {
             limit,
             seat,
@@ -125,12 +136,19 @@ impl<'s> Scope<'s> {
             outermost: None,
             depth: usize::MAX,
             finished: 0,
+            next_look: JOINS_PER_LOOK,
             deepest: 0,
             looked: 0,
             descent: 0,
             only_asked: false,
             idle: 0,
         }
+    }
+
+    /// A scope without a seat, whose joins others share in if it takes long. It `began` in the
+    /// pool's time.
+    pub(super) fn alone(limit: &'s AtomicUsize, alone: Alone<'s>, began: u64) -> Self {
+        Self { alone: Some(alone), next_look: 1, looked: began, ..Self::new(limit, None) }
     }
 
     /// The scope of a worker in a session; `None` if a thread sits at the queue, which cannot be of
@@ -263,36 +281,66 @@ impl<'s> Scope<'s> {
         }
     }
 
+    /// Runs both closures on this thread; the second with others, if it was found to take long.
+    fn join_alone<A, B: Send>(
+        &mut self,
+        a: impl FnOnce(&mut Scope) -> A,
+        b: impl FnOnce(&mut Scope) -> B + Send,
+    ) -> (A, B) {
+        let frame = frame_address();
+        let outermost = self.begin_first_half(frame);
+        let a = a(self);
+        self.end_first_half(frame, outermost);
+        let Some(alone) = self.alone.filter(Alone::is_long) else { return (a, b(self)) };
+        let began = now();
+        let b = alone.share(b);
+        if now().saturating_sub(began) < nanoseconds(WORTH_PUBLISHING) {
+            // Of many short joins one after another not each is worth a session.
+            self.alone = Some(alone.looks_again());
+            (self.finished, self.next_look) = (0, JOINS_PER_LOOK);
+        }
+        (a, b)
+    }
+
     /// Lays the job out for others; returns which join was the outermost before.
     fn publish(&mut self, job: &PublishedJob, frame: usize) -> Option<usize> {
         self.heed_request(frame);
-        self.descent += 1;
-        if self.descent >= LONG_DESCENT {
-            self.depth = usize::MAX;
-        }
-        let before = self.outermost;
-        self.outermost = before.or(Some(frame));
         if let Some(seat) = &self.seat {
             seat.deque.push(JobRef::new(job));
             seat.session.queue(seat.index).count_published();
         }
-        self.set_limit();
-        before
+        self.begin_first_half(frame)
     }
 
     /// Takes the newest job back; false if another worker was faster. A thief takes the
     /// oldest, so if there is a job left it is the one of the innermost join.
     fn retract(&mut self, frame: usize, outermost: Option<usize>) -> bool {
         let is_back = self.seat.as_ref().is_some_and(|seat| seat.deque.pop().is_some());
-        self.descent = 0;
+        self.end_first_half(frame, outermost);
+        is_back
+    }
+
+    /// Returns which join was the outermost before.
+    fn begin_first_half(&mut self, frame: usize) -> Option<usize> {
+        self.descent += 1;
+        if self.descent >= LONG_DESCENT {
+            self.depth = usize::MAX;
+        }
+        let before = self.outermost;
+        self.outermost = before.or(Some(frame));
+        self.set_limit();
+        before
+    }
+
+    fn end_first_half(&mut self, frame: usize, outermost: Option<usize>) {
+        let levels = std::mem::take(&mut self.descent);
         self.deepest = self.deepest.max(self.depth_of(frame));
         self.finished += 1;
-        if self.finished == JOINS_PER_LOOK {
-            self.look();
+        if self.finished == self.next_look {
+            self.look(levels);
         }
         self.outermost = outermost;
         self.set_limit();
-        is_back
     }
 
     /// Publishes the joins of this frame's level too from now on, if another worker found nothing
@@ -305,13 +353,22 @@ impl<'s> Scope<'s> {
 
     /// Looks at how often published joins finish: where that is too often fewer levels are
     /// published from now on, where it is seldom, more.
-    fn look(&mut self) {
+    fn look(&mut self, levels: u32) {
         let now = now();
         let took = now.saturating_sub(std::mem::replace(&mut self.looked, now));
-        let worth = nanoseconds(WORTH_PUBLISHING) * u64::from(JOINS_PER_LOOK);
+        let joins = self.next_look;
+        let worth = nanoseconds(WORTH_PUBLISHING) * u64::from(joins);
         let deepest = std::mem::take(&mut self.deepest);
         self.finished = 0;
-        if took < worth {
+        let is_deep = self.alone.as_mut().is_none_or(|alone| alone.look(now, levels));
+        self.next_look = if is_deep { JOINS_PER_LOOK } else { (2 * joins).min(JOINS_PER_LOOK) };
+        if !is_deep && levels > 1 {
+            // The first leaf below several joins. It may be an exception, so the next one looks too.
+            self.next_look = 1;
+            self.depth = deepest / levels as usize * levels_worth_publishing(took, levels) as usize;
+        } else if !is_deep {
+            // Nothing is known of depths yet.
+        } else if took < worth {
             self.depth = self.depth.min(deepest) / 4 * 3;
         } else if took > SELDOM * worth {
             self.depth = self.depth.saturating_add(self.depth / 3).saturating_add(MARGIN);
@@ -361,5 +418,19 @@ impl<'s> Scope<'s> {
 impl std::fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scope").field("worker", &self.seat().map(|(_, index)| index)).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(affinity_loom)))]
+mod tests {
+    use super::levels_worth_publishing;
+
+    #[test]
+    fn levels_near_tiny_leaves_are_not_published() {
+        let published = |took, levels| levels_worth_publishing(took, levels);
+        // A thousand nodes, two million, a chain of a thousand.
+        assert_eq!([published(150, 10), published(300, 20), published(4_000, 1_000)], [1, 11, 990]);
+        // Leaves that are long, and one that is nothing.
+        assert_eq!([published(100_000, 6), published(0, 6), published(0, 0)], [6, 0, 0]);
     }
 }
