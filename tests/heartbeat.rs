@@ -417,14 +417,23 @@ fn chain(scope: &mut Scope, jobs: u32, leaf: &(dyn Fn() + Sync)) {
 }
 
 fn caught(scope: &mut Scope, panics: bool, leaf: &(dyn Fn() + Sync)) {
-    let join = || scope.join(|_| assert!(!panics, "planted"), |_| ());
+    tree(scope, 256, &|| ());
+    let join = || scope.join(|s| s.join(|_| assert!(!panics, "planted"), |_| ()), |_| ());
     assert_eq!(catch_unwind(AssertUnwindSafe(join)).is_err(), panics);
+    further_down(scope, leaf);
+}
+
+/// A tree whose frames lie deeper in the stack.
+#[inline(never)]
+fn further_down(scope: &mut Scope, leaf: &(dyn Fn() + Sync)) {
+    let room = std::hint::black_box([1_u8; 4096]);
     tree(scope, 64, leaf);
+    std::hint::black_box(room);
 }
 
 #[test]
 fn a_long_call_among_short_ones_is_shared_in_the_end() {
-    const LONG: [(&str, u64, LongCall); 6] = [
+    const LONG: [(&str, u64, LongCall); 8] = [
         ("a tree", 64, |s, leaf| tree(s, 64, leaf)),
         ("a chain", 64, |s, leaf| chain(s, 64, leaf)),
         ("a loop", 64, |s, leaf| s.for_each(0..64, |_, _| leaf())),
@@ -433,6 +442,14 @@ fn a_long_call_among_short_ones_is_shared_in_the_end() {
             tree(s, 64, leaf);
         }),
         ("two phases", 128, |s, leaf| (0..2).for_each(|_| s.for_each(0..64, |_, _| leaf()))),
+        ("cheap leaves before dear ones", 60, |s, leaf| {
+            let leaves = AtomicUsize::new(0);
+            tree(s, 64, &|| _ = (leaves.fetch_add(1, Ordering::Relaxed) >= 4).then(leaf));
+        }),
+        ("a cheap tree before a dear one", 64, |s, leaf| {
+            tree(s, 256, &|| ());
+            tree(s, 64, leaf);
+        }),
         ("a caught panic", 64, |s, leaf| caught(s, true, leaf)),
     ];
     let _turn = turn();

@@ -24,15 +24,18 @@ use crate::{
     sync::{AtomicU64, Mutex, Ordering, lock},
 };
 
-/// Sessions of a place that follow each other, none of them long, before a call begins alone. Twice
-/// as many each time that one which begins alone is long, and as few again when as many as
-/// [`MOST_SESSIONS`] in a row were short.
+/// Sessions of a place that follow each other, none of them long, before a call begins alone again;
+/// the first time one suffices. Twice as many each time that such a call is long after all, and as
+/// few again when as many as [`MOST_SESSIONS`] in a row were short.
 const FEWEST_SESSIONS: u32 = 4;
 const MOST_SESSIONS: u32 = 256;
 
 /// Workers are busy in a session for no longer than this many times what the call would take one
 /// thread, if that is little: a short one is mostly fetched from other caches.
 const OF_SESSION: u64 = 4;
+
+/// And each worker for this long at most if it comes for nothing, in nanoseconds.
+const OF_WORKER: u64 = 1_000;
 
 /// What the calls of a pool took lately. Nothing is known at first.
 #[derive(Default)]
@@ -71,9 +74,9 @@ impl Place {
         self.left == 0
     }
 
-    /// A session, in which all workers together were `busy` for so many nanoseconds.
-    fn note_session(&mut self, busy: u64) {
-        let is_long = busy > OF_SESSION * WORTH_A_WAKE_UP;
+    /// A session, in which so many `workers` together were `busy` for so many nanoseconds.
+    fn note_session(&mut self, busy: u64, workers: usize) {
+        let is_long = busy > OF_SESSION * WORTH_A_WAKE_UP + OF_WORKER * workers as u64;
         self.left = if is_long { self.sessions } else { self.left.saturating_sub(1) };
         if self.left == 0 {
             self.alone = 0;
@@ -85,7 +88,9 @@ impl Place {
         self.alone = took;
         if took > limit {
             (self.left, self.short) = (self.sessions, 0);
-            self.sessions = (2 * self.sessions).min(MOST_SESSIONS);
+            // Beside sleepers the limit may be what others have left of it.
+            let is_mistake = took > 2 * limit;
+            self.sessions = if is_mistake { (2 * self.sessions).min(MOST_SESSIONS) } else { self.sessions };
         } else {
             self.short += 1;
             if self.short == MOST_SESSIONS {
@@ -124,8 +129,8 @@ impl ShortCalls {
         known.of(place).begins_alone(limit).then_some(limit)
     }
 
-    fn note_session(&self, place: &'static Location<'static>, busy: u64) {
-        lock(&self.0).of(place).note_session(busy);
+    fn note_session(&self, place: &'static Location<'static>, busy: u64, workers: usize) {
+        lock(&self.0).of(place).note_session(busy, workers);
     }
 
     /// Notes when a call ran that began alone, perhaps beside workers that slept.
@@ -148,7 +153,7 @@ impl AffinityPool {
     ) {
         let (calls, asleep) = (&self.short_calls, self.is_asleep().then(now));
         match calls.limit(place, asleep, self.spin) {
-            None => calls.note_session(place, self.lead_session(lead, root).work()),
+            None => calls.note_session(place, self.lead_session(lead, root).work(), self.workers()),
             Some(limit) => {
                 let call = self.begin_alone(lead, limit, root);
                 calls.note_alone(place, call, limit, asleep.is_some());
@@ -192,13 +197,18 @@ impl Others for Waiting<'_> {
         now >= self.wanted_from
     }
 
-    fn call(&self, f: &mut (dyn FnMut(&mut Scope) + Send)) {
-        let Some(lead) = lock(&self.lead).take() else { return on_the_spot(f) };
+    fn call(&self, f: &mut (dyn FnMut(&mut Scope) + Send)) -> u64 {
+        let Some(lead) = lock(&self.lead).take() else {
+            on_the_spot(f);
+            return 0;
+        };
         let (began, root) = (now(), LeaderTask::new(f));
         let finished = self.pool.lead_session(lead, &root);
+        let work = finished.work();
         *lock(&self.lead) = finished.into_lead();
         self.shared.fetch_add(now().saturating_sub(began), Ordering::Relaxed);
         root.into_result();
+        work
     }
 }
 
@@ -215,7 +225,7 @@ mod tests {
             let begins_alone = place.begins_alone(WORTH_A_ROUND);
             match begins_alone {
                 true => place.note_alone(work, WORTH_A_ROUND),
-                false => place.note_session(2 * work),
+                false => place.note_session(2 * work, 2),
             }
             begins_alone
         };
@@ -248,14 +258,14 @@ mod tests {
             let long = (0..10_000).filter(|call| call % period == 0).filter(|&call| alone[call]).count();
             assert!(long <= 5, "{long} long calls of a period of {period} began alone");
         }
-        assert!(count(&play(&mut Place::new(), [2 * WORTH_A_ROUND; 10_000])) < 60, "it is tried ever more seldom");
+        assert!(count(&play(&mut Place::new(), [3 * WORTH_A_ROUND; 10_000])) < 60, "it is tried ever more seldom");
     }
 
     #[test]
     fn short_calls_that_follow_each_other_wake_workers() {
         let (calls, place) = (ShortCalls::default(), Location::caller());
         let work = WORTH_A_WAKE_UP / 3;
-        calls.note_session(place, work);
+        calls.note_session(place, work, 2);
         let mut now = 1_000_000_000;
         for _ in 0..3 {
             for left in [3, 2, 1] {
@@ -265,7 +275,7 @@ mod tests {
                 now += work + nanoseconds(SPIN) / 2;
             }
             assert_eq!(calls.limit(place, Some(now), SPIN), None, "enough to wake them");
-            (0..FEWEST_SESSIONS).for_each(|_| calls.note_session(place, work));
+            (0..FEWEST_SESSIONS).for_each(|_| calls.note_session(place, work, 2));
             now += 2 * nanoseconds(SPIN);
         }
         let limit = calls.limit(place, Some(now), SPIN).expect("it begins alone");

@@ -255,22 +255,19 @@ impl<'a> Plan<'a> {
 #[inline]
 fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
     let SystemContext { mode, context } = system;
-    if *mode == SchedulerMode::Bevy {
-        return on_bevys_threads();
-    }
-    let is_alone = || context.pool.workers() == 1 || is_by_itself();
-    if *mode == SchedulerMode::Serial || is_alone() {
+    let gangs = match mode {
+        SchedulerMode::Bevy => return on_bevys_threads(),
+        SchedulerMode::Serial => return Decision::fixed(Strategy::Serial),
+        SchedulerMode::Auto => None,
+        SchedulerMode::LockStep => Some(Strategy::LockStep),
+        SchedulerMode::Heartbeat => Some(Strategy::Heartbeat),
+    };
+    if context.pool.workers() == 1 || is_by_itself() {
         return Decision::fixed(Strategy::Serial);
     }
-    if *mode == SchedulerMode::Auto {
-        return decide_by_measurements(context, rows, at);
-    }
+    let Some(strategy) = gangs else { return decide_by_measurements(context, rows, at) };
     let is_worth_a_round = at.site.cost().is_worth_a_round(rows.total());
-    Decision::fixed(match mode {
-        SchedulerMode::LockStep if is_worth_a_round => Strategy::LockStep,
-        SchedulerMode::Heartbeat if is_worth_a_round => Strategy::Heartbeat,
-        _ => Strategy::Serial,
-    })
+    Decision::fixed(if is_worth_a_round { strategy } else { Strategy::Serial })
 }
 
 /// How a call in mode `Auto` runs.

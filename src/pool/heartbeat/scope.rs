@@ -11,15 +11,14 @@ use super::{
         clock::{nanoseconds, now},
         unwind::AbortOnUnwind,
     },
-    alone::Alone,
+    alone::{Alone, share},
     job::{JobRef, PublishedJob, SecondHalf},
     job_queue::OPEN,
     session::Session,
 };
 use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, planted, try_lock};
 
-/// Published joins that finish between two looks at how often they do; fewer at first where a
-/// recursion begins on one thread.
+/// Published joins that finish between two looks at how often they do.
 const JOINS_PER_LOOK: u32 = 16;
 
 /// To publish a join and to take it back costs 20 to 40 ns: a hundredth of this, which is how long
@@ -82,11 +81,12 @@ pub struct Scope<'s> {
     outermost: Option<usize>,
     /// How many bytes below it the frames of published joins lie at most.
     depth: usize,
-    /// How many published joins have finished since the last look at how often they do, after how
-    /// many the next one is, and how deep their frames lay at most.
+    /// How many published joins have finished since the last look at how often they do, and how
+    /// deep their frames lay at most.
     finished: u32,
-    next_look: u32,
     deepest: usize,
+    /// Of a scope without a seat: after how many of them one inside of another looks.
+    next_look: u32,
     /// When that was, in nanoseconds of the pool's clock.
     looked: u64,
     /// How many joins were published since one finished.
@@ -124,7 +124,7 @@ fn frame_address() -> usize {
 fn levels_worth_publishing(took: u64, levels: u32) -> u32 {
     let of_level = took / u64::from(levels.max(1));
     let subtree = nanoseconds(WORTH_PUBLISHING) / of_level.max(1);
-    levels.saturating_sub(subtree.checked_ilog2().map_or(0, |below| below + 1))
+    levels.saturating_sub(subtree.checked_ilog2().map_or(0, |below| below + 2))
 }
 
 impl<'s> Scope<'s> {
@@ -136,7 +136,7 @@ impl<'s> Scope<'s> {
             outermost: None,
             depth: usize::MAX,
             finished: 0,
-            next_look: JOINS_PER_LOOK,
+            next_look: 1,
             deepest: 0,
             looked: 0,
             descent: 0,
@@ -148,7 +148,7 @@ impl<'s> Scope<'s> {
     /// A scope without a seat, whose joins others share in if it takes long. It `began` in the
     /// pool's time.
     pub(super) fn alone(limit: &'s AtomicUsize, alone: Alone<'s>, began: u64) -> Self {
-        Self { alone: Some(alone), next_look: 1, looked: began, ..Self::new(limit, None) }
+        Self { alone: Some(alone), looked: began, ..Self::new(limit, None) }
     }
 
     /// The scope of a worker in a session; `None` if a thread sits at the queue, which cannot be of
@@ -289,17 +289,24 @@ impl<'s> Scope<'s> {
     ) -> (A, B) {
         let frame = frame_address();
         let outermost = self.begin_first_half(frame);
-        let a = a(self);
+        let a = catch_unwind(AssertUnwindSafe(|| a(self)));
         self.end_first_half(frame, outermost);
-        let Some(alone) = self.alone.filter(Alone::is_long) else { return (a, b(self)) };
-        let began = now();
-        let b = alone.share(b);
-        if now().saturating_sub(began) < nanoseconds(WORTH_PUBLISHING) {
-            // Of many short joins one after another not each is worth a session.
-            self.alone = Some(alone.looks_again());
-            (self.finished, self.next_look) = (0, JOINS_PER_LOOK);
+        let a = a.unwrap_or_else(|payload| resume_unwind(payload));
+        if let Some(others) = self.alone.as_mut().and_then(Alone::others_for_second_half) {
+            let (b, work) = share(others, b);
+            self.with_alone(|alone| alone.note_shared(work));
+            return (a, b);
         }
-        (a, b)
+        self.with_alone(|alone| alone.inside += 1);
+        let b = catch_unwind(AssertUnwindSafe(|| b(self)));
+        self.with_alone(|alone| alone.inside -= 1);
+        (a, b.unwrap_or_else(|payload| resume_unwind(payload)))
+    }
+
+    fn with_alone(&mut self, change: impl FnOnce(&mut Alone<'s>)) {
+        if let Some(alone) = &mut self.alone {
+            change(alone);
+        }
     }
 
     /// Lays the job out for others; returns which join was the outermost before.
@@ -336,7 +343,7 @@ impl<'s> Scope<'s> {
         let levels = std::mem::take(&mut self.descent);
         self.deepest = self.deepest.max(self.depth_of(frame));
         self.finished += 1;
-        if self.finished == self.next_look {
+        if self.is_to_look(frame, outermost.is_none()) {
             self.look(levels);
         }
         self.outermost = outermost;
@@ -351,24 +358,39 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Looks at how often published joins finish: where that is too often fewer levels are
-    /// published from now on, where it is seldom, more.
+    /// Whether a join whose first half ends, in this frame, looks at the clock.
+    fn is_to_look(&self, frame: usize, is_outermost: bool) -> bool {
+        match &self.alone {
+            None => self.finished == JOINS_PER_LOOK,
+            Some(alone) if is_outermost => alone.looks(),
+            // Those further in began before the first look.
+            Some(_) => self.finished >= self.next_look && self.depth_of(frame) <= self.depth,
+        }
+    }
+
+    /// Looks at the clock, after a join that was the last of so many `levels`.
     fn look(&mut self, levels: u32) {
         let now = now();
         let took = now.saturating_sub(std::mem::replace(&mut self.looked, now));
-        let joins = self.next_look;
-        let worth = nanoseconds(WORTH_PUBLISHING) * u64::from(joins);
         let deepest = std::mem::take(&mut self.deepest);
-        self.finished = 0;
-        let is_deep = self.alone.as_mut().is_none_or(|alone| alone.look(now, levels));
-        self.next_look = if is_deep { JOINS_PER_LOOK } else { (2 * joins).min(JOINS_PER_LOOK) };
-        if !is_deep && levels > 1 {
-            // The first leaf below several joins. It may be an exception, so the next one looks too.
-            self.next_look = 1;
-            self.depth = deepest / levels as usize * levels_worth_publishing(took, levels) as usize;
-        } else if !is_deep {
-            // Nothing is known of depths yet.
-        } else if took < worth {
+        let finished = std::mem::take(&mut self.finished);
+        match &mut self.alone {
+            None => self.adapt(took, finished, deepest),
+            Some(alone) => {
+                if alone.look(now, levels) {
+                    self.depth = deepest / levels as usize * levels_worth_publishing(took, levels) as usize;
+                }
+                let is_soon = took < nanoseconds(WORTH_PUBLISHING);
+                self.next_look = if is_soon { (2 * self.next_look).min(JOINS_PER_LOOK) } else { 1 };
+            }
+        }
+    }
+
+    /// Where published joins finish too often fewer levels are published from now on, where they
+    /// seldom do, more.
+    fn adapt(&mut self, took: u64, finished: u32, deepest: usize) {
+        let worth = nanoseconds(WORTH_PUBLISHING) * u64::from(finished);
+        if took < worth {
             self.depth = self.depth.min(deepest) / 4 * 3;
         } else if took > SELDOM * worth {
             self.depth = self.depth.saturating_add(self.depth / 3).saturating_add(MARGIN);
@@ -429,7 +451,7 @@ mod tests {
     fn levels_near_tiny_leaves_are_not_published() {
         let published = |took, levels| levels_worth_publishing(took, levels);
         // A thousand nodes, two million, a chain of a thousand.
-        assert_eq!([published(150, 10), published(300, 20), published(4_000, 1_000)], [1, 11, 990]);
+        assert_eq!([published(150, 10), published(300, 20), published(4_000, 1_000)], [0, 10, 989]);
         // Leaves that are long, and one that is nothing.
         assert_eq!([published(100_000, 6), published(0, 6), published(0, 0)], [6, 0, 0]);
     }
