@@ -4,9 +4,9 @@
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
 //! row costs says how calls are cut in each. Calls in mode `Auto` ask `decide.rs`. `site.rs` is the
 //! record of one place, shared by those who ask, `cost.rs` and `estimate.rs` its two measures (a
-//! row, a call). `model.rs` is the choice of mode `Auto`, with `trial.rs`, `rival.rs` and, where few
-//! calls are heavy, `heavy.rs`; a place has one for calls that find workers awake and one for the
-//! others (`calls.rs`), since to wake them is worth something to the calls that follow
+//! row, a call). `model.rs` is the choice of mode `Auto`, with `trial.rs`, `rival.rs` and, where
+//! few calls are heavy, `heavy.rs`; a place has one for calls that find workers awake and one for
+//! the others (`calls.rs`), since to wake them is worth something to the calls that follow
 //! (`wake_ups.rs`, `credit.rs`). What was chosen and why is in `explanation.rs`. When heavy ones
 //! count, and when another way is tried (`rival.rs`), schedules ask too. `strategy.rs` has the
 //! words: how a call runs, and what it took.
@@ -35,13 +35,13 @@ pub(crate) use strategy::{Decision, Outcome, Situation, Strategy, Timing};
 pub(crate) use wake_ups::WakeUps;
 
 /// What one thread does in less than this stays there, in nanoseconds: in the fixed modes, in trees
-/// and in short recursions. `Auto` measures instead. A round and the cache lines it moves cost 600 ns where two cores
-/// share a cache and 2,500 where they do not, and two workers halve the work at best: it breaks
-/// even at 1,200 to 5,000. A session of fork/join costs as much.
+/// and in short recursions. `Auto` measures instead. A round and the cache lines it moves cost 600
+/// ns where two cores share a cache and 2,500 where they do not, and two workers halve the work at
+/// best: it breaks even at 1,200 to 5,000. A session of fork/join costs as much.
 pub(crate) const WORTH_A_ROUND: u64 = 5_000;
 
-/// The same of trees and recursions where workers sleep: to wake one takes some 10 us of the leader, and it comes
-/// 30 us later.
+/// The same of trees and recursions where workers sleep: to wake one takes some 10 us of the
+/// leader, and it comes 30 us later.
 pub(crate) const WORTH_A_WAKE_UP: u64 = 40_000;
 
 /// Sweeps of this many rows go parallel before anything is known: for the cheapest rows (0.14 ns)

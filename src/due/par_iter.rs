@@ -155,8 +155,8 @@ where
         });
     }
 
-    /// As [`for_each`](Self::for_each), with a value that `init` makes: room for scratch memory, as in
-    /// [`AffineParIter::for_each_init`](crate::AffineParIter::for_each_init).
+    /// As [`for_each`](Self::for_each), with a value that `init` makes: room for scratch memory, as
+    /// in [`AffineParIter::for_each_init`](crate::AffineParIter::for_each_init).
     ///
     /// ```
     /// # use bevy::prelude::*;
@@ -241,8 +241,8 @@ where
             let block = |visits: &mut Visits<'_, 'w, 's, D, F, A>, storage, ranges: &mut dyn Iterator<Item = _>| {
                 let mut value = None;
                 for rows in ranges {
-                    // SAFETY: 'access' on `Sweep`; 'once' on `reduce_blocks`, and this call consumes
-                    // the iterator.
+                    // SAFETY: 'access' on `Sweep`; 'once' on `reduce_blocks`, and this call
+                    // consumes the iterator.
                     unsafe {
                         visits.visit(storage, rows, |item| fold(value.get_or_insert_with(&identity), item));
                     }

@@ -321,8 +321,8 @@ impl AffinityPool {
         Finished::alone(self, participants, led.busy())
     }
 
-    /// Calls the leader's index on this thread, which began with it and leads the gang, but calls no
-    /// other. `f` returns for how many nanoseconds it was in rounds of its own, which count by
+    /// Calls the leader's index on this thread, which began with it and leads the gang, but calls
+    /// no other. `f` returns for how many nanoseconds it was in rounds of its own, which count by
     /// themselves. Returns when it ended.
     pub(super) fn run_own(&self, kind: SpanKind, began: u64, f: impl Fn(Worker) -> u64 + Sync) -> u64 {
         #[cfg(feature = "trace")]

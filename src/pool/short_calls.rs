@@ -66,7 +66,7 @@ impl Place {
         Self { alone: 0, left: 1, sessions: FEWEST_SESSIONS, short: 0 }
     }
 
-    /// Whether the next call is to begin alone, if it may take so many nanoseconds.
+    /// Whether the next call is to begin alone, if it may take no longer than `limit` nanoseconds.
     fn begins_alone(&mut self, limit: u64) -> bool {
         if self.left == 0 && self.alone > limit {
             self.left = self.sessions;
@@ -74,7 +74,7 @@ impl Place {
         self.left == 0
     }
 
-    /// A session, in which so many `workers` together were `busy` for so many nanoseconds.
+    /// A session, in which all `workers` together were `busy` for this many nanoseconds.
     fn note_session(&mut self, busy: u64, workers: usize) {
         let is_long = busy > OF_SESSION * WORTH_A_WAKE_UP + OF_WORKER * workers as u64;
         self.left = if is_long { self.sessions } else { self.left.saturating_sub(1) };
@@ -83,7 +83,7 @@ impl Place {
         }
     }
 
-    /// A call that began alone, took so many nanoseconds, and was to take no more than `limit`.
+    /// A call that began alone, `took` this many nanoseconds, and was to take no more than `limit`.
     fn note_alone(&mut self, took: u64, limit: u64) {
         self.alone = took;
         if took > limit {

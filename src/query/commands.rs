@@ -97,8 +97,8 @@ impl AffineCommands<'_, '_> {
     }
 }
 
-/// A queue that says nothing if it is dropped with commands: after a panic, inside of a round, where
-/// a logger must not be called.
+/// A queue that says nothing if it is dropped with commands: after a panic, inside of a round,
+/// where a logger must not be called.
 fn silent() -> CommandQueue {
     let mut queue = CommandQueue::default();
     queue.silence_drop_warning();

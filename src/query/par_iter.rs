@@ -168,8 +168,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
     /// Calls `f` with each item, on as many workers as pay.
     ///
-    /// Take what `f` needs out of resources before (`let dt = time.delta_secs();`): of a variable of
-    /// the system's the compiler knows that writing rows does not change it, so that short loops
+    /// Take what `f` needs out of resources before (`let dt = time.delta_secs();`): of a variable
+    /// of the system's the compiler knows that writing rows does not change it, so that short loops
     /// vectorise.
     ///
     /// ```
@@ -189,8 +189,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
     /// Calls `f` with each item and a value that `init` makes: room for scratch memory. It does so
     /// once for each worker and for each chunk that one took from another (by fork/join: for each
-    /// range); in mode `Bevy` as often as Bevy's `par_iter`. A thread never needs two values at a time, so it may lend its
-    /// own ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)).
+    /// range); in mode `Bevy` as often as Bevy's `par_iter`. A thread never needs two values at a
+    /// time, so it may lend its own
+    /// ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)).
     ///
     /// ```
     /// # use bevy::prelude::*;

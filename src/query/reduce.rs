@@ -119,9 +119,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     }
 }
 
-/// Calls `block` with each block of so many of the plan's rows (its storage, and its rows in ascending order)
-/// and with what `visitor` makes for each part, and combines what it returns, in the order of
-/// blocks; `None` if that is nothing.
+/// Calls `block` with each block of `length` of the plan's rows (its storage, and its rows in
+/// ascending order) and with what `visitor` makes for each part, and combines what it returns, in
+/// the order of blocks; `None` if that is nothing.
 ///
 /// # Invariant (once)
 /// Each row is in one block, which one thread is called with, once: a block begins in the rows of

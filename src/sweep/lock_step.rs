@@ -26,8 +26,8 @@ pub(super) struct GangCall<'a> {
     pub(super) ownership: MutexGuard<'a, CachePadded<Ownership>>,
     pub(super) memory: MutexGuard<'a, Memory>,
     pub(super) cost: &'a RowCost,
-    /// Whether a round that is not cut into chunks is timed, to learn what a row costs. One that is,
-    /// and a session of fork/join, always are.
+    /// Whether a round that is not cut into chunks is timed, to learn what a row costs. One that
+    /// is, and a session of fork/join, always are.
     pub(super) measured: bool,
 }
 

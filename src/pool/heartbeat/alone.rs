@@ -19,7 +19,8 @@ pub(crate) trait Others: Sync {
     fn call(&self, f: &mut (dyn FnMut(&mut Scope) + Send)) -> u64;
 }
 
-/// Sessions with less work are too short, in nanoseconds: another one follows only after some joins.
+/// Sessions with less work are too short, in nanoseconds: another one follows only after some
+/// joins.
 const SHORT_SESSION: u64 = 4_000;
 
 /// The most joins after that.
@@ -39,8 +40,8 @@ pub(super) struct Alone<'s> {
     next_pause: u32,
 }
 
-/// Runs `f`, which `began` in the pool's time, on this thread, unless it takes so long that `others`
-/// are wanted.
+/// Runs `f`, which `began` in the pool's time, on this thread, unless it takes so long that
+/// `others` are wanted.
 pub(crate) fn alone<R>(others: &dyn Others, began: u64, f: impl FnOnce(&mut Scope) -> R) -> R {
     let limit = AtomicUsize::new(OPEN);
     let alone = Alone { others, is_deep: false, is_long: false, inside: 0, pause: 0, next_pause: 1 };
@@ -55,7 +56,7 @@ impl<'s> Alone<'s> {
         !self.is_long && (self.inside == 0 || self.inside == 3 || self.inside % 16 == 15)
     }
 
-    /// Looks whether it takes long, after a join that was the last of so many `levels`. Returns
+    /// Looks whether it takes long, after a join that was the last of these `levels`. Returns
     /// whether it is the first one inside of others.
     pub(super) fn look(&mut self, now: u64, levels: u32) -> bool {
         self.is_long = self.is_long || self.others.are_wanted(now);

@@ -118,7 +118,7 @@ fn frame_address() -> usize {
     (&raw const here).addr()
 }
 
-/// How many of the `levels` of a recursion that came to its first leaf in so many nanoseconds are
+/// How many of the `levels` of a recursion that `took` this long to come to its first leaf are
 /// to be published, if it has two branches everywhere: then joins near the leaves finish that much
 /// more often.
 fn levels_worth_publishing(took: u64, levels: u32) -> u32 {
@@ -368,7 +368,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Looks at the clock, after a join that was the last of so many `levels`.
+    /// Looks at the clock, after a join that was the last of these `levels`.
     fn look(&mut self, levels: u32) {
         let now = now();
         let took = now.saturating_sub(std::mem::replace(&mut self.looked, now));

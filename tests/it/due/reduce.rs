@@ -1,5 +1,5 @@
-//! `fold_reduce` and `for_each_init` of due rows: what an oracle adds up, to the bit, whether few rows
-//! are due or many.
+//! `fold_reduce` and `for_each_init` of due rows: what an oracle adds up, to the bit, whether few
+//! rows are due or many.
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
