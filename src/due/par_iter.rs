@@ -162,10 +162,11 @@ where
     /// # use bevy::prelude::*;
     /// # use bevy_affinity::prelude::*;
     /// # #[derive(Component)] struct Route(Vec<u32>);
-    /// fn reroute(mut routes: AffineQuery<&mut Route>, mut agenda: Agenda, mut minute: Local<u64>) {
-    ///     *minute += 1;
-    ///     let next = *minute + 5;
-    ///     routes.par_iter_mut().due(&mut agenda, *minute).for_each_init(Vec::new, |scratch, mut route| {
+    /// # #[derive(Resource, Default)] struct Minute(u64);
+    /// fn reroute(mut routes: AffineQuery<&mut Route>, mut agenda: Agenda, minute: Res<Minute>) {
+    ///     let next = minute.0 + 5;
+    ///     let due = routes.par_iter_mut().due(&mut agenda, minute.0);
+    ///     due.for_each_init(Vec::new, |scratch, mut route| {
     ///         scratch.clone_from(&route.0);
     ///         scratch.reverse();
     ///         std::mem::swap(scratch, &mut route.0);
@@ -173,7 +174,8 @@ where
     ///     });
     /// }
     /// # let mut app = App::new();
-    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, reroute.affine());
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Minute>();
+    /// # app.add_systems(Update, reroute.affine());
     /// # let route = app.world_mut().spawn((Route(vec![1, 2]), Due::<()>::at(0))).id();
     /// # app.update();
     /// # assert_eq!(app.world().get::<Route>(route).unwrap().0, [2, 1]);
@@ -210,12 +212,12 @@ where
     /// #[derive(Component)]
     /// struct Mine { yields: u32 }
     /// #[derive(Resource, Default)]
-    /// struct Ore(u32);
+    /// struct Store { minute: u64, ore: u32 }
     ///
-    /// fn dig(mines: AffineQuery<&Mine>, mut agenda: Agenda, mut minute: Local<u64>, mut ore: ResMut<Ore>) {
-    ///     *minute += 1;
-    ///     let next = *minute + 10;
-    ///     ore.0 += mines.par_iter().due(&mut agenda, *minute).fold_reduce(
+    /// fn dig(mines: AffineQuery<&Mine>, mut agenda: Agenda, mut store: ResMut<Store>) {
+    ///     store.minute += 1;
+    ///     let next = store.minute + 10;
+    ///     store.ore += mines.par_iter().due(&mut agenda, store.minute).fold_reduce(
     ///         || 0,
     ///         |sum, mine| {
     ///             *sum += mine.yields;
@@ -226,10 +228,13 @@ where
     /// }
     ///
     /// let mut app = App::new();
-    /// app.add_plugins(AffinityParallelPlugin).init_resource::<Ore>().add_systems(Update, dig.affine());
-    /// app.world_mut().spawn_batch([1, 2, 12].map(|minute| (Mine { yields: 30 }, Due::<()>::at(minute))));
+    /// app.add_plugins(AffinityParallelPlugin).init_resource::<Store>();
+    /// app.add_systems(Update, dig.affine());
+    /// for minute in [1, 2, 12] {
+    ///     app.world_mut().spawn((Mine { yields: 30 }, Due::<()>::at(minute)));
+    /// }
     /// (0..11).for_each(|_| app.update());
-    /// assert_eq!(app.world().resource::<Ore>().0, 30 + 30 + 30);
+    /// assert_eq!(app.world().resource::<Store>().ore, 30 + 30 + 30);
     /// ```
     pub fn fold_reduce<T: Send>(
         self,
