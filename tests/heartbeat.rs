@@ -400,6 +400,26 @@ fn calls_that_were_short_are_not_shared() {
     assert_eq!(rounds(&eager), 100);
 }
 
+#[test]
+fn halves_that_wait_for_each_other_do_so_in_every_call() {
+    let _turn = turn();
+    let shared = pool(2);
+    let meet = |met: &AtomicUsize, all: usize| {
+        met.fetch_add(1, Ordering::SeqCst);
+        wait_until("the other half", || met.load(Ordering::SeqCst) == all);
+    };
+    for call in 0..2_000 {
+        // Awake most of the time, asleep in some calls.
+        if call % 400 == 0 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let met = AtomicUsize::new(0);
+        shared.heartbeat(|s| s.join(|_| meet(&met, 2), |_| meet(&met, 2)));
+        shared.heartbeat(|s| s.join(|_| wait_until("a note", || met.load(Ordering::SeqCst) == 3), |_| meet(&met, 3)));
+        shared.heartbeat(|s| s.for_each(0..2, |_, _| meet(&met, 5)));
+    }
+}
+
 /// What a long call does, of which the pool thinks that it is short.
 type LongCall = fn(&mut Scope, &(dyn Fn() + Sync));
 

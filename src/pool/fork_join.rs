@@ -4,7 +4,7 @@
 use std::{panic::Location, time::Duration};
 
 use super::{
-    AffinityPool, Finished, Participants, Scope,
+    AffinityPool, Finished, Participants, Scope, Worker,
     broadcast::{Measured, Turn},
     gang::LeaderGuard,
     heartbeat::{Session, on_the_spot},
@@ -23,7 +23,7 @@ impl AffinityPool {
     /// were shorter than a session pays for (5 us; 40 where workers sleep) the next one begins on
     /// this thread, and calls others only when it has taken longer: to the second halves of joins
     /// that are left. Inside a round or another `heartbeat`, and while another thread leads,
-    /// everything runs on this thread.
+    /// everything runs on this thread: what waits for another half of a join waits for ever then.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;
@@ -83,16 +83,19 @@ impl AffinityPool {
         root.into_result()
     }
 
-    /// A session of all workers.
+    /// A session of all workers. Also returns whether halves of a join may have waited for each
+    /// other in it.
     pub(super) fn lead_session<'p, R: Send>(
         &'p self,
         lead: Lead<'p>,
         root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
-    ) -> Finished<'p> {
+    ) -> (Finished<'p>, bool) {
         let session = Session::new(&self.queues, self.heartbeat, self.spin);
-        self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::Always, |worker| match worker.index() {
+        let run = |worker: Worker| match worker.index() {
             0 => root.run(|f| session.lead(f)),
             index => session.follow(index),
-        })
+        };
+        let finished = self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::Always, run);
+        (finished, session.have_halves_met())
     }
 }

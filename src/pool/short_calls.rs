@@ -61,6 +61,22 @@ struct Place {
     short: u32,
 }
 
+/// What a session showed.
+#[derive(Clone, Copy)]
+struct PastSession {
+    workers: usize,
+    /// For how many nanoseconds all of them together were busy.
+    busy: u64,
+    /// Halves of a join may have waited for each other. On one thread they would do so for ever.
+    may_have_waited: bool,
+}
+
+impl PastSession {
+    fn is_short(&self) -> bool {
+        self.busy <= OF_SESSION * WORTH_A_WAKE_UP + OF_WORKER * self.workers as u64
+    }
+}
+
 impl Place {
     fn new() -> Self {
         Self { alone: 0, left: 1, sessions: FEWEST_SESSIONS, short: 0 }
@@ -74,10 +90,13 @@ impl Place {
         self.left == 0
     }
 
-    /// A session, in which all `workers` together were `busy` for this many nanoseconds.
-    fn note_session(&mut self, busy: u64, workers: usize) {
-        let is_long = busy > OF_SESSION * WORTH_A_WAKE_UP + OF_WORKER * workers as u64;
-        self.left = if is_long { self.sessions } else { self.left.saturating_sub(1) };
+    /// A session.
+    fn note_session(&mut self, session: PastSession) {
+        if session.may_have_waited {
+            self.sessions = (2 * self.sessions).min(MOST_SESSIONS);
+        }
+        let begins_alone = session.is_short() && !session.may_have_waited;
+        self.left = if begins_alone { self.left.saturating_sub(1) } else { self.sessions };
         if self.left == 0 {
             self.alone = 0;
         }
@@ -129,8 +148,8 @@ impl ShortCalls {
         known.of(place).begins_alone(limit).then_some(limit)
     }
 
-    fn note_session(&self, place: &'static Location<'static>, busy: u64, workers: usize) {
-        lock(&self.0).of(place).note_session(busy, workers);
+    fn note_session(&self, place: &'static Location<'static>, session: PastSession) {
+        lock(&self.0).of(place).note_session(session);
     }
 
     /// Notes when a call ran that began alone, perhaps beside workers that slept.
@@ -153,7 +172,11 @@ impl AffinityPool {
     ) {
         let (calls, asleep) = (&self.short_calls, self.is_asleep().then(now));
         match calls.limit(place, asleep, self.spin) {
-            None => calls.note_session(place, self.lead_session(lead, root).work(), self.workers()),
+            None => {
+                let (finished, may_have_waited) = self.lead_session(lead, root);
+                let session = PastSession { workers: self.workers(), busy: finished.work(), may_have_waited };
+                calls.note_session(place, session);
+            }
             Some(limit) => {
                 let call = self.begin_alone(lead, limit, root);
                 calls.note_alone(place, call, limit, asleep.is_some());
@@ -203,7 +226,7 @@ impl Others for Waiting<'_> {
             return 0;
         };
         let (began, root) = (now(), LeaderTask::new(f));
-        let finished = self.pool.lead_session(lead, &root);
+        let (finished, _) = self.pool.lead_session(lead, &root);
         let work = finished.work();
         *lock(&self.lead) = finished.into_lead();
         self.shared.fetch_add(now().saturating_sub(began), Ordering::Relaxed);
@@ -218,6 +241,10 @@ mod tests {
 
     const SPIN: Duration = Duration::from_micros(50);
 
+    fn session(busy: u64) -> PastSession {
+        PastSession { workers: 2, busy, may_have_waited: false }
+    }
+
     /// Makes calls that take one thread so long each, while workers wait. Which of them began
     /// alone.
     fn play(place: &mut Place, works: impl IntoIterator<Item = u64>) -> Vec<bool> {
@@ -225,7 +252,7 @@ mod tests {
             let begins_alone = place.begins_alone(WORTH_A_ROUND);
             match begins_alone {
                 true => place.note_alone(work, WORTH_A_ROUND),
-                false => place.note_session(2 * work, 2),
+                false => place.note_session(session(2 * work)),
             }
             begins_alone
         };
@@ -251,6 +278,18 @@ mod tests {
     }
 
     #[test]
+    fn halves_that_may_wait_for_each_other_do_not_begin_alone() {
+        let mut place = Place::new();
+        let waits = PastSession { may_have_waited: true, ..session(SMALL) };
+        for _ in 0..1_000 {
+            assert!(!place.begins_alone(WORTH_A_ROUND));
+            place.note_session(waits);
+        }
+        let alone = play(&mut place, [SMALL; 1_000]);
+        assert_eq!(alone.iter().position(|&alone| alone), Some(MOST_SESSIONS as usize), "once they no longer do");
+    }
+
+    #[test]
     fn a_place_with_long_calls_is_a_long_one() {
         for period in [2, 5, 16, 40] {
             let works = (0..10_000).map(|call| if call % period == 0 { LARGE } else { SMALL });
@@ -265,7 +304,7 @@ mod tests {
     fn short_calls_that_follow_each_other_wake_workers() {
         let (calls, place) = (ShortCalls::default(), Location::caller());
         let work = WORTH_A_WAKE_UP / 3;
-        calls.note_session(place, work, 2);
+        calls.note_session(place, session(work));
         let mut now = 1_000_000_000;
         for _ in 0..3 {
             for left in [3, 2, 1] {
@@ -275,7 +314,7 @@ mod tests {
                 now += work + nanoseconds(SPIN) / 2;
             }
             assert_eq!(calls.limit(place, Some(now), SPIN), None, "enough to wake them");
-            (0..FEWEST_SESSIONS).for_each(|_| calls.note_session(place, work, 2));
+            (0..FEWEST_SESSIONS).for_each(|_| calls.note_session(place, session(work)));
             now += 2 * nanoseconds(SPIN);
         }
         let limit = calls.limit(place, Some(now), SPIN).expect("it begins alone");

@@ -322,7 +322,14 @@ impl<'s> Scope<'s> {
     /// Takes the newest job back; false if another worker was faster. A thief takes the
     /// oldest, so if there is a job left it is the one of the innermost join.
     fn retract(&mut self, frame: usize, outermost: Option<usize>) -> bool {
-        let is_back = self.seat.as_ref().is_some_and(|seat| seat.deque.pop().is_some());
+        let mut is_back = false;
+        if let Some(seat) = &self.seat {
+            is_back = seat.deque.pop().is_some();
+            let is_leaf = self.descent > 0;
+            if is_leaf && !is_back {
+                seat.session.note_halves_met();
+            }
+        }
         self.end_first_half(frame, outermost);
         is_back
     }

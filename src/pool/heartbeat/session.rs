@@ -2,6 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic,
     thread,
     time::Duration,
 };
@@ -31,6 +32,10 @@ pub(crate) struct Session<'p> {
     over: AtomicBool,
     /// One of the idle workers wakes up in every interval to look for jobs; the others sleep.
     ticking: AtomicBool,
+    /// A first half without joins of its own was still at it when another worker had taken the
+    /// second one: perhaps it waited for that. No protocol rests on it, so models do not look at
+    /// it.
+    halves_met: atomic::AtomicBool,
 }
 
 /// The role of the one idle worker that wakes up by itself. Passed on to another idle worker when
@@ -40,7 +45,14 @@ pub(super) struct Ticker<'s>(&'s Session<'s>);
 impl<'p> Session<'p> {
     pub(crate) fn new(queues: &'p [CachePadded<JobQueue>], interval: Duration, spin: Duration) -> Self {
         let beat = Beat::new(nanoseconds(interval), queues.len());
-        Self { queues, beat, spin, over: AtomicBool::new(false), ticking: AtomicBool::new(false) }
+        Self {
+            queues,
+            beat,
+            spin,
+            over: AtomicBool::new(false),
+            ticking: AtomicBool::new(false),
+            halves_met: atomic::AtomicBool::new(false),
+        }
     }
 
     /// Runs the root on worker 0, and ends the session: in any case, or the others would help for
@@ -81,6 +93,15 @@ impl<'p> Session<'p> {
 
     pub(super) fn queue(&self, index: usize) -> &JobQueue {
         &self.queues[index]
+    }
+
+    pub(super) fn note_halves_met(&self) {
+        self.halves_met.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether halves of a join may have waited for each other. For when the session is over.
+    pub(crate) fn have_halves_met(&self) -> bool {
+        self.halves_met.load(Ordering::Relaxed)
     }
 
     pub(super) fn interval(&self) -> Duration {
