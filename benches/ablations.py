@@ -18,7 +18,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMPLETE = ""
 # The names in src/ablation.rs.
-MECHANISMS = ["stealing", "balancing", "settling", "eviction", "leader-moves", "trials", "retrials", "footprints"]
+MECHANISMS = ["stealing", "balancing", "settling", "participants", "eviction", "leader-moves", "trials", "retrials", "footprints"]
 # Groups of the bench `never_slower`, and what is asked of the simulation.
 GROUPS = {
     "calls": ["calls", "--rows", "1000,10000", "--quick"],

@@ -51,7 +51,7 @@ traffic() {
 
 for group in round sweep uneven fused tree joins same-core transforms batched messages ports; do compare $group; done
 bench compare-ports-1 bench --bench compare --features rivals -- ports --compute-threads 1 "${quick[@]}"
-for group in calls cold schedules chains busy neighbours quota idle skew; do never_slower $group; done
+for group in calls cold schedules chains busy neighbours quota idle bursts skew; do never_slower $group; done
 for group in schedules matrix apps scenes game bursts; do frames $group; done
 bench frames-apps-game bench "${game[@]}" --bench frames -- apps scenes "${quick[@]}"
 bench due bench --bench due -- --rounds 12

@@ -6,7 +6,6 @@
 //! gained nothing that could be measured on a quiet machine. They stay since each is for a
 //! situation that such a machine does not show: costs that are not known yet, other processes on
 //! the cores, a world that changes, and a figure of the overlay. A test fails without each of them.
-//! Whom a round calls (`participants` in `sweep/lock_step.rs`) has no switch.
 
 /// What can be taken out, each by the name of its variant in small letters, words joined by `-`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,6 +17,8 @@ pub(crate) enum Mechanism {
     /// A storage that was placed a few times only may be cut anew, into fewer runs, as the cost of
     /// its rows becomes known.
     Settling,
+    /// Workers without rows that can take none from others either are not called to a round.
+    Participants,
     /// Workers whose cores other processes take are left out of rounds.
     Eviction,
     /// The leader leaves a core that is a worker's, or taken.
@@ -31,10 +32,11 @@ pub(crate) enum Mechanism {
 }
 
 impl Mechanism {
-    const ALL: [(Self, &str); 8] = [
+    const ALL: [(Self, &str); 9] = [
         (Self::Stealing, "stealing"),
         (Self::Balancing, "balancing"),
         (Self::Settling, "settling"),
+        (Self::Participants, "participants"),
         (Self::Eviction, "eviction"),
         (Self::LeaderMoves, "leader-moves"),
         (Self::Trials, "trials"),

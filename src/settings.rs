@@ -206,16 +206,16 @@ pub enum SchedulerMode {
     /// known, that is expected to take a hundredth of the time at most.
     /// [`AffinityDiagnostics`](crate::AffinityDiagnostics) tells what was chosen and why.
     ///
-    /// Trees ([`AffineTree`](crate::AffineTree)) are walked by fork/join in this and in the next
-    /// two modes, on one thread in the last two.
+    /// Trees ([`AffineTree`](crate::AffineTree)) are walked by fork/join in this mode, in
+    /// `LockStep` and in `Heartbeat`; on one thread in `Bevy` and in `Serial`.
     #[default]
     Auto,
     /// On the pinned gang: each worker sweeps the same rows every time, and chunks of another only
     /// if that one is late. Sweeps that cost less than a round stay on the leader.
     LockStep,
     /// On the same workers, by fork/join: rows go to workers that have nothing to do, in ever
-    /// smaller halves. For rows of very uneven cost. Small sweeps stay on the leader here too. Of
-    /// [`AffinitySettings::heartbeat`] only trees, and joins of one's own, depend.
+    /// smaller halves. For rows of very uneven cost. Small sweeps stay on the leader here too.
+    /// [`AffinitySettings::heartbeat`] matters to trees and to joins of your own, not to sweeps.
     Heartbeat,
     /// On Bevy's compute threads: through its own `par_iter` where that has the same verb, and else
     /// in even parts, one for each thread.

@@ -36,7 +36,7 @@ impl Cost {
     pub const ALL: [Self; 5] = [Self::OneNs, Self::TenNs, Self::OneUs, Self::Scattered, Self::Clustered];
 
     /// Steps of the row `number` of `rows`.
-    fn steps(self, steps: &Steps, number: usize, rows: usize) -> u32 {
+    pub fn steps(self, steps: &Steps, number: usize, rows: usize) -> u32 {
         match self {
             Self::OneNs => steps.one_ns,
             Self::TenNs => steps.ten_ns,

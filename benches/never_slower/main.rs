@@ -4,13 +4,14 @@
 //!
 //! ```text
 //! cargo bench --bench never_slower -- [calls] [cold] [schedules] [chains] [busy]
-//!     [neighbours] [quota] [idle] [skew]
+//!     [neighbours] [quota] [idle] [bursts] [skew]
 //!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
 //! Everything takes many minutes, most of them `calls`, the matrix of all sizes and costs;
 //! `--quick` some.
 
+mod bursts;
 mod busy;
 mod calls;
 mod cell;
@@ -62,7 +63,7 @@ fn run(setup: &Setup) -> Result<(), String> {
     let _gang = ours::pool(setup.workers);
     let mut journal = Journal::open(setup.json.as_deref())?;
     println!("{}", setup.describe());
-    let groups: [(Group, Run); 9] = [
+    let groups: [(Group, Run); 10] = [
         (Group::Calls, calls::run),
         (Group::Cold, cold::run),
         (Group::Schedules, schedules::run),
@@ -71,6 +72,7 @@ fn run(setup: &Setup) -> Result<(), String> {
         (Group::Neighbours, neighbours::run),
         (Group::Quota, quota::run),
         (Group::Idle, idle::run),
+        (Group::Bursts, bursts::run),
         (Group::Skew, skew::run),
     ];
     for (group, run) in groups {

@@ -39,6 +39,8 @@ pub enum Group {
     Quota,
     /// Calls with 2 ms of sleep before each.
     Idle,
+    /// Few rows in most calls, or none, and very many in some.
+    Bursts,
     /// A table whose last tenth costs 20 times as much: how soon the shares are even, and what
     /// moves afterwards.
     Skew,
@@ -65,7 +67,8 @@ pub struct Arguments {
     /// Rounds of each race; groups whose turns are long run fewer [default: 60, with --quick 10].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Only cells with so many rows, such as 1000,100000; not for `schedules`, `chains` and `skew`.
+    /// Only cells with so many rows, such as 1000,100000; not for `schedules`, `chains`, `bursts`
+    /// and `skew`.
     #[arg(long, value_delimiter = ',')]
     rows: Vec<usize>,
     /// Writes all figures to this file too.

@@ -16,7 +16,7 @@ impl Calls {
     /// How a call is to run: [`Model::choose`]. What is not known of one kind of calls is guessed
     /// from the other.
     #[inline]
-    pub(super) fn choose(&mut self, situation: Situation, count_rows: impl FnOnce() -> u64) -> Decision {
+    pub(super) fn choose(&mut self, situation: Situation, count_rows: impl Fn() -> u64) -> Decision {
         let asleep = situation.asleep;
         self.were_asleep = asleep;
         let (model, other) =

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::{Decision, Site, Situation, WakeUps};
 
-/// How a call of `site` is to run: [`Model::choose`](super::model::Model::choose). What it is worth
-/// that workers are woken is noted in `wake_ups`.
+/// How a call of `site` is to run: [`Model::choose`](super::model::Model::choose). Who
+/// wakes the workers, and what later calls gain by it, is noted in `wake_ups`.
 #[inline]
 pub(crate) fn decide(
     site: &Arc<Site>,
     situation: Situation,
     wake_ups: &WakeUps,
-    count_rows: impl FnOnce() -> u64,
+    count_rows: impl Fn() -> u64,
 ) -> Decision {
     if situation.asleep {
         wake_ups.end();

@@ -5,11 +5,11 @@
 //! row costs says how calls are cut in each. Calls in mode `Auto` ask `decide.rs`. `site.rs` is the
 //! record of one place, shared by those who ask, `cost.rs` and `estimate.rs` its two measures (a
 //! row, a call). `model.rs` is the choice of mode `Auto`, with `trial.rs`, `rival.rs` and, where
-//! few calls are heavy, `heavy.rs`; a place has one for calls that find workers awake and one for
-//! the others (`calls.rs`), since to wake them is worth something to the calls that follow
-//! (`wake_ups.rs`, `credit.rs`). What was chosen and why is in `explanation.rs`. When heavy ones
-//! count, and when another way is tried (`rival.rs`), schedules ask too. `strategy.rs` has the
-//! words: how a call runs, and what it took.
+//! calls differ much, `heavy.rs` (by what they take) and `sizes.rs` (by their rows); a place has
+//! one for calls that find workers awake and one for the others (`calls.rs`), since to wake them is
+//! worth something to the calls that follow (`wake_ups.rs`, `credit.rs`). What was chosen and why
+//! is in `explanation.rs`. When heavy ones count, and when another way is tried (`rival.rs`),
+//! schedules ask too. `strategy.rs` has the words: how a call runs, and what it took.
 
 mod calls;
 mod cost;
@@ -21,6 +21,7 @@ mod heavy;
 mod model;
 pub(crate) mod rival;
 mod site;
+mod sizes;
 mod strategy;
 mod trial;
 mod wake_ups;

@@ -9,6 +9,7 @@
 mod explain;
 #[cfg(test)]
 mod tests;
+mod trials;
 
 use std::ops::Range;
 
@@ -17,20 +18,11 @@ use super::{
     credit::Credit,
     estimate::Estimate,
     heavy::HeavyCalls,
-    rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
-    trial::{TRIAL_CALLS, Trial},
+    rival::Rival,
+    sizes::{Size, Sizes},
+    trial::Trial,
 };
-use crate::{
-    ablation::Mechanism,
-    record::{Sample, Sampling},
-};
-
-/// What a round costs at least, in nanoseconds: a call that takes less on one thread is never sent
-/// to several.
-const CHEAPEST_ROUND: f32 = 300.0;
-
-/// What a session of fork/join costs at least, in nanoseconds.
-const CHEAPEST_SESSION: f32 = 1_000.0;
+use crate::record::{Sample, Sampling};
 
 /// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
 /// take, and what a trial costs.
@@ -39,53 +31,51 @@ const ROUND: f32 = 600.0;
 /// What a session of fork/join costs on most machines, in nanoseconds.
 const SESSION: f32 = 2_000.0;
 
+/// What both cost more where they wake workers, in nanoseconds.
+const WAKING: f32 = 30_000.0;
+
 /// Trying is expected to cost at most one part in this many of the time that calls take.
 const BUDGET: f32 = 100.0;
 
 /// What trials may cost before anything was earned, in nanoseconds.
 const FIRST_BUDGET: f32 = 50_000.0;
 
-/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
-/// that wake them or do without.
-const WAKE_UP: f32 = 40_000.0;
-
-/// Where calls take fewer nanoseconds, a trial that wakes workers is charged four wake-ups, which
-/// the first budget does not pay for: such calls gain little.
-const CHEAP_CALL: f32 = 6_000.0;
-
-/// Calls between trials of one strategy: doubles each time it was no better than the present one. A
-/// trial takes longer than is seen, since it moves rows to other caches.
-const FIRST_INTERVAL: u32 = 32;
-
-/// This many calls a sample stands for where calls between trials are counted: about as many as
-/// there are.
-const CALLS_OF_SAMPLE: u32 = 8;
-
-/// Rows cost at most so much less on one thread than on several that share caches and memory.
-const UNSHARED: f32 = 0.4;
-
 /// This many measurements in a row that surprise mean that the world has changed.
 const SURPRISES: u32 = 4;
 
-/// By how much a measurement that surprises is off.
+/// By how much a measurement that surprises is off ...
 const SURPRISING: f32 = 1.5;
+
+/// ... and by how many nanoseconds: of short calls some part does not depend on the rows.
+const LEAST_SURPRISE: f32 = 200.0;
 
 /// What it takes to count the rows of one storage in a call that is timed, in nanoseconds: once to
 /// choose and once to learn.
 const COUNTING: f32 = 3.0;
 
-/// So many times that is what calls take at least whose rows are counted each time.
+/// So many times that is what calls take at least whose rows are counted each time ...
 const COUNTED_OFTEN: f32 = 100.0;
+
+/// ... unless they lie in this many storages at most.
+const FEW_STORAGES: usize = 8;
+
+/// Calls between trials of one strategy: doubles each time it was no better than the present one. A
+/// trial takes longer than is seen, since it moves rows to other caches.
+const FIRST_INTERVAL: u32 = 32;
+
+/// Rows cost at most so much less on one thread than on several that share caches and memory.
+const UNSHARED: f32 = 0.4;
 
 /// Of a strategy that was not tried yet.
 const NEW: Rival = Rival::new(FIRST_INTERVAL);
 
 /// What of a call's time does not depend on its rows.
-fn fixed(strategy: Strategy) -> f32 {
+fn fixed(strategy: Strategy, asleep: bool) -> f32 {
+    let waking = if asleep { WAKING } else { 0.0 };
     match strategy {
         Strategy::Serial | Strategy::Bevy => 0.0,
-        Strategy::LockStep => ROUND,
-        Strategy::Heartbeat => SESSION,
+        Strategy::LockStep => ROUND + waking,
+        Strategy::ForkJoin => SESSION + waking,
     }
 }
 
@@ -95,6 +85,8 @@ struct Question {
     rows: u64,
     /// Workers at hand, the leader among them.
     workers: usize,
+    /// Whether the others sleep.
+    asleep: bool,
 }
 
 /// What is known of one kind of calls that a place in a program starts.
@@ -107,6 +99,8 @@ pub(crate) struct Model {
     sampling: Sampling,
     /// Calls that take far longer than the others.
     heavy: HeavyCalls,
+    /// Calls that have far fewer rows than the others.
+    sizes: Sizes,
     /// What a call of the present strategy takes on average, in nanoseconds.
     mean: Option<f32>,
     /// Nanoseconds that trials may cost.
@@ -120,6 +114,8 @@ pub(crate) struct Model {
     /// The last call.
     last: Question,
     calls: u64,
+    /// Calls without rows, and with far fewer than others. They teach nothing.
+    aside: u64,
     trials: u64,
 }
 
@@ -132,6 +128,7 @@ impl Default for Model {
             rivals: [NEW; Strategy::MEASURED_COUNT],
             sampling: Sampling::default(),
             heavy: HeavyCalls::default(),
+            sizes: Sizes::default(),
             mean: None,
             exploration_budget: FIRST_BUDGET,
             busy: 0.0,
@@ -139,29 +136,40 @@ impl Default for Model {
             surprises: 0,
             last: Question::default(),
             calls: 0,
+            aside: 0,
             trials: 0,
         }
     }
 }
 
 impl Model {
-    /// How to run a call. Counting its rows takes time where there are many storages: it is done
-    /// when something depends on it.
+    /// How to run a call. Counting its rows takes time where there are many storages: there it is
+    /// done when something depends on it.
     #[inline]
-    pub(crate) fn choose(&mut self, situation: Situation, count_rows: impl FnOnce() -> u64) -> Decision {
+    pub(crate) fn choose(&mut self, situation: Situation, count_rows: impl Fn() -> u64) -> Decision {
         let Situation { storages, workers, asleep, .. } = situation;
-        self.last.workers = workers;
+        (self.last.workers, self.last.asleep) = (workers, asleep);
         if workers < 2 {
             return self.choose_alone(count_rows);
         }
+        let is_cheap = storages <= FEW_STORAGES || self.is_long_beside_counting(storages);
+        let counted = is_cheap.then(&count_rows);
+        let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, self.trial.is_some()));
+        match size {
+            Size::Fewer => return self.choose_for_fewer(counted.unwrap_or(0)),
+            // It does not stand for those before it.
+            Size::Changed => _ = self.sampling.take_runs(),
+            Size::Usual => {}
+        }
         let first = self.is_new() && !self.estimate(self.current).was_tried();
         self.calls += 1;
-        let Sample { due, timed } = self.sampling.next(self.mean, !self.estimate(self.current).is_known());
+        let wanted = size == Size::Changed || !self.estimate(self.current).is_known();
+        let Sample { due, timed } = self.sampling.next(self.mean, wanted);
         let timed = due || timed && self.is_long_beside_counting(storages);
         if !timed && self.trial.is_none() && !first {
             return Decision::of_model(self.current, false);
         }
-        self.last.rows = count_rows();
+        self.last.rows = counted.unwrap_or_else(count_rows);
         if first && self.last.rows >= UNKNOWN_ROWS {
             self.current = Strategy::LockStep;
         }
@@ -175,26 +183,34 @@ impl Model {
         Decision::of_model(self.current, timed)
     }
 
+    /// How to run a call with far fewer rows than usual ones, or none.
+    fn choose_for_fewer(&mut self, rows: u64) -> Decision {
+        self.aside += 1;
+        let strategy = if rows == 0 { Strategy::Serial } else { self.best_for_fewer(rows) };
+        Decision::of_model(strategy, false)
+    }
+
+    /// What takes least for a call of these few `rows`, by what usual ones take.
+    fn best_for_fewer(&self, rows: u64) -> Strategy {
+        let question = Question { rows, ..self.last };
+        let best = self.best(question);
+        if best == Strategy::Serial || self.busy == 0.0 || self.estimate(Strategy::Serial).was_tried() {
+            return best;
+        }
+        // What one thread takes was never measured: not longer than all workers together.
+        let alone = self.busy * (rows as f32 / self.sizes.usual().max(1) as f32);
+        if alone < self.takes(best, question) { Strategy::Serial } else { best }
+    }
+
     /// Whether a call takes so long that its rows may be counted each time.
     #[inline]
     fn is_long_beside_counting(&self, storages: usize) -> bool {
         self.mean.is_none_or(|mean| mean >= storages as f32 * COUNTING * COUNTED_OFTEN)
     }
 
-    /// Decides the next call of a trial, if one is under way. The first call of one is not timed.
-    fn go_on_with_trial(&mut self) -> Option<Decision> {
-        let trial = self.trial.as_mut()?;
-        if trial.is_over() {
-            // Its last call was never observed: it panicked.
-            self.trial = None;
-            return None;
-        }
-        Some(Decision::of_model(trial.strategy, trial.next()))
-    }
-
     /// Where the leader is alone, as while other processes have their cores. What is known of
     /// the other strategies holds until they are back.
-    fn choose_alone(&mut self, count_rows: impl FnOnce() -> u64) -> Decision {
+    fn choose_alone(&mut self, count_rows: impl Fn() -> u64) -> Decision {
         self.calls += 1;
         let Sample { timed, .. } = self.sampling.next(None, false);
         // Of the first call the diagnostics tell, whether or not it is timed.
@@ -221,7 +237,7 @@ impl Model {
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
         let off = match known {
             Some(usual) if heavy => nanoseconds as f32 / usual.max(1.0),
-            _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy)),
+            _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy, self.last.asleep)),
         };
         self.estimates[strategy as usize].stamp(call.end);
         if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
@@ -241,29 +257,10 @@ impl Model {
         }
     }
 
-    /// Other strategies are to be tried as soon as that pays.
-    fn try_soon(&mut self) {
-        self.rivals = [NEW; Strategy::MEASURED_COUNT];
-    }
-
-    fn end_trial(&mut self, strategy: Strategy, question: Question) {
-        let slower = self.expected(strategy, question) / self.expected(self.current, question).max(1.0);
-        if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {
-            self.estimates[strategy as usize].reopen();
-            return;
-        }
-        self.trial = None;
-        let rival = &mut self.rivals[strategy as usize];
-        match slower {
-            ..BETTER => rival.ask_every(FIRST_INTERVAL),
-            ..CLOSE => rival.ask_less(LONGEST_OF_THE_CLOSE.max(rival.interval())),
-            _ => rival.ask_less(LONGEST),
-        }
-    }
-
     /// Forgets what it knows when the present strategy surprises again and again.
     fn notice(&mut self, off: f32, rows: u64, nanoseconds: u64) {
-        let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off);
+        let by = nanoseconds as f32 * (1.0 - 1.0 / off);
+        let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off) && by.abs() >= LEAST_SURPRISE;
         self.surprises = if surprising { self.surprises + 1 } else { 0 };
         if self.surprises >= SURPRISES {
             self.surprises = 0;
@@ -275,33 +272,6 @@ impl Model {
                 .filter(|&other| other != self.current)
                 .for_each(|other| self.estimates[other as usize].doubt());
         }
-    }
-
-    /// Takes the strategy that is best by now, or begins to try another one.
-    fn reconsider(&mut self, question: Question, asleep: bool) {
-        let best = self.best(question);
-        if best != self.current && self.expected(best, question) < self.expected(self.current, question) * BETTER {
-            (self.current, self.mean) = (best, Some(self.takes(best, question)));
-        }
-        self.rivals.iter_mut().for_each(|rival| rival.pass(CALLS_OF_SAMPLE));
-        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
-        let Some(strategy) = next else { return };
-        let wakes = strategy != Strategy::Serial && asleep;
-        let wake_up = if self.takes(self.current, question) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
-        let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
-        if self.exploration_budget >= cost {
-            self.begin_trial(strategy, cost);
-        }
-    }
-
-    fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
-        let place = strategy as usize;
-        self.exploration_budget -= cost;
-        let first = !self.estimates[place].was_tried();
-        self.estimates[place].doubt();
-        self.rivals[place].pause();
-        self.trials += 1;
-        self.trial = Some(Trial::new(strategy, first));
     }
 
     /// Whether nothing was asked of it yet, nor is it to try anything.
@@ -329,18 +299,6 @@ impl Model {
         gangs.map(|strategy| self.takes(strategy, self.last) - alone).min_by(f32::total_cmp)
     }
 
-    /// Whether the call that was decided last is the first one of a trial.
-    pub(super) fn begins_trial(&self) -> bool {
-        self.trial.is_some_and(|trial| trial.has_just_begun())
-    }
-
-    /// Tries `strategy` because another kind of calls does, unless that is how calls run anyway.
-    pub(super) fn try_along(&mut self, strategy: Strategy) {
-        if self.trial.is_none() && !self.current.is_the_gangs() {
-            self.begin_trial(strategy, 0.0);
-        }
-    }
-
     /// Other calls have gained this many nanoseconds since one from here woke the workers.
     pub(super) fn give_credit(&mut self, nanoseconds: u64) {
         self.credit.give(nanoseconds, self.cost_of_waking());
@@ -355,52 +313,6 @@ impl Model {
         let known = [self, other].into_iter().find(|model| model.estimate(Strategy::Serial).was_tried());
         let alone = known.map_or(self.busy * UNSHARED, |model| model.takes(Strategy::Serial, self.last));
         (alone - self.takes(self.current, self.last)).max(0.0)
-    }
-
-    fn is_worth_a_trial(&self, other: Strategy, question: Question) -> bool {
-        if other == self.current || !self.estimate(self.current).is_known() {
-            return false;
-        }
-        if Mechanism::Trials.is_out() || (Mechanism::Retrials.is_out() && self.estimate(other).was_tried()) {
-            return false;
-        }
-        let now = self.expected(self.current, question);
-        if self.at_best(other, question) >= now * BETTER {
-            return false;
-        }
-        self.rivals[other as usize].may_be_tried() && self.exploration_budget >= self.cost_of_trial(other, question)
-    }
-
-    /// What a trial takes longer than the same calls by the present strategy.
-    fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
-        let now = self.takes(self.current, question);
-        let then = match other {
-            tried if self.estimate(tried).was_tried() => self.takes(tried, question),
-            Strategy::Serial => self.busy,
-            // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
-            Strategy::LockStep | Strategy::Heartbeat | Strategy::Bevy => now + ROUND + SESSION,
-        };
-        (then - now).max(0.0) * TRIAL_CALLS as f32
-    }
-
-    /// What a call could take by another strategy if all went well there.
-    fn at_best(&self, other: Strategy, Question { rows, workers }: Question) -> f32 {
-        let alone = self.estimate(Strategy::Serial);
-        let shared = self.estimate(Strategy::LockStep);
-        let work = match (alone.was_tried(), shared.was_tried()) {
-            (true, _) => alone.expected(rows, 0.0),
-            (_, true) => self.busy,
-            _ => 0.0,
-        };
-        let usual = match other {
-            Strategy::Serial if alone.was_tried() => work.min(self.busy * UNSHARED),
-            Strategy::Serial => self.busy * UNSHARED,
-            Strategy::LockStep => CHEAPEST_ROUND + work / workers as f32,
-            // Only worth it where lock step leaves workers idle.
-            Strategy::Heartbeat if shared.is_known() => CHEAPEST_SESSION + self.busy / workers as f32 * (2.0 - BETTER),
-            Strategy::Heartbeat | Strategy::Bevy => f32::INFINITY,
-        };
-        self.heavy.mean(other, usual, rows, workers) + self.forgone(other)
     }
 
     fn best(&self, question: Question) -> Strategy {
@@ -418,11 +330,11 @@ impl Model {
 
     /// What most calls take.
     fn usual(&self, strategy: Strategy, rows: u64) -> f32 {
-        self.estimate(strategy).expected(rows, fixed(strategy))
+        self.estimate(strategy).expected(rows, fixed(strategy, self.last.asleep))
     }
 
     /// What calls take on average.
-    fn takes(&self, strategy: Strategy, Question { rows, workers }: Question) -> f32 {
+    fn takes(&self, strategy: Strategy, Question { rows, workers, .. }: Question) -> f32 {
         self.heavy.mean(strategy, self.usual(strategy, rows), rows, workers)
     }
 

@@ -58,7 +58,11 @@ impl Site {
     /// whole `call`.
     pub(crate) fn learn(&self, strategy: Strategy, outcome: &Outcome, call: Option<Range<u64>>) {
         debug_assert_ne!(strategy, Strategy::Bevy, "what a row took on Bevy's threads is not known");
-        self.cost.observe(outcome.leader_rows, outcome.leader_ns);
+        // Of the leader's rows alone, where not all workers were there: they may be cheaper.
+        match outcome.busy {
+            Some(busy) => self.cost.observe(outcome.rows, busy),
+            None => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
+        }
         if let Some(call) = call {
             self.calls().last().observe(strategy, outcome.rows, call, outcome.busy);
         }

@@ -11,21 +11,21 @@ pub(crate) enum Strategy {
     Serial,
     /// On the gang, each worker its own rows.
     LockStep,
-    /// On the gang, by fork/join.
-    Heartbeat,
+    /// On the gang, by fork/join: what mode `Heartbeat` does with rows.
+    ForkJoin,
     /// On Bevy's compute threads.
     Bevy,
 }
 
 impl Strategy {
     /// Those that `Auto` decides among. Their number is their place in what it keeps of each.
-    pub(crate) const MEASURED: [Self; Self::MEASURED_COUNT] = [Self::Serial, Self::LockStep, Self::Heartbeat];
+    pub(crate) const MEASURED: [Self; Self::MEASURED_COUNT] = [Self::Serial, Self::LockStep, Self::ForkJoin];
     pub(crate) const MEASURED_COUNT: usize = 3;
 
     /// Whether it is the gang that runs a call so.
     pub(crate) fn is_the_gangs(self) -> bool {
         match self {
-            Self::LockStep | Self::Heartbeat => true,
+            Self::LockStep | Self::ForkJoin => true,
             Self::Serial | Self::Bevy => false,
         }
     }
@@ -35,7 +35,7 @@ impl Strategy {
         match self {
             Self::Serial => SchedulerMode::Serial,
             Self::LockStep => SchedulerMode::LockStep,
-            Self::Heartbeat => SchedulerMode::Heartbeat,
+            Self::ForkJoin => SchedulerMode::Heartbeat,
             Self::Bevy => SchedulerMode::Bevy,
         }
     }

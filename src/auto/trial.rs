@@ -33,6 +33,11 @@ impl Trial {
         Self { strategy, left: TRIAL_CALLS, since: None, retries: if first { FIRST_RETRIES } else { 0 } }
     }
 
+    /// A trial that may take many times as long: one call, which is timed.
+    pub(super) fn probe(strategy: Strategy) -> Self {
+        Self { strategy, left: 1, since: None, retries: 0 }
+    }
+
     /// Whether there is no call to come.
     pub(super) fn is_over(&self) -> bool {
         self.left == 0

@@ -14,6 +14,7 @@ use super::{
     share::{CallShares, Chunking, FEWEST_LEFT, steal},
 };
 use crate::{
+    ablation::Mechanism,
     auto::{Outcome, RowCost},
     context::{Context, Ownership},
     pool::{Finished, Measured, Participants},
@@ -26,8 +27,8 @@ pub(super) struct GangCall<'a> {
     pub(super) ownership: MutexGuard<'a, CachePadded<Ownership>>,
     pub(super) memory: MutexGuard<'a, Memory>,
     pub(super) cost: &'a RowCost,
-    /// Whether a round that is not cut into chunks is timed, to learn what a row costs. One that
-    /// is, and a session of fork/join, always are.
+    /// Whether a round that is not cut into chunks is timed, to learn what a row costs. Rounds that
+    /// are cut, and sessions of fork/join, always are.
     pub(super) measured: bool,
 }
 
@@ -160,7 +161,7 @@ fn participants(layouts: &[Layout], chunks: Option<Chunking>) -> Participants {
     let all_own_rows = layouts.iter().all(|layout| layout.rows() > 0);
     let are_enough =
         |chunks: Chunking| rows_of(layouts) / u64::from(chunks.rows) >= u64::from(FEWEST_LEFT) * layouts.len() as u64;
-    if all_own_rows || chunks.is_some_and(are_enough) {
+    if all_own_rows || chunks.is_some_and(are_enough) || Mechanism::Participants.is_out() {
         return Participants::ALL;
     }
     let mut participants = Participants::LEADER;

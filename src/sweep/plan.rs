@@ -144,7 +144,7 @@ impl<'a> Plan<'a> {
                 finish();
                 outcome
             }),
-            Strategy::Heartbeat => self.on_gang(|call| {
+            Strategy::ForkJoin => self.on_gang(|call| {
                 let outcome = fork_join::sweep(call, rows, body);
                 finish();
                 outcome
@@ -162,7 +162,7 @@ impl<'a> Plan<'a> {
                 Parts { senders: threads, owners: threads, stolen: 0 }
             }
             Strategy::LockStep => Parts { senders: workers, owners: workers, stolen: STOLEN_PARTS },
-            Strategy::Heartbeat => Parts { senders: workers * PARTS_PER_WORKER, owners: workers, stolen: 0 },
+            Strategy::ForkJoin => Parts { senders: workers * PARTS_PER_WORKER, owners: workers, stolen: 0 },
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Plan<'a> {
                 let (first, second) = ((senders, send), (&receivers, receive));
                 self.on_gang(|call| lock_step::sweep_both(call, first, second, parts.stolen));
             }
-            Strategy::Heartbeat => {
+            Strategy::ForkJoin => {
                 self.on_gang(|call| fork_join::sweep_both(call, (senders, send), (&receivers, receive), parts.senders))
             }
         }
@@ -260,7 +260,7 @@ fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decisi
         SchedulerMode::Serial => return Decision::fixed(Strategy::Serial),
         SchedulerMode::Auto => None,
         SchedulerMode::LockStep => Some(Strategy::LockStep),
-        SchedulerMode::Heartbeat => Some(Strategy::Heartbeat),
+        SchedulerMode::Heartbeat => Some(Strategy::ForkJoin),
     };
     if context.pool.workers() == 1 || is_by_itself() {
         return Decision::fixed(Strategy::Serial);

@@ -141,6 +141,8 @@ impl<'a> ShareClaim<'a> {
     /// The time, while the placement learns what the rows of `storage` cost.
     #[inline]
     pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
+        // Only where there are chunks shares are measured, and cuts move.
+        self.shares.chunks?;
         // Some rows of a storage, or whole storages, teach nothing of cuts.
         let layout = &self.shares.layouts[self.owner];
         let runs = layout.has_parts().then(|| self.shares.ownership.placement.get(storage)).flatten();

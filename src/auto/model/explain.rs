@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{BETTER, Model};
-use crate::auto::{ChoiceReason, Explanation, Figure, Strategy};
+use super::Model;
+use crate::auto::{ChoiceReason, Explanation, Figure, Strategy, rival::BETTER};
 
 impl Model {
     /// What it chose last and why.
@@ -21,7 +21,7 @@ impl Model {
             strategy: if reason == ChoiceReason::Alone { Strategy::Serial } else { self.current },
             reason,
             rows: self.last.rows,
-            calls: self.calls,
+            calls: self.calls + self.aside,
             trials: self.trials,
             figures: Strategy::MEASURED.map(figure),
         }

@@ -1,3 +1,5 @@
+use std::cell::Cell;
+
 use super::*;
 use crate::auto::Timing;
 
@@ -29,7 +31,7 @@ impl Machine {
         match strategy {
             Strategy::Serial => alone,
             Strategy::LockStep => self.round + share * (1.0 + self.skew),
-            Strategy::Heartbeat => self.session + share * 1.02,
+            Strategy::ForkJoin => self.session + share * 1.02,
             Strategy::Bevy => f64::INFINITY,
         }
     }
@@ -261,10 +263,10 @@ fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
 #[test]
 fn rows_of_many_tables_are_counted_now_and_then_only() {
     let counted = |storages, nanoseconds| {
-        let (mut model, mut counted) = (Model::default(), 0);
+        let (mut model, counted) = (Model::default(), Cell::new(0));
         for call in 0..8_000_u64 {
             let count = || {
-                counted += 1;
+                counted.set(counted.get() + 1);
                 1_000
             };
             let Decision { strategy, timing } = model.choose(Situation { storages, ..TWO_AWAKE }, count);
@@ -273,9 +275,57 @@ fn rows_of_many_tables_are_counted_now_and_then_only() {
                 model.observe(strategy, 1_000, began..began + nanoseconds, Some(nanoseconds));
             }
         }
-        counted
+        counted.get()
     };
     assert!(counted(1, 16_000) > 7_000, "long calls are timed each time");
     assert!(counted(1_000, 16_000) < 2_000, "counting would take a tenth as long as the call");
     assert!(counted(1_000, 1_000_000) > 7_000);
+}
+
+/// Calls of `sizes` in turns, after some by which the model learns; what they took, x the best.
+fn run_sizes(machine: &Machine, sizes: &[u64], rounds: u32) -> f64 {
+    let mut model = Model::default();
+    let mut all =
+        |rounds| -> f64 { (0..rounds).flat_map(|_| sizes).map(|&rows| machine.run(&mut model, rows, 1)).sum() };
+    all(rounds);
+    all(rounds) / (sizes.iter().map(|&rows| machine.best(rows)).sum::<f64>() * f64::from(rounds))
+}
+
+#[test]
+fn calls_of_different_sizes_each_go_where_they_take_least() {
+    let sixteen = Machine { workers: 16, round: 2_500.0, session: 6_000.0, ..PLAIN };
+    for machine in [PLAIN, sixteen] {
+        let machine = Machine { row: 10.0, ..machine };
+        for sizes in [[10, 100_000], [100_000, 10], [500, 2_000], [1_000, 1_000_000], [20_000, 50_000]] {
+            let took = run_sizes(&machine, &sizes, 2_000);
+            assert!(took < 1.1, "{sizes:?} rows, {} workers: {took}", machine.workers);
+        }
+    }
+}
+
+#[test]
+fn bursts_of_rows_are_shared() {
+    for (between, quiet) in [(0, 59), (1, 59), (0, 999), (3, 999)] {
+        for row in [50_000.0, 5.0] {
+            let sizes: Vec<_> = std::iter::repeat_n(between, quiet).chain([500_000 / row as u64]).collect();
+            let took = run_sizes(&Machine { row, ..PLAIN }, &sizes, 100);
+            assert!(took < 1.1, "{quiet} calls of {between} rows before one with rows of {row} ns: {took}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_get_in_each_others_way_are_found_out() {
+    for workers in [2, 3, 4, 8, 16] {
+        let crowded = Machine { workers, shared: 10.0 * workers as f64, round: 2_500.0, session: 6_000.0, ..PLAIN };
+        let mut model = Model::default();
+        crowded.run(&mut model, 20_000, 10_000);
+        assert_eq!(model.explain().strategy, Strategy::Serial, "{workers} workers");
+        // Once is enough where they do not.
+        let plain = Machine { shared: 1.0, ..crowded };
+        let mut model = Model::default();
+        plain.run(&mut model, 200_000, 100_000);
+        assert_eq!(model.explain().strategy, Strategy::LockStep, "{workers} workers");
+        assert!(workers == 2 || model.estimate(Strategy::Serial).samples() <= 1, "{workers} workers");
+    }
 }

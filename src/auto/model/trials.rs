@@ -1,0 +1,169 @@
+//! When a [`Model`] tries another strategy than the present one, and what comes of it.
+
+use super::{BUDGET, FIRST_INTERVAL, Model, NEW, Question, ROUND, SESSION, UNSHARED};
+use crate::{
+    ablation::Mechanism,
+    auto::{
+        Decision, Strategy,
+        rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE},
+        trial::{TRIAL_CALLS, Trial},
+    },
+};
+
+/// What a round costs at least, in nanoseconds: a call that takes less on one thread is never sent
+/// to several.
+const CHEAPEST_ROUND: f32 = 300.0;
+
+/// What a session of fork/join costs at least, in nanoseconds.
+const CHEAPEST_SESSION: f32 = 1_000.0;
+
+/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
+/// that wake them or do without.
+const WAKE_UP: f32 = 40_000.0;
+
+/// Where calls take fewer nanoseconds, a trial that wakes workers is charged four wake-ups, which
+/// the first budget does not pay for: such calls gain little.
+const CHEAP_CALL: f32 = 6_000.0;
+
+/// This many calls a sample stands for where calls between trials are counted: about as many as
+/// there are.
+const CALLS_OF_SAMPLE: u32 = 8;
+
+/// One thread is tried though nothing says that it is better if a call takes it no longer than
+/// this, in nanoseconds: one frame at 60 a second.
+const LONGEST_PROBE: f32 = 16_000_000.0;
+
+impl Model {
+    /// Decides the next call of a trial, if one is under way. The first call of one is not timed.
+    pub(super) fn go_on_with_trial(&mut self) -> Option<Decision> {
+        let trial = self.trial.as_mut()?;
+        if trial.is_over() {
+            // Its last call was never observed: it panicked.
+            self.trial = None;
+            return None;
+        }
+        Some(Decision::of_model(trial.strategy, trial.next()))
+    }
+
+    /// Whether the call that was decided last is the first one of a trial.
+    pub(in crate::auto) fn begins_trial(&self) -> bool {
+        self.trial.is_some_and(|trial| trial.has_just_begun())
+    }
+
+    /// Takes the strategy that is best by now, or begins to try another one.
+    pub(super) fn reconsider(&mut self, question: Question, asleep: bool) {
+        let best = self.best(question);
+        if best != self.current && self.expected(best, question) < self.expected(self.current, question) * BETTER {
+            (self.current, self.mean) = (best, Some(self.takes(best, question)));
+        }
+        self.rivals.iter_mut().for_each(|rival| rival.pass(CALLS_OF_SAMPLE));
+        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
+        let Some(strategy) = next else { return };
+        let wakes = strategy != Strategy::Serial && asleep;
+        let wake_up = if self.takes(self.current, question) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
+        let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
+        if self.exploration_budget >= cost {
+            self.begin_trial(strategy, cost);
+        }
+    }
+
+    fn is_worth_a_trial(&self, other: Strategy, question: Question) -> bool {
+        if other == self.current || !self.estimate(self.current).is_known() {
+            return false;
+        }
+        if Mechanism::Trials.is_out() || (Mechanism::Retrials.is_out() && self.estimate(other).was_tried()) {
+            return false;
+        }
+        let now = self.expected(self.current, question);
+        // Rows that get in each other's way may take one thread a part of what several take: any
+        // part. Once is enough to know.
+        let is_probe = self.is_probe(other) && (1.0..LONGEST_PROBE).contains(&self.busy);
+        if self.at_best(other, question) >= now * BETTER && !is_probe {
+            return false;
+        }
+        self.rivals[other as usize].may_be_tried() && self.exploration_budget >= self.cost_of_trial(other, question)
+    }
+
+    /// What a call could take by another strategy if all went well there.
+    pub(super) fn at_best(&self, other: Strategy, Question { rows, workers, .. }: Question) -> f32 {
+        let alone = self.estimate(Strategy::Serial);
+        let shared = self.estimate(Strategy::LockStep);
+        let work = match (alone.was_tried(), shared.was_tried()) {
+            (true, _) => alone.expected(rows, 0.0),
+            (_, true) => self.busy,
+            _ => 0.0,
+        };
+        let usual = match other {
+            Strategy::Serial if alone.was_tried() => work.min(self.busy * UNSHARED),
+            Strategy::Serial => self.busy * UNSHARED,
+            Strategy::LockStep => CHEAPEST_ROUND + work / workers as f32,
+            // Only worth it where lock step leaves workers idle.
+            Strategy::ForkJoin if shared.is_known() => CHEAPEST_SESSION + self.busy / workers as f32 * (2.0 - BETTER),
+            Strategy::ForkJoin | Strategy::Bevy => f32::INFINITY,
+        };
+        self.heavy.mean(other, usual, rows, workers) + self.forgone(other)
+    }
+
+    /// What a trial takes longer than the same calls by the present strategy.
+    fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
+        let now = self.takes(self.current, question);
+        let then = match other {
+            tried if self.estimate(tried).was_tried() => self.takes(tried, question),
+            Strategy::Serial => self.busy,
+            // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
+            Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
+        };
+        let calls = if self.is_probe(other) { 1 } else { TRIAL_CALLS };
+        (then - now).max(0.0) * calls as f32
+    }
+
+    /// Whether a trial of `strategy` would be the first one of one thread where that may take many
+    /// times as long as several.
+    fn is_probe(&self, strategy: Strategy) -> bool {
+        strategy == Strategy::Serial && self.last.workers > 2 && !self.estimate(Strategy::Serial).was_tried()
+    }
+
+    fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
+        let place = strategy as usize;
+        self.exploration_budget -= cost;
+        let trial = match () {
+            () if self.is_probe(strategy) => Trial::probe(strategy),
+            () => Trial::new(strategy, !self.estimates[place].was_tried()),
+        };
+        self.estimates[place].doubt();
+        self.rivals[place].pause();
+        self.trials += 1;
+        self.trial = Some(trial);
+    }
+
+    /// Tries `strategy` because another kind of calls does, unless that is how calls run anyway.
+    pub(in crate::auto) fn try_along(&mut self, strategy: Strategy) {
+        if self.trial.is_none() && !self.current.is_the_gangs() {
+            self.begin_trial(strategy, 0.0);
+        }
+    }
+
+    pub(super) fn end_trial(&mut self, strategy: Strategy, question: Question) {
+        let slower = self.expected(strategy, question) / self.expected(self.current, question).max(1.0);
+        if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {
+            self.estimates[strategy as usize].reopen();
+            return;
+        }
+        self.trial = None;
+        let rival = &mut self.rivals[strategy as usize];
+        match slower {
+            ..BETTER => rival.ask_every(FIRST_INTERVAL),
+            ..CLOSE => rival.ask_less(LONGEST_OF_THE_CLOSE.max(rival.interval())),
+            // Three times as seldom as trials may be.
+            _ => {
+                let seldom = 3.0 * BUDGET * TRIAL_CALLS as f32 * (slower - 1.0);
+                rival.ask_less((seldom as u32).clamp(LONGEST_OF_THE_CLOSE, LONGEST));
+            }
+        }
+    }
+
+    /// Other strategies are to be tried as soon as that pays.
+    pub(super) fn try_soon(&mut self) {
+        self.rivals = [NEW; Strategy::MEASURED_COUNT];
+    }
+}
