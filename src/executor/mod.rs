@@ -40,7 +40,7 @@ use bevy_ecs::{
 use bevy_tasks::ComputeTaskPool;
 
 use crate::{
-    pool::now,
+    pool::{Payload, now},
     record::{StageLane, StageSpan},
     topology::process_ran,
 };
@@ -320,7 +320,17 @@ impl AffinityExecutor {
             let span = self.gang.plan();
             self.race.plan(span);
         }
-        result.unwrap_or_else(|payload| resume_unwind(payload));
+        self.rethrow(result);
+    }
+
+    /// Throws on what a system of a run on the gang has thrown: unlike one of Bevy's executors that
+    /// run has finished.
+    fn rethrow(&mut self, result: Result<(), Payload>) {
+        if let Err(payload) = result {
+            self.race.drop_trial();
+            self.unfinished = false;
+            resume_unwind(payload);
+        }
     }
 
     /// Records a run.
@@ -393,7 +403,7 @@ impl SystemExecutor for AffinityExecutor {
             ScheduleWay::BevysThreads => self.multi.run(schedule, world, skip_systems, error_handler),
             ScheduleWay::OnTheGang => {
                 let result = self.gang.run(schedule, world, error_handler, closely || self.forced.is_some());
-                result.unwrap_or_else(|payload| resume_unwind(payload));
+                self.rethrow(result);
             }
         }
         (self.unfinished, self.left_over) = (false, !self.apply_final_deferred);

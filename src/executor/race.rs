@@ -294,9 +294,14 @@ impl Race {
             let interval = (self.rivals[rival as usize].interval() / 2).max(FIRST_INTERVAL);
             self.rivals[self.present as usize].ask_every(interval);
             self.rivals[self.present as usize].pause();
+            self.rivals[rival as usize].ask_every(FIRST_INTERVAL);
             self.present = rival;
         } else {
             self.postpone(rival, other / present.max(1.0));
+            if rival == ScheduleWay::OnTheGang {
+                // By another plan the gang may do better next time.
+                self.gang = Gang::Unknown;
+            }
         }
         self.at_trial = self.mean(self.present);
     }
@@ -331,7 +336,7 @@ impl Race {
         self.gang = span.map_or(Gang::Declined, Gang::Planned);
         if span.is_none() {
             self.leave_gang();
-            self.postpone(ScheduleWay::OnTheGang, HOPELESS);
+            self.postpone(ScheduleWay::OnTheGang, CLOSE);
         }
     }
 

@@ -229,17 +229,22 @@ impl AffinityPool {
     }
 
     /// One round over the jobs of `board`: calls `run` once with each, on the worker that takes it,
-    /// and `done` with each worker that takes part when there is none left for it. Where no other
-    /// one does this thread runs them all. Neither panics.
-    pub(crate) fn run_jobs(&self, board: &mut JobBoard, run: impl Fn(usize) + Sync, done: impl Fn(Worker) + Sync) {
+    /// and `done` on each other worker that takes part when there is none left for it; not inside
+    /// another round. Where no other one does this thread runs them all. Neither panics.
+    pub(crate) fn run_jobs(&self, board: &mut JobBoard, run: impl Fn(usize) + Sync, done: impl Fn() + Sync) {
         warn_if_unpinned();
         board.begin();
         let jobs = &*board;
         let mut participants = Participants::LEADER;
         (1..self.workers()).filter(|&worker| jobs.has_jobs(worker)).for_each(|worker| participants.add(worker));
+        let is_nested = in_round();
         let take_part = |worker: Worker| {
             let idle = jobs.take_part(worker.index(), &run);
-            done(worker);
+            // This thread runs the index of a worker that comes too late.
+            let is_worker = !is_nested && worker.index() > 0 && worker_of_round() == Some(worker.index());
+            if is_worker {
+                done();
+            }
             idle
         };
         let round = || drop(self.dispatch(SpanKind::Jobs, participants, Measured::Sampled, take_part));

@@ -1,5 +1,7 @@
 //! What else the executor does as Bevy's do.
 
+use std::sync::Mutex;
+
 use bevy::{
     ecs::{
         error::FallbackErrorHandler,
@@ -25,6 +27,8 @@ fn spawn(mut commands: Commands) {
 fn count_up(mut count: ResMut<Count>) {
     count.0 += 1;
 }
+
+fn light() {}
 
 fn spawned(world: &mut World) -> usize {
     world.query::<&Spawned>().iter(world).count()
@@ -189,4 +193,49 @@ fn a_fixed_timestep() {
         app.update();
     }
     assert_eq!((app.world().resource::<Count>().0, spawned(app.world_mut())), (RUNS, RUNS));
+}
+
+#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+enum Sets {
+    Outer(usize),
+    Inner(usize),
+}
+
+/// Which conditions were evaluated, in order.
+#[derive(Resource, Default)]
+struct Evaluated(Mutex<Vec<Sets>>);
+
+/// That nothing else orders them: both only read.
+#[test]
+fn conditions_of_a_set_come_before_those_of_sets_inside_of_it() {
+    let note = |set: Sets| {
+        move |evaluated: Res<Evaluated>| {
+            evaluated.0.lock().is_ok_and(|mut all| {
+                all.push(set.clone());
+                true
+            })
+        }
+    };
+    for executor in Executor::ALL {
+        let (mut schedule, mut world) = executor.schedule_and_world();
+        world.init_resource::<Evaluated>();
+        for pair in 0..8 {
+            let (outer, inner) = (Sets::Outer(pair), Sets::Inner(pair));
+            schedule.configure_sets(outer.clone().run_if(note(outer.clone())));
+            schedule.configure_sets(inner.clone().in_set(outer.clone()).run_if(note(inner.clone())));
+            schedule.add_systems((light.in_set(outer), light.in_set(inner)));
+        }
+        for run in 0..RUNS {
+            schedule.run(&mut world);
+            let all = std::mem::take(&mut world.resource_mut::<Evaluated>().0).into_inner().unwrap();
+            assert_eq!(all.len(), 16, "{executor:?}, run {run}");
+            let place = |set| all.iter().position(|other| *other == set);
+            for pair in 0..8 {
+                assert!(
+                    place(Sets::Outer(pair)) < place(Sets::Inner(pair)),
+                    "{executor:?}, run {run}, {pair}: {all:?}"
+                );
+            }
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::Poll,
     thread::{self, ThreadId},
     time::{Duration, Instant},
 };
@@ -293,6 +294,28 @@ fn local_tasks_of_systems_that_are_dealt_out_run() {
         }
     }
     panic!("no system was run by a worker");
+}
+
+/// Bevy polls them between frames; in a schedule they would meet what its caller holds. When the
+/// leader runs the index of a worker that sleeps it is still the leader.
+#[test]
+fn local_tasks_of_the_leader_are_left_to_bevy() {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let (mut schedule, mut world) = Executor::Gang(3).schedule_and_world();
+    let counted = polls.clone();
+    let endless = std::future::poll_fn(move |context| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        context.waker().wake_by_ref();
+        Poll::<()>::Pending
+    });
+    ComputeTaskPool::get().spawn_local(endless).detach();
+    schedule.add_systems((light, light, light, light, light, light));
+    for _ in 0..10 * RUNS {
+        // Longer than workers spin.
+        thread::sleep(Duration::from_micros(200));
+        schedule.run(&mut world);
+    }
+    assert_eq!(polls.load(Ordering::Relaxed), 0);
 }
 
 /// The round goes on, and so do other tasks.

@@ -25,6 +25,10 @@ use super::{
 };
 use crate::sync::lock;
 
+/// Schedules of more systems do not go to the gang: who waits for whom is found out by comparing
+/// each with each, some ten milliseconds for so many.
+const MOST_SYSTEMS: usize = 1_000;
+
 /// The conditions of one system or set.
 pub(super) type Conditions = Vec<Arc<SharedCondition>>;
 
@@ -227,7 +231,7 @@ impl ScheduleBuildPass for BlueprintPass {
         let mut seen = slot.seen();
         // Of interest for Bevy's executors, too.
         seen.conditions_defer = have_deferring_conditions(graph, keys);
-        if may_be_patched(world) {
+        if may_be_patched(world) || keys.len() > MOST_SYSTEMS {
             return Ok(());
         }
         let before = all_before(keys, dependencies);

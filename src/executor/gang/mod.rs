@@ -40,7 +40,7 @@ use bevy_tasks::ComputeTaskPool;
 
 use crate::{
     context::Raised,
-    pool::{AffinityPool, Led, Payload, Worker},
+    pool::{AffinityPool, Led, Payload},
 };
 use costs::Costs;
 use prepared::{Planned, Prepared, Step};
@@ -166,9 +166,9 @@ const MOST_POLLS: u32 = 100;
 
 /// Runs what systems have spawned for their own thread only
 /// ([`spawn_local`](bevy_tasks::TaskPool::spawn_local)): Bevy's threads do so all the time, and
-/// Bevy for the main thread.
-fn run_local_tasks(worker: Worker) {
-    let Some(any) = ComputeTaskPool::try_get().filter(|_| worker.index() > 0) else { return };
+/// Bevy for the main thread, between frames.
+fn run_local_tasks() {
+    let Some(any) = ComputeTaskPool::try_get() else { return };
     any.with_local_executor(|tasks| {
         // One that panics ends, and no other one with it.
         let poll = || catch_unwind(AssertUnwindSafe(|| tasks.try_tick())).unwrap_or(true);

@@ -37,10 +37,6 @@ const SMALL: f32 = 20_000.0;
 /// Timed runs between two looks at whether the plan is still a good one.
 const RUNS_PER_LOOK: u32 = 64;
 
-/// Schedules of more systems do not go to the gang: who waits for whom is found out by comparing
-/// each with each, some ten milliseconds for so many.
-const MOST_SYSTEMS: usize = 1_000;
-
 /// What is known of a schedule since it was last built, for one pool and one mode.
 pub(super) struct Prepared {
     pub(super) pool: AffinityPool,
@@ -105,7 +101,7 @@ impl Prepared {
     /// For the systems of the schedule whose blueprint is in `slot`; nothing if the gang cannot run
     /// them, or the world has none. `forced` takes every round for worth it: for tests.
     pub(super) fn new(slot: &BlueprintSlot, systems: &[SystemWithAccess], world: &World, forced: bool) -> Option<Self> {
-        let pool = pool_of(world).filter(|_| systems.len() <= MOST_SYSTEMS)?.clone();
+        let pool = pool_of(world)?.clone();
         let tasks = Tasks::new(&*slot.blueprint()?, systems, Binding::of(world))?;
         Some(Self {
             pool,
@@ -211,10 +207,11 @@ impl Prepared {
 }
 
 impl Planned {
-    /// Whether a tagged system, small when it was dealt out, takes much longer now. On the gang it
-    /// cannot spread its work over the workers: only in lessons it is seen whether it would.
+    /// Whether a system that may lead rounds, small when it was dealt out, takes much longer now.
+    /// On the gang it cannot spread its work over the workers: only in lessons it is seen whether
+    /// it would.
     fn is_outgrown_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.tagged && !self.apart[number] && costs.outgrew(&self.took, number)
+        task.may_lead && !self.apart[number] && costs.outgrew(&self.took, number)
     }
 }
 

@@ -87,6 +87,8 @@ pub(super) struct Task {
     pub(super) place: Place,
     /// Whether its system is tagged, and so may lead rounds.
     pub(super) tagged: bool,
+    /// Whether it may lead rounds: a tagged system, or one that asks for the pool.
+    pub(super) may_lead: bool,
     /// Those that have to be done before it, but for those that others of these wait for.
     pub(super) before: Vec<usize>,
 }
@@ -120,8 +122,10 @@ impl Tasks {
         let before = order.all_before();
         let list = acts.into_iter().zip(accesses).zip(reduced(&before)).map(|(((act, _), accesses), before)| {
             let tag = if let Act::System(system) = act { blueprint.tags[numbers[system]] } else { Tag::None };
-            let place = binding.freest_place(&accesses).max(tasks.place(&act, systems, tag));
-            Task { act, place, tagged: tag != Tag::None, before }
+            let freest = binding.freest_place(&accesses);
+            let place = freest.max(tasks.place(&act, systems, tag));
+            let tagged = tag != Tag::None;
+            Task { act, place, tagged, may_lead: tagged || freest == Place::Leader, before }
         });
         tasks.list = list.collect();
         Some(tasks)
@@ -231,16 +235,15 @@ impl Order<'_> {
 
     /// Whether the earlier of two tasks has to be done before the later one begins.
     fn is_before(&self, earlier: usize, later: usize) -> bool {
-        let ((first, before), (second, after)) = (&self.acts[earlier], &self.acts[later]);
+        let ((first, before), (_, after)) = (&self.acts[earlier], &self.acts[later]);
         let is_wanted = || {
             let is_system = !matches!(first, Act::Sets(_));
             is_system && self.blueprint.before[self.numbers[*after]].contains(self.numbers[*before])
         };
-        let is_evaluated_for = || match (first, second) {
-            (Act::Sets(sets), Act::System(system) | Act::Sync(system)) => {
-                sets.iter().any(|set| self.tasks.sets_of[*system].contains(set))
-            }
-            _ => false,
+        // For its systems, and before the conditions of sets inside of it.
+        let is_evaluated_for = || match first {
+            Act::Sets(sets) => sets.iter().any(|set| self.tasks.sets_of[*after].contains(set)),
+            Act::System(_) | Act::Sync(_) => false,
         };
         is_wanted() || is_evaluated_for() || self.conflict(earlier, later)
     }

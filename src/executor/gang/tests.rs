@@ -9,7 +9,7 @@ const WORKERS: usize = 2;
 const NONE: &[usize] = &[];
 
 fn task(number: usize, place: Place, before: &[usize]) -> Task {
-    Task { act: Act::System(number), place, tagged: false, before: before.to_vec() }
+    Task { act: Act::System(number), place, tagged: false, may_lead: false, before: before.to_vec() }
 }
 
 /// Tasks that may run anywhere, each after those given.
