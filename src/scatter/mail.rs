@@ -134,6 +134,8 @@ pub(super) struct Mail<L> {
     lanes: Box<[CachePadded<Mutex<Lane<L>>>]>,
     /// Whether any chunk was stolen: if none was, the lanes need not be looked at for that.
     stolen: AtomicBool,
+    /// But for so many calls more, as these lanes give back their room too.
+    calls_to_look: u32,
 }
 
 /// Lanes that one thread has for now: on the stack for as many workers as most machines have.
@@ -148,12 +150,18 @@ impl<L> Mail<L> {
     /// Empty mail between these parts.
     pub(super) fn new(parts: Parts) -> Self {
         let lanes = parts.senders * per_sender(parts) * parts.owners;
-        Self { parts, lanes: (0..lanes).map(|_| CachePadded::default()).collect(), stolen: AtomicBool::new(false) }
+        Self {
+            parts,
+            lanes: (0..lanes).map(|_| CachePadded::default()).collect(),
+            stolen: AtomicBool::new(false),
+            calls_to_look: 0,
+        }
     }
 
     /// To be called before mail that was delivered is used again.
     pub(super) fn begin(&mut self) {
-        *self.stolen.get_mut() = false;
+        let stolen = std::mem::take(self.stolen.get_mut());
+        self.calls_to_look = if stolen { CALLS_TO_GIVE_BACK } else { self.calls_to_look.saturating_sub(1) };
     }
 
     /// The lanes of the rows of `sender`, or of those of the chunk of it that was stolen after so
@@ -180,7 +188,8 @@ impl<L> Mail<L> {
         look_ahead: impl FnOnce() -> Option<A>,
         mut deliver: impl FnMut(L),
     ) {
-        let step = if self.stolen.load(Ordering::Relaxed) { 1 } else { per_sender(self.parts) };
+        let looks_at_all = self.stolen.load(Ordering::Relaxed) || self.calls_to_look > 0;
+        let step = if looks_at_all { 1 } else { per_sender(self.parts) };
         // Both lists are made where they stay: copying them would take longer than a few letters.
         let mut lanes = Locked::new();
         for lane in self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step) {
@@ -250,6 +259,17 @@ mod tests {
         assert_eq!(room_after(1), FIRST_LETTERS);
         let most = room_after(1_000);
         assert!((0..10 * CALLS_TO_GIVE_BACK).all(|_| room_after(900) == most), "nothing is allocated anew");
+    }
+
+    #[test]
+    fn lanes_of_stolen_chunks_do_so_too() {
+        let mut mail = Mail::<u64>::new(Parts { senders: 1, owners: 1, stolen: 1 });
+        (0..10_000).for_each(|letter| mail.lanes_of(0, Some(0))[0].push(0, letter));
+        for _ in 0..=CALLS_TO_GIVE_BACK {
+            mail.drain_for(0, || None::<fn(&_)>, |_| {});
+            mail.begin();
+        }
+        assert_eq!(mail.lanes_of(0, Some(0))[0].letters.capacity(), FIRST_LETTERS);
     }
 
     #[test]

@@ -11,9 +11,18 @@ use crate::sync::lock;
 /// Values by type and by the parts of the call that made them: calls by different strategies take
 /// turns while one is looked for. They are a handful.
 #[derive(Default)]
-pub(crate) struct Scratch(Mutex<Vec<(Key, Box<dyn Any + Send>)>>);
+pub(crate) struct Scratch(Mutex<Vec<Kept>>);
 
-type Key = (TypeId, Parts);
+struct Kept {
+    key: (TypeId, Parts),
+    value: Box<dyn Any + Send>,
+    /// How many others were kept since.
+    age: u32,
+}
+
+/// A value is dropped when it was not asked for while so many others were kept: a strategy that was
+/// only tried leaves no memory for good.
+const LONGEST_KEPT: u32 = 4_096;
 
 impl Scratch {
     /// What a call with as many parts has left. Of calls with another number of owners nothing is
@@ -22,28 +31,35 @@ impl Scratch {
     pub(crate) fn take<T: Send + 'static>(&self, parts: Parts) -> Option<Box<T>> {
         let mut kept = self.lock();
         let key = (TypeId::of::<T>(), parts);
-        if let Some(place) = kept.iter().position(|(kept, _)| *kept == key) {
-            return kept.swap_remove(place).1.downcast().ok();
+        if let Some(place) = kept.iter().position(|kept| kept.key == key) {
+            return kept.swap_remove(place).value.downcast().ok();
         }
         if parts.owners > 1 {
-            kept.retain(|((_, kept), _)| kept.owners == 1 || kept.owners == parts.owners);
+            kept.retain(|Kept { key: (_, kept), .. }| kept.owners == 1 || kept.owners == parts.owners);
         }
         None
     }
 
     /// Keeps `value`, which was taken, for the next call with as many parts.
     pub(crate) fn keep<T: Send + 'static>(&self, parts: Parts, value: Box<T>) {
-        self.lock().push(((TypeId::of::<T>(), parts), value));
+        let mut kept = self.lock();
+        kept.iter_mut().for_each(|kept| kept.age += 1);
+        let old = kept.iter().position(|kept| kept.age > LONGEST_KEPT);
+        // One in a call is enough. It is dropped without the lock.
+        let old = old.map(|place| kept.swap_remove(place));
+        kept.push(Kept { key: (TypeId::of::<T>(), parts), value, age: 0 });
+        drop(kept);
+        drop(old);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Key, Box<dyn Any + Send>)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
         lock(&self.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Parts, Scratch};
+    use super::{LONGEST_KEPT, Parts, Scratch};
 
     fn call<T: Default + Send + 'static>(scratch: &Scratch, senders: usize, owners: usize) {
         let parts = Parts { senders, owners, stolen: 0 };
@@ -63,5 +79,13 @@ mod tests {
             }
             assert_eq!(scratch.lock().len(), 4);
         }
+    }
+
+    #[test]
+    fn what_is_not_asked_for_any_more_is_dropped() {
+        let scratch = Scratch::default();
+        call::<u8>(&scratch, 2, 2);
+        (0..=LONGEST_KEPT).for_each(|_| call::<u8>(&scratch, 1, 1));
+        assert_eq!(scratch.lock().len(), 1);
     }
 }
