@@ -22,9 +22,10 @@ impl AffinitySettings {
     /// use bevy_affinity::prelude::*;
     ///
     /// let settings = AffinitySettings { spare_cores: SpareCores::Exactly(1), ..default() };
+    /// let pools = settings.task_pool_plugin();
     /// App::new()
-    ///     .add_plugins((DefaultPlugins.set(settings.task_pool_plugin()), AffinityParallelPlugin))
-    ///     .insert_resource(settings);
+    ///     .insert_resource(settings)
+    ///     .add_plugins((DefaultPlugins.set(pools), AffinityParallelPlugin));
     /// ```
     pub fn task_pool_plugin(&self) -> TaskPoolPlugin {
         TaskPoolPlugin {

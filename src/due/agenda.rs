@@ -94,7 +94,8 @@ impl<A: Send + Sync + 'static> Agenda<'_, A> {
 
     /// The earliest time of all rows, those of disabled entities included; `None` if all sleep
     /// until they are woken, or there are none. A program in which nothing else happens can go on
-    /// there.
+    /// there: not before the time after the present one, as a row that no call visits (it is
+    /// disabled, or no query matches it) stays due.
     ///
     /// Takes as long as a call in which nothing is due. If the calls before visited a large part of
     /// the rows, the times of all rows are looked at once.

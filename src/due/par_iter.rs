@@ -128,6 +128,11 @@ where
     /// Calls `visit` with the item of each due row, on all workers. It returns when the row is due
     /// next; `None`, as [`Due::NEVER`](crate::Due::NEVER), if it is to sleep until it is woken.
     ///
+    /// It is not told when the row was due: a period that is not to drift where calls come late
+    /// needs that time in a component of yours. What is to be collected or written to a
+    /// `MessageWriter` goes into a `Vec` by [`fold_reduce`](Self::fold_reduce), and from there
+    /// after the call.
+    ///
     /// ```
     /// # use bevy::prelude::*;
     /// # use bevy_affinity::prelude::*;

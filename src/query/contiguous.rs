@@ -92,6 +92,11 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 /// assertions each run is a whole table and all run on the calling thread, since Bevy 0.20.1
 /// asserts that; [`for_each_chunk`](AffineParIter::for_each_chunk) has no such limit.
 ///
+/// How long a run is depends on mode, workers and measurements, and Bevy marks it as changed as a
+/// whole when it is dereferenced mutably. So dereference each run or none: one that does so only
+/// where some row asks for it marks other rows in each mode. `for_each` marks row by row, and
+/// `for_each_chunk` all rows.
+///
 /// # Panics
 /// Each method panics with the payload of the first closure that panicked, after all other workers
 /// have finished. Where Bevy's threads sweep (in mode [`Bevy`](crate::SchedulerMode::Bevy), and in
