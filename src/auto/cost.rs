@@ -146,7 +146,7 @@ impl RowCost {
         self.count_call()
     }
 
-    /// Learns from one thread's sweep.
+    /// Learns that sweeps of `rows` rows took this long, on one thread or on several together.
     pub(crate) fn observe(&self, rows: u64, nanoseconds: u64) {
         if rows == 0 {
             return;

@@ -108,11 +108,13 @@ pub(crate) struct Model {
     /// What the rows of a round took, all workers together: smoothed, for the rows of the last
     /// round.
     busy: f32,
+    busy_rows: u64,
     /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
     credit: Credit,
     surprises: u32,
-    /// The last call.
+    /// The last usual call, and the rows of the last one of all.
     last: Question,
+    rows_now: u64,
     calls: u64,
     /// Calls without rows, and with far fewer than others. They teach nothing.
     aside: u64,
@@ -132,9 +134,11 @@ impl Default for Model {
             mean: None,
             exploration_budget: FIRST_BUDGET,
             busy: 0.0,
+            busy_rows: 0,
             credit: Credit::default(),
             surprises: 0,
             last: Question::default(),
+            rows_now: 0,
             calls: 0,
             aside: 0,
             trials: 0,
@@ -152,17 +156,17 @@ impl Model {
         if workers < 2 {
             return self.choose_alone(count_rows);
         }
-        let is_cheap = storages <= FEW_STORAGES || self.is_long_beside_counting(storages);
-        let counted = is_cheap.then(&count_rows);
+        let counted = self.may_count_each_time(storages).then(&count_rows);
         let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, self.trial.is_some()));
         match size {
-            Size::Fewer => return self.choose_for_fewer(counted.unwrap_or(0)),
+            Size::Fewer { timed } => return self.choose_for_fewer(counted.unwrap_or(0), timed),
             // It does not stand for those before it.
             Size::Changed => _ = self.sampling.take_runs(),
             Size::Usual => {}
         }
-        let first = self.is_new() && !self.estimate(self.current).was_tried();
+        let first = self.calls == 0 && self.trials == 0 && !self.estimate(self.current).was_tried();
         self.calls += 1;
+        self.rows_now = counted.unwrap_or(self.last.rows);
         let wanted = size == Size::Changed || !self.estimate(self.current).is_known();
         let Sample { due, timed } = self.sampling.next(self.mean, wanted);
         let timed = due || timed && self.is_long_beside_counting(storages);
@@ -184,22 +188,42 @@ impl Model {
     }
 
     /// How to run a call with far fewer rows than usual ones, or none.
-    fn choose_for_fewer(&mut self, rows: u64) -> Decision {
+    #[inline(never)]
+    fn choose_for_fewer(&mut self, rows: u64, timed: bool) -> Decision {
         self.aside += 1;
+        self.rows_now = rows;
         let strategy = if rows == 0 { Strategy::Serial } else { self.best_for_fewer(rows) };
-        Decision::of_model(strategy, false)
+        Decision::of_model(strategy, timed)
     }
 
     /// What takes least for a call of these few `rows`, by what usual ones take.
     fn best_for_fewer(&self, rows: u64) -> Strategy {
         let question = Question { rows, ..self.last };
         let best = self.best(question);
-        if best == Strategy::Serial || self.busy == 0.0 || self.estimate(Strategy::Serial).was_tried() {
-            return best;
+        let alone = self.reckoned(Strategy::Serial, question).map(|alone| alone + self.forgone(Strategy::Serial));
+        if alone.is_some_and(|alone| alone < self.expected(best, question)) { Strategy::Serial } else { best }
+    }
+
+    /// What a call should take by a strategy that was tried, or by one thread: that takes no longer
+    /// than all workers together.
+    fn reckoned(&self, strategy: Strategy, question: Question) -> Option<f32> {
+        match strategy {
+            _ if self.estimate(strategy).was_tried() => Some(self.takes(strategy, question)),
+            Strategy::Serial if self.busy > 0.0 => Some(self.busy_with(question.rows)),
+            _ => None,
         }
-        // What one thread takes was never measured: not longer than all workers together.
-        let alone = self.busy * (rows as f32 / self.sizes.usual().max(1) as f32);
-        if alone < self.takes(best, question) { Strategy::Serial } else { best }
+    }
+
+    /// For how long all workers together would be busy with `rows` rows, in nanoseconds.
+    fn busy_with(&self, rows: u64) -> f32 {
+        self.busy * (rows as f32 / self.busy_rows.max(1) as f32)
+    }
+
+    /// Whether the rows of each call may be counted. They are not where there were no rows so far.
+    #[inline]
+    fn may_count_each_time(&self, storages: usize) -> bool {
+        let is_unknown = self.mean.is_none() && self.aside > 0;
+        storages <= FEW_STORAGES || !is_unknown && self.is_long_beside_counting(storages)
     }
 
     /// Whether a call takes so long that its rows may be counted each time.
@@ -225,14 +249,18 @@ impl Model {
     /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how
     /// long all workers together were in it, if all were.
     pub(crate) fn observe(&mut self, strategy: Strategy, rows: u64, call: Range<u64>, busy: Option<u64>) {
+        let question = Question { rows, ..self.last };
+        let nanoseconds = call.end.saturating_sub(call.start);
+        if self.sizes.are_few(rows) {
+            let reckoned = self.reckoned(strategy, question);
+            return reckoned.into_iter().for_each(|time| self.sizes.check(nanoseconds as f32, time, LEAST_SURPRISE));
+        }
         // Not all workers took part.
         let idle = strategy != Strategy::Serial && busy.is_none();
         let trial = self.trial.as_mut().filter(|trial| trial.strategy == strategy);
         if trial.is_some_and(|trial| trial.goes_on_while_waking(idle, call.end)) {
             return;
         }
-        let question = Question { rows, ..self.last };
-        let nanoseconds = call.end.saturating_sub(call.start);
         let known = self.estimate(strategy).is_known().then(|| self.usual(strategy, rows));
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
         let off = match known {
@@ -244,8 +272,9 @@ impl Model {
             self.end_trial(strategy, question);
         }
         if let (Strategy::LockStep, Some(busy), false) = (strategy, busy, heavy) {
-            let busy = busy as f32;
-            self.busy = if self.busy > 0.0 { self.busy + (busy.min(self.busy * 2.0) - self.busy) / 4.0 } else { busy };
+            let (busy, before) = (busy as f32, self.busy_with(rows));
+            self.busy = if before > 0.0 { before + (busy.min(before * 2.0) - before) / 4.0 } else { busy };
+            self.busy_rows = rows;
         }
         if strategy == self.current {
             self.exploration_budget += nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET;
@@ -266,6 +295,7 @@ impl Model {
             self.surprises = 0;
             self.try_soon();
             self.heavy.forget();
+            self.sizes = Sizes::default();
             self.estimates[self.current as usize].restart(rows, nanoseconds);
             Strategy::MEASURED
                 .into_iter()
@@ -276,15 +306,15 @@ impl Model {
 
     /// Whether nothing was asked of it yet, nor is it to try anything.
     pub(super) fn is_new(&self) -> bool {
-        self.calls == 0 && self.trials == 0
+        self.calls == 0 && self.aside == 0 && self.trials == 0
     }
 
     /// Takes what is known of another kind of calls for a first guess: on one thread both take the
     /// same. On the gang calls that find workers `asleep` take more than the others, so what those
     /// take is a bound; but not the other way round.
     pub(super) fn guess_from(&mut self, other: &Self, asleep: bool) {
-        let Self { estimates, current, busy, last, .. } = *other;
-        *self = Self { estimates, current, busy, last, ..Self::default() };
+        let Self { estimates, current, busy, busy_rows, last, .. } = *other;
+        *self = Self { estimates, current, busy, busy_rows, last, ..Self::default() };
         for strategy in Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs()) {
             let estimate = &mut self.estimates[strategy as usize];
             if asleep { estimate.doubt() } else { *estimate = Estimate::default() }
@@ -310,9 +340,11 @@ impl Model {
         if !self.current.is_the_gangs() || !self.estimate(self.current).is_known() {
             return 0.0;
         }
+        let question = Question { rows: self.rows_now, ..self.last };
         let known = [self, other].into_iter().find(|model| model.estimate(Strategy::Serial).was_tried());
-        let alone = known.map_or(self.busy * UNSHARED, |model| model.takes(Strategy::Serial, self.last));
-        (alone - self.takes(self.current, self.last)).max(0.0)
+        let reckoned = || self.busy_with(question.rows) * UNSHARED;
+        let alone = known.map_or_else(reckoned, |model| model.takes(Strategy::Serial, question));
+        (alone - self.takes(self.current, question)).max(0.0)
     }
 
     fn best(&self, question: Question) -> Strategy {

@@ -58,7 +58,7 @@ impl Site {
     /// whole `call`.
     pub(crate) fn learn(&self, strategy: Strategy, outcome: &Outcome, call: Option<Range<u64>>) {
         debug_assert_ne!(strategy, Strategy::Bevy, "what a row took on Bevy's threads is not known");
-        // Of the leader's rows alone, where not all workers were there: they may be cheaper.
+        // The leader's rows may be cheaper than others, or dearer.
         match outcome.busy {
             Some(busy) => self.cost.observe(outcome.rows, busy),
             None => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
@@ -175,6 +175,15 @@ mod tests {
             site.learn(strategy, &half, None);
             assert!(site.cost.is_worth_a_round(500) && !site.cost.is_worth_a_round(300), "{strategy:?}");
         }
+    }
+
+    #[test]
+    fn rows_cost_what_all_workers_took_if_all_were_there() {
+        let site = Site::new(Location::caller());
+        // The leader's are cheap.
+        let sweep = Outcome { rows: 1_000, leader_rows: 500, leader_ns: 500, busy: Some(13_000) };
+        site.learn(Strategy::LockStep, &sweep, None);
+        assert!(site.cost.is_worth_a_round(500) && !site.cost.is_worth_a_round(300));
     }
 
     #[test]

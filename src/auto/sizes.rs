@@ -2,8 +2,9 @@
 //! frame, mostly nothing. What calls take is learned from the larger ones, and for the others
 //! reckoned from that: the other way round it would be a guess.
 
-/// A call has few rows if these are less than one part in this many of the last usual call's.
-const FEWER: u64 = 2;
+/// A call has few rows if these are less than one part in this many of those of the first call of
+/// the usual size.
+const FEWER: u64 = 4;
 
 /// This many calls with few rows in a row are the usual ones from now on.
 const ON_END: u32 = 64;
@@ -11,64 +12,122 @@ const ON_END: u32 = 64;
 /// And this many while another strategy is tried: that is compared at the size that it began with.
 const ON_END_IN_TRIAL: u32 = 4_096;
 
+/// One in this many calls with few rows is timed.
+const CHECKED: u32 = 8;
+
+/// If this many of these in a row take [`WRONG`] times what was reckoned, or one part in it, rows
+/// of small calls cost something else: then no call counts as one with few rows.
+const MOST_WRONG: u32 = 4;
+const WRONG: f32 = 3.0;
+
 /// How many rows a call has, beside those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     Usual,
-    /// What it takes says little about usual calls.
-    Fewer,
-    /// More than twice as many as usual, or less than half, and from now on that is usual.
+    /// What it takes says little about usual calls. Some are timed all the same.
+    Fewer {
+        timed: bool,
+    },
+    /// Far more than usual, or far fewer, and from now on that is usual.
     Changed,
 }
 
 /// How many rows calls of one place have.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// Rows of the last usual call; 0 before one.
-    usual: u64,
-    /// Calls with fewer rows since.
+    /// The fewest rows of a usual call and the most; none is usual before the first one.
+    fewest: u64,
+    most: u64,
+    /// Calls with fewer rows since a usual one, and since the beginning.
     fewer: u32,
+    all_fewer: u32,
+    /// How many that were timed took in a row what was not reckoned.
+    wrong: u32,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { fewest: 1, most: 0, fewer: 0, all_fewer: 0, wrong: 0 }
+    }
 }
 
 impl Sizes {
     /// Notes a call of `rows` rows; whether another strategy is being tried.
+    #[inline]
     pub(super) fn note(&mut self, rows: u64, in_trial: bool) -> Size {
-        let on_end = if in_trial { ON_END_IN_TRIAL } else { ON_END };
-        if rows == 0 {
-            return Size::Fewer;
+        if (self.fewest..=self.most).contains(&rows) {
+            self.fewer = 0;
+            return Size::Usual;
         }
-        if rows < self.usual / FEWER && self.fewer < on_end {
-            self.fewer += 1;
-            return Size::Fewer;
-        }
-        let before = std::mem::replace(self, Self { usual: rows, fewer: 0 });
-        let is_same = before.usual / FEWER <= rows && rows / FEWER <= before.usual;
-        if is_same || before.usual == 0 { Size::Usual } else { Size::Changed }
+        self.note_unusual(rows, in_trial)
     }
 
-    /// Rows of the last usual call.
-    pub(super) fn usual(&self) -> u64 {
-        self.usual
+    #[inline(never)]
+    fn note_unusual(&mut self, rows: u64, in_trial: bool) -> Size {
+        let on_end = if in_trial { ON_END_IN_TRIAL } else { ON_END };
+        if rows == 0 {
+            return Size::Fewer { timed: false };
+        }
+        if self.are_few(rows) && self.fewer < on_end {
+            self.fewer += 1;
+            self.all_fewer = self.all_fewer.wrapping_add(1);
+            return Size::Fewer { timed: self.all_fewer.is_multiple_of(CHECKED) };
+        }
+        let is_first = self.most == 0;
+        *self = Self { fewest: (rows / FEWER).max(1), most: rows.saturating_mul(FEWER), fewer: 0, ..*self };
+        if is_first { Size::Usual } else { Size::Changed }
+    }
+
+    /// Whether that is far less than usual.
+    pub(super) fn are_few(&self, rows: u64) -> bool {
+        rows < self.fewest
+    }
+
+    /// Notes that a call with few rows took this many nanoseconds, of which another number was
+    /// `expected`. Less than `least` of difference is none.
+    pub(super) fn check(&mut self, nanoseconds: f32, expected: f32, least: f32) {
+        let is_wrong = !(expected / WRONG..expected * WRONG).contains(&nanoseconds);
+        let is_wrong = is_wrong && (nanoseconds - expected).abs() > least;
+        self.wrong = if is_wrong { self.wrong + 1 } else { 0 };
+        if self.wrong == MOST_WRONG {
+            (self.fewest, self.most) = (1, u64::MAX);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ON_END, Size, Sizes};
+    use super::*;
+
+    const FEW: Size = Size::Fewer { timed: false };
 
     #[test]
     fn few_rows_are_usual_when_there_are_no_others_any_more() {
         let mut sizes = Sizes::default();
+        let mut note = |rows, in_trial| sizes.note(rows, in_trial);
+        assert_eq!([100, 25, 400].map(|rows| note(rows, false)), [Size::Usual; 3]);
+        assert_eq!([401, 100, 0, 10].map(|rows| note(rows, false)), [Size::Changed, Size::Usual, FEW, FEW]);
+        let timed = (1..ON_END).filter(|_| note(10, false) == Size::Fewer { timed: true }).count();
+        assert_eq!(timed as u32, ON_END / CHECKED);
+        assert!(matches!(note(10, true), Size::Fewer { .. }), "while there is a trial");
         assert_eq!(
-            [100, 60, 119, 50].map(|rows| sizes.note(rows, false)),
-            [Size::Usual, Size::Usual, Size::Usual, Size::Fewer]
+            [10, 10, 2, 41].map(|rows| note(rows, false)),
+            [Size::Changed, Size::Usual, Size::Usual, Size::Changed]
         );
-        assert_eq!([240, 10].map(|rows| sizes.note(rows, false)), [Size::Changed, Size::Fewer]);
-        assert!((1..ON_END).all(|_| sizes.note(10, false) == Size::Fewer));
-        assert_eq!(sizes.note(10, true), Size::Fewer, "while there is a trial");
-        assert_eq!(
-            [10, 10, 4, 22].map(|rows| sizes.note(rows, false)),
-            [Size::Changed, Size::Usual, Size::Fewer, Size::Changed]
-        );
+    }
+
+    #[test]
+    fn few_rows_count_as_usual_where_they_cost_something_else() {
+        let mut sizes = Sizes::default();
+        sizes.note(1_000, false);
+        for _ in 0..2 {
+            (1..MOST_WRONG).for_each(|_| sizes.check(4_000.0, 1_000.0, 200.0));
+            sizes.check(1_100.0, 1_000.0, 200.0);
+            assert!(sizes.are_few(10));
+        }
+        (0..MOST_WRONG).for_each(|_| sizes.check(160.0, 20.0, 200.0));
+        assert!(sizes.are_few(10), "a call takes some time, whatever its rows");
+        (0..MOST_WRONG).for_each(|_| sizes.check(1_000.0, 4_000.0, 200.0));
+        assert_eq!([10, 1_000, 10].map(|rows| sizes.note(rows, false)), [Size::Usual; 3]);
     }
 }

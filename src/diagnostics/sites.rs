@@ -34,9 +34,10 @@ pub struct CallSiteDiagnostics {
     pub location: &'static Location<'static>,
     /// Calls so far.
     pub calls: u64,
-    /// How often another way to run them was tried, for three calls each time.
+    /// How often another way to run them was tried, mostly for three calls.
     pub trials: u64,
-    /// Rows of one of the last calls: they are counted only when something depends on it.
+    /// Rows of one of the last calls that had about as many as usual: calls with far fewer, or
+    /// none, are decided by what these took.
     pub rows: u64,
     /// How calls run now that find the workers as the last one did, asleep or awake: those are
     /// judged apart, and the reason and the measurements are of the same kind. As in mode

@@ -294,7 +294,6 @@ impl Race {
             let interval = (self.rivals[rival as usize].interval() / 2).max(FIRST_INTERVAL);
             self.rivals[self.present as usize].ask_every(interval);
             self.rivals[self.present as usize].pause();
-            self.rivals[rival as usize].ask_every(FIRST_INTERVAL);
             self.present = rival;
         } else {
             self.postpone(rival, other / present.max(1.0));

@@ -23,7 +23,8 @@ impl AffinityPool {
     /// were shorter than a session pays for (5 us; 40 where workers sleep) the next one begins on
     /// this thread, and calls others only when it has taken longer: to the second halves of joins
     /// that are left. Inside a round or another `heartbeat`, and while another thread leads,
-    /// everything runs on this thread: what waits for another half of a join waits for ever then.
+    /// everything runs on this thread. So no half of a join, and no call of a loop, must wait for
+    /// another one: where both run on one thread that is for ever.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;

@@ -92,7 +92,7 @@ impl Place {
 
     /// A session.
     fn note_session(&mut self, session: PastSession) {
-        if session.may_have_waited {
+        if session.may_have_waited && session.is_short() {
             self.sessions = (2 * self.sessions).min(MOST_SESSIONS);
         }
         let begins_alone = session.is_short() && !session.may_have_waited;

@@ -52,8 +52,8 @@ impl Before {
         Self { leader_rows: context.pool.swept[0].all() }
     }
 
-    /// What `round` over `rows` rows took. What the leader swept in it tells, with the time that
-    /// took, what a row costs.
+    /// What `round` over `rows` rows took: the leader's part too, which tells what a row costs if
+    /// not all workers took part.
     pub(super) fn outcome(self, context: &Context, rows: u64, round: &Finished<'_>) -> Outcome {
         let leader_rows = context.pool.swept[0].all() - self.leader_rows;
         Outcome { rows, leader_rows, leader_ns: round.leader_busy(), busy: round.busy_of_all() }

@@ -29,8 +29,9 @@ const CHEAP_CALL: f32 = 6_000.0;
 /// there are.
 const CALLS_OF_SAMPLE: u32 = 8;
 
-/// One thread is tried though nothing says that it is better if a call takes it no longer than
-/// this, in nanoseconds: one frame at 60 a second.
+/// One thread is tried though nothing says that it is better, if all workers together are busy in
+/// a call for no longer than this, in nanoseconds: it takes one thread no longer either. One frame
+/// at 60 a second.
 const LONGEST_PROBE: f32 = 16_000_000.0;
 
 impl Model {
@@ -77,7 +78,7 @@ impl Model {
         let now = self.expected(self.current, question);
         // Rows that get in each other's way may take one thread a part of what several take: any
         // part. Once is enough to know.
-        let is_probe = self.is_probe(other) && (1.0..LONGEST_PROBE).contains(&self.busy);
+        let is_probe = self.is_probe(other) && (1.0..LONGEST_PROBE).contains(&self.busy_with(question.rows));
         if self.at_best(other, question) >= now * BETTER && !is_probe {
             return false;
         }
@@ -86,19 +87,20 @@ impl Model {
 
     /// What a call could take by another strategy if all went well there.
     pub(super) fn at_best(&self, other: Strategy, Question { rows, workers, .. }: Question) -> f32 {
+        let busy = self.busy_with(rows);
         let alone = self.estimate(Strategy::Serial);
         let shared = self.estimate(Strategy::LockStep);
         let work = match (alone.was_tried(), shared.was_tried()) {
             (true, _) => alone.expected(rows, 0.0),
-            (_, true) => self.busy,
+            (_, true) => busy,
             _ => 0.0,
         };
         let usual = match other {
-            Strategy::Serial if alone.was_tried() => work.min(self.busy * UNSHARED),
-            Strategy::Serial => self.busy * UNSHARED,
+            Strategy::Serial if alone.was_tried() => work.min(busy * UNSHARED),
+            Strategy::Serial => busy * UNSHARED,
             Strategy::LockStep => CHEAPEST_ROUND + work / workers as f32,
             // Only worth it where lock step leaves workers idle.
-            Strategy::ForkJoin if shared.is_known() => CHEAPEST_SESSION + self.busy / workers as f32 * (2.0 - BETTER),
+            Strategy::ForkJoin if shared.is_known() => CHEAPEST_SESSION + busy / workers as f32 * (2.0 - BETTER),
             Strategy::ForkJoin | Strategy::Bevy => f32::INFINITY,
         };
         self.heavy.mean(other, usual, rows, workers) + self.forgone(other)
@@ -109,7 +111,7 @@ impl Model {
         let now = self.takes(self.current, question);
         let then = match other {
             tried if self.estimate(tried).was_tried() => self.takes(tried, question),
-            Strategy::Serial => self.busy,
+            Strategy::Serial => self.busy_with(question.rows),
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
         };
@@ -154,7 +156,7 @@ impl Model {
         match slower {
             ..BETTER => rival.ask_every(FIRST_INTERVAL),
             ..CLOSE => rival.ask_less(LONGEST_OF_THE_CLOSE.max(rival.interval())),
-            // Three times as seldom as trials may be.
+            // So that they cost a third of what they may.
             _ => {
                 let seldom = 3.0 * BUDGET * TRIAL_CALLS as f32 * (slower - 1.0);
                 rival.ask_less((seldom as u32).clamp(LONGEST_OF_THE_CLOSE, LONGEST));

@@ -164,7 +164,8 @@ impl<'s> Scope<'s> {
     /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it,
     /// or on another worker at the same time if one has nothing else to do. While it waits for
     /// another worker, this one takes jobs from that one only, so the stack holds no more joins
-    /// than it would serially.
+    /// than it would serially. `a` must not wait for `b`: see
+    /// [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat).
     ///
     /// ```
     /// # use bevy_affinity::prelude::*;
