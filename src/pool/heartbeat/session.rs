@@ -33,8 +33,8 @@ pub(crate) struct Session<'p> {
     /// One of the idle workers wakes up in every interval to look for jobs; the others sleep.
     ticking: AtomicBool,
     /// A first half in which no join was published was still at it when another worker had taken
-    /// the second one: perhaps it waited for that. No protocol rests on it, so models do not look at
-    /// it.
+    /// the second one: perhaps it waited for that. No protocol rests on it, so models do not look
+    /// at it.
     halves_met: atomic::AtomicBool,
 }
 
