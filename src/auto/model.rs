@@ -116,7 +116,7 @@ pub(crate) struct Model {
     last: Question,
     rows_now: u64,
     calls: u64,
-    /// Calls without rows, and with far fewer than others. They teach nothing.
+    /// Calls without rows, and with far fewer than others. They teach nothing of the others.
     aside: u64,
     trials: u64,
 }
@@ -182,7 +182,7 @@ impl Model {
         }
         // Of long calls each is timed: what was never compared need not wait.
         if due || timed && self.trials == 0 {
-            self.reconsider(self.last, asleep);
+            self.reconsider(self.last);
         }
         Decision::of_model(self.current, timed)
     }

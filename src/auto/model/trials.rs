@@ -52,7 +52,7 @@ impl Model {
     }
 
     /// Takes the strategy that is best by now, or begins to try another one.
-    pub(super) fn reconsider(&mut self, question: Question, asleep: bool) {
+    pub(super) fn reconsider(&mut self, question: Question) {
         let best = self.best(question);
         if best != self.current && self.expected(best, question) < self.expected(self.current, question) * BETTER {
             (self.current, self.mean) = (best, Some(self.takes(best, question)));
@@ -60,7 +60,7 @@ impl Model {
         self.rivals.iter_mut().for_each(|rival| rival.pass(CALLS_OF_SAMPLE));
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
         let Some(strategy) = next else { return };
-        let wakes = strategy != Strategy::Serial && asleep;
+        let wakes = strategy != Strategy::Serial && question.asleep;
         let wake_up = if self.takes(self.current, question) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
         if self.exploration_budget >= cost {
