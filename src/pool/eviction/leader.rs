@@ -32,9 +32,9 @@ impl AffinityPool {
     }
 
     /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the
-    /// worker out if that core is taken, or if the application keeps this thread from it. The
-    /// leader comes to be there when it wakes up while the workers sleep; called, the worker would
-    /// wait for its core, and the leader would run its rows.
+    /// worker out if the leader is better off here, or if the application keeps it from its home.
+    /// The leader comes to be there when it wakes up while the workers sleep; called, the worker
+    /// would wait for its core, and the leader would run its rows.
     #[cold]
     pub(super) fn leave_workers_core(&self) {
         let Some(seat) = self.owner_of_this_core().filter(|seat| !self.has_left_out(seat)) else { return };
@@ -42,7 +42,7 @@ impl AffinityPool {
         if !eviction.try_move(now) {
             return;
         }
-        let went_home = !eviction.is_home_taken(now) && self.move_leader(0);
+        let went_home = !eviction.is_better_off_than_home(&seat.record, now) && self.move_leader(0);
         if !went_home && self.watchful {
             eviction.leave_out(&seat.record, now, Evidence::Account);
         }
@@ -88,7 +88,8 @@ impl AffinityPool {
         let core = self.topology.cores.get(worker).filter(|_| is_told_apart);
         let moved = core.is_some_and(|core| move_current_thread_to(core.id).is_ok());
         if moved {
-            self.gang.eviction.forget_leader();
+            let owner = worker.checked_sub(1).map(|seat| &*self.seats[seat].record);
+            self.gang.eviction.note_leader_moved(owner);
         }
         moved
     }

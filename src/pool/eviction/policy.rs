@@ -74,7 +74,7 @@ pub(in crate::pool) struct Eviction {
     out_count: AtomicU32,
     /// How many workers rest.
     resting_count: AtomicU32,
-    /// When the core that the leader is on was found to be taken last; 0 after it moved.
+    /// When the core that the leader is on was found to be taken last.
     leader_core_taken_at: AtomicU64,
     /// When the core that no worker is pinned to was found to be taken last.
     home_core_taken_at: AtomicU64,
@@ -266,14 +266,22 @@ impl Eviction {
         self.leader_core_taken_at.store(now, Ordering::Relaxed);
     }
 
-    /// The leader is on another core now.
-    pub(super) fn forget_leader(&self) {
-        self.leader_core_taken_at.store(0, Ordering::Relaxed);
+    /// Notes that the leader is on the core of the worker with `owner` now, or else at home: what
+    /// is known of that core holds for the leader from now on.
+    pub(super) fn note_leader_moved(&self, owner: Option<&Record>) {
+        let core_taken_at = owner.map_or(&self.home_core_taken_at, |owner| &owner.core_taken_at);
+        self.leader_core_taken_at.store(core_taken_at.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Whether the core that no worker is pinned to was found to be taken a short time ago.
     pub(super) fn is_home_taken(&self, now: u64) -> bool {
         is_recent(&self.home_core_taken_at, now)
+    }
+
+    /// Whether the leader is better off on the core of the worker with `owner` than at home. Not
+    /// where both are taken: there two threads on two cores have more than one has.
+    pub(super) fn is_better_off_than_home(&self, owner: &Record, now: u64) -> bool {
+        self.is_home_taken(now) && !owner.is_taken(now)
     }
 
     /// Notes that the leader leaves a worker's core `now`, unless it did a short time ago: false
@@ -382,6 +390,33 @@ mod tests {
         );
         eviction.act_on(&record, 3 * MS + 2 * RECENT, Evidence::Account);
         assert!(record.is_out());
+    }
+
+    #[test]
+    fn the_leader_goes_home_and_leaves_nobody_out_where_both_cores_are_taken() {
+        let (eviction, record) = (Eviction::default(), Record::default());
+        eviction.note_leader(None, true, MS);
+        assert!(eviction.is_better_off_than_home(&record, 2 * MS), "the worker's core is free");
+        record.note_present(true, 2 * MS);
+        assert!(!eviction.is_better_off_than_home(&record, 3 * MS), "no better off");
+        eviction.note_leader_moved(None);
+        for evidence in [Evidence::Sharing, Evidence::Account, Evidence::Absence] {
+            eviction.act_on(&record, 4 * MS, evidence);
+        }
+        assert!(!record.is_out() && !record.rests(), "home is taken as well");
+        assert!(!eviction.is_better_off_than_home(&record, MS + RECENT), "home is free again");
+    }
+
+    #[test]
+    fn what_is_known_of_a_core_holds_for_the_leader_that_comes_there() {
+        let (eviction, [free, taken]) = (Eviction::default(), [(); 2].map(|()| Record::default()));
+        eviction.note_leader(Some(&taken), false, MS);
+        eviction.note_leader_moved(Some(&free));
+        eviction.act_on(&taken, 2 * MS, Evidence::Account);
+        assert!(taken.is_out(), "the leader is better off");
+        eviction.note_leader_moved(Some(&taken));
+        eviction.act_on(&free, 2 * MS, Evidence::Account);
+        assert!(!free.is_out(), "it is no better off");
     }
 
     #[test]
