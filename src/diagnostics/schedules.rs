@@ -5,7 +5,7 @@ use std::time::Duration;
 use bevy_ecs::schedule::InternedScheduleLabel;
 
 use crate::{
-    executor::{Explanation, ScheduleRecord, ScheduleWay},
+    executor::{ScheduleRecord, ScheduleWay, Standing},
     schedule::LookedInto,
 };
 
@@ -40,7 +40,7 @@ pub struct ScheduleDiagnostics {
 
 impl ScheduleDiagnostics {
     fn new(schedule: InternedScheduleLabel, record: &ScheduleRecord) -> Self {
-        let Explanation { way: choice, .. } = record.explanation();
+        let Standing { way: choice, .. } = record.explanation();
         let mut new =
             Self { label: format!("{schedule:?}"), choice, runs: 0, trials: 0, expected: Default::default(), schedule };
         new.pull(record);
@@ -48,7 +48,7 @@ impl ScheduleDiagnostics {
     }
 
     fn pull(&mut self, record: &ScheduleRecord) {
-        let Explanation { way, trials, times } = record.explanation();
+        let Standing { way, trials, times } = record.explanation();
         (self.choice, self.runs, self.trials) = (way, record.runs(), trials);
         self.expected = times.map(|time| time.map(|nanoseconds| Duration::from_nanos(nanoseconds as u64)));
     }

@@ -1,6 +1,6 @@
 //! A trial of a schedule that has heavy runs now and then.
 
-use super::times::{Found, HOPELESS, RunTimes, smoothed};
+use super::times::{Found, HOPELESS, Progress, RunTimes, smoothed};
 use crate::auto::is_heavy;
 
 /// Heavy runs by each way.
@@ -39,23 +39,30 @@ impl Cycles {
         self.by_other
     }
 
-    /// Notes the run that was next. Returns what was found if it was the last.
-    pub(super) fn observe(&mut self, nanoseconds: f32) -> Option<Found> {
+    /// Notes the run that was next.
+    pub(super) fn observe(&mut self, nanoseconds: f32) -> Progress {
         let turns = if self.by_other { &mut self.other } else { &mut self.present };
         self.runs += 1;
-        if turns.observe(nanoseconds) || self.runs >= self.most {
+        let is_heavy = turns.observe(nanoseconds);
+        if is_heavy || self.runs >= self.most {
             turns.ended += 1;
+            let is_in_vain = !is_heavy && !self.by_other;
             (self.runs, self.by_other) = (0, !self.by_other);
+            if is_in_vain {
+                return Progress::InVain;
+            }
         }
-        let is_over = self.present.ended.min(self.other.ended) >= CYCLES || self.is_hopeless();
-        is_over.then(|| Found { present: self.present.times(), other: self.other.times() })
+        if self.present.ended.min(self.other.ended) < CYCLES && !self.is_hopeless() {
+            return Progress::GoesOn;
+        }
+        Progress::Over(Found { present: self.present.times(), other: self.other.times() })
     }
 
     /// Whether usual runs by the other way alone take more than both kinds by the present one.
     fn is_hopeless(&self) -> bool {
         let RunTimes { usual, heavy } = self.present.times();
-        let (Some(usual), Some(heavy), Some(other)) = (usual, heavy, self.other.times().usual) else { return false };
-        let mean = usual + self.fraction * (heavy - usual);
+        let (Some(usual), Some(other)) = (usual, self.other.times().usual) else { return false };
+        let mean = usual + self.fraction * (heavy.unwrap_or(usual) - usual);
         self.other.seen >= FIRST_LOOK && other * (1.0 - self.fraction) > HOPELESS * mean
     }
 }

@@ -16,7 +16,7 @@ mod which;
 
 pub(crate) use gang::{OnLeader, is_sync_point};
 pub(crate) use mark::Mark;
-pub(crate) use race::Explanation;
+pub(crate) use race::Standing;
 pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
 pub use which::AffinitySchedules;
@@ -55,8 +55,8 @@ use record::Traced;
 /// Bevy's default, the multi-threaded executor, makes a task of each system. For a schedule of a
 /// few small systems that takes many times as long as the systems do. So all ways are measured: one
 /// run in eight is timed, all of them where they take 8 us or more, and another way is tried in
-/// turns with the present one, for less than a fiftieth of the time and ever less often while the
-/// answer stays the same. What counts is the usual run, but where some take far longer than the
+/// turns with the present one, for less than a fiftieth of the time (what was saved up counts, a
+/// second at most) and ever less often while the answer stays the same. What counts is the usual run, but where some take far longer than the
 /// others, again and again, the average. When the schedule changes, measurements are forgotten;
 /// when it takes much longer or shorter than it did, the other ways are tried again. The first two
 /// runs go by Bevy's default.
@@ -298,7 +298,7 @@ impl AffinityExecutor {
             if self.gang.prepare(schedule, world) {
                 return decision;
             }
-            self.race.plan(None);
+            self.race.cancel_lessons();
             return WayDecision::plainly(self.race.present());
         }
         if decision.way != ScheduleWay::OnTheGang || self.gang.is_planned(world) {
@@ -377,6 +377,7 @@ impl SystemExecutor for AffinityExecutor {
             self.renew();
         }
         self.init_both(schedule);
+        self.slot.keep_if_new();
         self.gang.forget();
         self.race.forget();
         self.differs = None;

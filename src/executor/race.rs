@@ -8,7 +8,7 @@ use risk::{LESSONS, Risk, Stakes, most_on_one_thread};
 
 use super::{
     cycles::Cycles,
-    times::{Found, HOPELESS, RunTimes, WayTimes},
+    times::{Found, HOPELESS, Progress, RunTimes, WayTimes},
     trial::WayTrial,
     way::{ScheduleWay, WAYS},
 };
@@ -25,6 +25,10 @@ const BUDGET: f32 = 64.0;
 /// take 4 ms because many threads wake each other: one thread may need an eighth of that, but until
 /// it is tried it could as well be five times as much.
 const FIRST_BUDGET: f32 = 16_000_000.0;
+
+/// And never more than this, in nanoseconds, however long nothing was tried: what changes all the
+/// time would be tried all the time.
+const LARGEST_BUDGET: f32 = 1_000_000_000.0;
 
 /// No single run is put at risk of taking this much longer, in nanoseconds: about a frame.
 const LARGEST_RISK: f32 = 20_000_000.0;
@@ -82,12 +86,22 @@ const NEW: Rival = Rival::new(FIRST_INTERVAL);
 enum Gang {
     /// Not what each system takes.
     Unknown,
-    /// The schedule runs this many times more to tell.
-    Learning(u32),
+    /// The schedule runs some times more to tell.
+    Learning(Lessons),
     /// There is a plan by which a run is expected to take this many nanoseconds.
     Planned(f32),
     /// It cannot be had, or gains too little.
     Declined,
+}
+
+/// Runs on one thread that tell what each system takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Lessons {
+    left: u32,
+    /// What the shortest took so far, in nanoseconds: another may have been interrupted.
+    shortest: f32,
+    /// What they were expected to cost.
+    cost: f32,
 }
 
 /// What is known of the runs of one schedule.
@@ -186,14 +200,19 @@ impl Race {
     pub(super) fn observe(&mut self, took: Took, threads: impl Fn() -> usize) {
         let nanoseconds = took.nanoseconds as f32;
         if let Some(trial) = &mut self.trial {
-            if let Some(found) = trial.observe(nanoseconds) {
-                let rival = trial.other;
-                self.end_trial(rival, found);
+            let rival = trial.other;
+            match trial.observe(nanoseconds) {
+                Progress::GoesOn => {}
+                Progress::Over(found) => self.end_trial(rival, found),
+                Progress::InVain => {
+                    self.trial = None;
+                    self.postpone(rival, 1.0);
+                }
             }
             return;
         }
         let runs = self.sampling.take_runs();
-        self.budget += nanoseconds * runs as f32 / BUDGET;
+        self.budget = (self.budget + nanoseconds * runs as f32 / BUDGET).min(LARGEST_BUDGET);
         self.rivals.iter_mut().for_each(|rival| rival.pass(runs));
         let turned = self.times.note(self.present, nanoseconds);
         let Some(mean) = self.mean(self.present) else { return };
@@ -230,8 +249,7 @@ impl Race {
         if self.present != ScheduleWay::OnTheGang {
             self.gang = Gang::Unknown;
         } else if self.can_afford(&lessons) {
-            self.budget -= lessons.cost;
-            self.gang = Gang::Learning(LESSONS);
+            self.begin_lessons(lessons.cost);
         }
     }
 
@@ -249,20 +267,25 @@ impl Race {
             self.can_afford(&risk).then(|| (rival, risk, stakes.is_to_be_learned()))
         });
         let Some((rival, risk, lessons)) = affordable else { return };
-        self.budget -= risk.cost;
         if lessons {
-            self.gang = Gang::Learning(LESSONS);
+            self.begin_lessons(risk.cost);
         } else {
-            self.begin_trial(rival, time + risk.largest);
+            self.budget -= risk.cost;
+            self.begin_trial(rival, time, time + risk.largest);
         }
     }
 
-    /// A run by `rival` takes `most` nanoseconds at most, as far as is known.
-    fn begin_trial(&mut self, rival: ScheduleWay, most: f32) {
+    fn begin_lessons(&mut self, cost: f32) {
+        self.budget -= cost;
+        self.gang = Gang::Learning(Lessons { left: LESSONS, shortest: f32::INFINITY, cost });
+    }
+
+    /// A run takes `time` nanoseconds now, and one by `rival` `most` at most, as far as is known.
+    fn begin_trial(&mut self, rival: ScheduleWay, time: f32, most: f32) {
         self.trials += 1;
         let (present, other) = (self.times.times(self.present), self.times.times(rival));
         self.trial = Some(match self.times.heavy_fraction() {
-            None => WayTrial::in_turns(self.present, rival, most),
+            None => WayTrial::in_turns(self.present, rival, time, most),
             Some(fraction) => WayTrial::by_cycles(self.present, rival, Cycles::new(present, other, fraction)),
         });
     }
@@ -294,6 +317,8 @@ impl Race {
             let interval = (self.rivals[rival as usize].interval() / 2).max(FIRST_INTERVAL);
             self.rivals[self.present as usize].ask_every(interval);
             self.rivals[self.present as usize].pause();
+            // If it is lost, too.
+            self.rivals[rival as usize].ask_every(interval);
             self.present = rival;
         } else {
             self.postpone(rival, other / present.max(1.0));
@@ -320,18 +345,30 @@ impl Race {
     /// A lesson is over, which took this many nanoseconds on one thread. Returns whether it was the
     /// last, so that there can be a plan.
     pub(super) fn end_lesson(&mut self, nanoseconds: u64) -> bool {
-        let Gang::Learning(left) = &mut self.gang else { return false };
-        *left -= 1;
-        let is_last = *left == 0;
-        if is_last && self.mean(ScheduleWay::OneThread).is_none() {
-            self.times.set(ScheduleWay::OneThread, RunTimes::even(nanoseconds as f32));
+        let Gang::Learning(lessons) = &mut self.gang else { return false };
+        lessons.left -= 1;
+        lessons.shortest = lessons.shortest.min(nanoseconds as f32);
+        let Lessons { left, shortest, .. } = *lessons;
+        if left == 0 && self.mean(ScheduleWay::OneThread).is_none() {
+            self.times.set(ScheduleWay::OneThread, RunTimes::even(shortest));
         }
-        is_last
+        left == 0
+    }
+
+    /// There is no gang to learn for.
+    pub(super) fn cancel_lessons(&mut self) {
+        if let Gang::Learning(Lessons { left: LESSONS, cost, .. }) = self.gang {
+            self.budget += cost;
+        }
+        self.plan(None);
     }
 
     /// There is a plan by which runs on the gang are expected to take so long, in nanoseconds, or
-    /// none that is worth it. Then it is looked at again some time.
+    /// none that is worth it. Then it is looked at again some time: also where the plan takes longer
+    /// than one thread, for then something interrupted the lessons.
     pub(super) fn plan(&mut self, span: Option<f32>) {
+        let one_thread = self.mean(ScheduleWay::OneThread);
+        let span = span.filter(|&span| one_thread.is_none_or(|one_thread| span < one_thread));
         self.gang = span.map_or(Gang::Declined, Gang::Planned);
         if span.is_none() {
             self.leave_gang();
@@ -361,16 +398,16 @@ impl Race {
         self.runs
     }
 
-    pub(super) fn explain(&self) -> Explanation {
+    pub(super) fn explain(&self) -> Standing {
         let mut times = [None; WAYS];
         ScheduleWay::ALL.iter().for_each(|&way| times[way as usize] = self.mean(way));
-        Explanation { way: self.present, trials: self.trials, times }
+        Standing { way: self.present, trials: self.trials, times }
     }
 }
 
 /// What a [`Race`] would say of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Explanation {
+pub(crate) struct Standing {
     pub(crate) way: ScheduleWay,
     pub(crate) trials: u64,
     /// Nanoseconds on average, by way.

@@ -8,7 +8,7 @@ use std::sync::{
 use bevy_ecs::schedule::InternedScheduleLabel;
 
 use super::{
-    race::{Explanation, Race},
+    race::{Race, Standing},
     way::ScheduleWay,
 };
 use crate::{record::Recorder, sync::lock};
@@ -18,7 +18,7 @@ use crate::{record::Recorder, sync::lock};
 #[derive(Debug)]
 pub(crate) struct ScheduleRecord {
     runs: AtomicU64,
-    explanation: Mutex<Explanation>,
+    explanation: Mutex<Standing>,
     /// The way of the last run if there was no choice, as its number; otherwise [`CHOICE`].
     only_way: AtomicU8,
     /// Whether all runs are to go by Bevy's default executor.
@@ -70,10 +70,10 @@ impl ScheduleRecord {
         self.only_way.store(way.map_or(CHOICE, |way| way as u8), Ordering::Relaxed);
     }
 
-    pub(crate) fn explanation(&self) -> Explanation {
+    pub(crate) fn explanation(&self) -> Standing {
         let explanation = *lock(&self.explanation);
         let only_way = ScheduleWay::ALL.get(usize::from(self.only_way.load(Ordering::Relaxed)));
-        Explanation { way: only_way.copied().unwrap_or(explanation.way), ..explanation }
+        Standing { way: only_way.copied().unwrap_or(explanation.way), ..explanation }
     }
 
     /// Has runs recorded as those of `schedule` whenever `recorder` records.

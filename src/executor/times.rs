@@ -46,6 +46,15 @@ pub(super) struct Found {
     pub(super) other: RunTimes,
 }
 
+/// Where a trial is after one more run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Progress {
+    GoesOn,
+    Over(Found),
+    /// Over, and nothing was found: what it waited for does not come any more.
+    InVain,
+}
+
 /// What runs take by each way, and how many of them are heavy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WayTimes {

@@ -2,7 +2,7 @@
 
 use super::{
     cycles::Cycles,
-    times::{Found, HOPELESS, RunTimes},
+    times::{Found, HOPELESS, Progress, RunTimes},
     way::ScheduleWay,
 };
 use crate::auto::is_heavy;
@@ -18,42 +18,42 @@ pub(super) const RUNS: usize = 4;
 pub(super) struct WayTrial {
     present: ScheduleWay,
     pub(super) other: ScheduleWay,
-    order: Order,
+    sequence: Sequence,
 }
 
 /// Which run goes by which way.
 #[derive(Clone, Debug)]
-enum Order {
+enum Sequence {
     InTurns(InTurns),
     /// Where few runs are heavy.
     ByCycles(Cycles),
 }
 
 impl WayTrial {
-    /// A run by `other` takes `most` nanoseconds at most, as far as is known.
-    pub(super) fn in_turns(present: ScheduleWay, other: ScheduleWay, most: f32) -> Self {
-        Self { present, other, order: Order::InTurns(InTurns { most, ..InTurns::default() }) }
+    /// A run by `present` takes `usual` nanoseconds, and one by `other` takes `most` at most, as far
+    /// as is known.
+    pub(super) fn in_turns(present: ScheduleWay, other: ScheduleWay, usual: f32, most: f32) -> Self {
+        Self { present, other, sequence: Sequence::InTurns(InTurns { usual, most, ..InTurns::default() }) }
     }
 
     pub(super) fn by_cycles(present: ScheduleWay, other: ScheduleWay, cycles: Cycles) -> Self {
-        Self { present, other, order: Order::ByCycles(cycles) }
+        Self { present, other, sequence: Sequence::ByCycles(cycles) }
     }
 
     /// The way of the next run.
     pub(super) fn next(&self) -> ScheduleWay {
-        let by_other = match &self.order {
-            Order::InTurns(turns) => OTHERS[turns.step],
-            Order::ByCycles(cycles) => cycles.by_other(),
+        let by_other = match &self.sequence {
+            Sequence::InTurns(turns) => OTHERS[turns.step],
+            Sequence::ByCycles(cycles) => cycles.by_other(),
         };
         if by_other { self.other } else { self.present }
     }
 
-    /// Notes what the run took that was next, in nanoseconds. Returns what was found if it was the
-    /// last.
-    pub(super) fn observe(&mut self, nanoseconds: f32) -> Option<Found> {
-        match &mut self.order {
-            Order::InTurns(turns) => turns.observe(nanoseconds),
-            Order::ByCycles(cycles) => cycles.observe(nanoseconds),
+    /// Notes what the run took that was next, in nanoseconds.
+    pub(super) fn observe(&mut self, nanoseconds: f32) -> Progress {
+        match &mut self.sequence {
+            Sequence::InTurns(turns) => turns.observe(nanoseconds).map_or(Progress::GoesOn, Progress::Over),
+            Sequence::ByCycles(cycles) => cycles.observe(nanoseconds),
         }
     }
 }
@@ -61,6 +61,9 @@ impl WayTrial {
 /// A few runs by each way.
 #[derive(Clone, Debug, Default)]
 struct InTurns {
+    /// What a run by the present way took before. The first one of the trial may be the light one of
+    /// two kinds, and the next, by the other way, the dear one.
+    usual: f32,
     /// What a run by the other way takes at most, as far as is known: a first one that takes longer
     /// was interrupted.
     most: f32,
@@ -75,13 +78,13 @@ impl InTurns {
         let by_other = OTHERS[self.step];
         if by_other { &mut self.other } else { &mut self.present }.push(nanoseconds);
         self.step += 1;
-        let present = self.present.typical();
-        let hopeless = present.usual.is_some_and(|present| nanoseconds > HOPELESS * present);
         // The first run by another way that is hopeless is its last.
-        if by_other && self.other.count == 1 && hopeless {
-            return Some(Found { present, other: RunTimes::even(nanoseconds.min(self.most)) });
+        if by_other && self.other.count == 1 {
+            let present = self.usual.max(self.present.longest());
+            let other = RunTimes::even(nanoseconds.min(self.most));
+            return (nanoseconds > HOPELESS * present).then(|| Found { present: RunTimes::even(present), other });
         }
-        (self.step == OTHERS.len()).then(|| Found { present, other: self.other.typical() })
+        (self.step == OTHERS.len()).then(|| Found { present: self.present.typical(), other: self.other.typical() })
     }
 }
 
@@ -96,6 +99,10 @@ impl Times {
     fn push(&mut self, nanoseconds: f32) {
         self.times[self.count] = nanoseconds;
         self.count += 1;
+    }
+
+    fn longest(&self) -> f32 {
+        self.times[..self.count].iter().copied().fold(0.0, f32::max)
     }
 
     /// Heavy runs apart, the mean without the longest and, of more than two, the shortest: a run

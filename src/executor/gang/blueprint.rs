@@ -66,6 +66,8 @@ pub(in crate::executor) struct BlueprintSlot(Arc<Mutex<Seen>>);
 #[derive(Default)]
 struct Seen {
     blueprint: Option<Arc<Blueprint>>,
+    /// Whether that is of a build which no executor has seen yet.
+    is_new: bool,
     shared: SharedConditions,
     /// Asked of systems that are new.
     tags: HashMap<Identity, Tag>,
@@ -82,8 +84,17 @@ impl BlueprintSlot {
     /// What was seen before is of no use any more. False if nothing is to be seen again.
     fn begin(&self) -> bool {
         let mut seen = self.seen();
-        (seen.blueprint, seen.conditions_defer) = (None, false);
+        (seen.blueprint, seen.is_new, seen.conditions_defer) = (None, false, false);
         !seen.is_let_go
+    }
+
+    /// A build is over: forgets a blueprint of an earlier one. A pass of others that fails takes all
+    /// passes of its schedule along, and the next build has none.
+    pub(in crate::executor) fn keep_if_new(&self) {
+        let mut seen = self.seen();
+        if !std::mem::take(&mut seen.is_new) {
+            seen.blueprint = None;
+        }
     }
 
     pub(super) fn blueprint(&self) -> Option<Arc<Blueprint>> {
@@ -236,7 +247,7 @@ impl ScheduleBuildPass for BlueprintPass {
         }
         let before = all_before(keys, dependencies);
         let blueprint = seen.blueprint_of(world, graph, keys).map(|seen| Blueprint { before, ..seen });
-        seen.blueprint = blueprint.map(Arc::new);
+        (seen.blueprint, seen.is_new) = (blueprint.map(Arc::new), true);
         Ok(())
     }
 }
@@ -290,5 +301,17 @@ mod tests {
         schedule.initialize(&mut World::new()).expect("it can be sorted");
         let blueprint = slot.blueprint().expect("it was seen");
         assert_eq!(blueprint.before.iter().map(|before| before.count_ones(..)).sum::<usize>(), 1);
+    }
+
+    #[test]
+    fn what_a_build_without_the_pass_did_is_not_taken_for_what_an_earlier_one_saw() {
+        let (mut schedule, slot) = (Schedule::default(), BlueprintSlot::default());
+        slot.watch(&mut schedule);
+        schedule.add_systems(|| {});
+        schedule.initialize(&mut World::new()).expect("it can be sorted");
+        slot.keep_if_new();
+        assert!(slot.blueprint().is_some());
+        slot.keep_if_new();
+        assert!(slot.blueprint().is_none());
     }
 }

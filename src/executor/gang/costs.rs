@@ -1,6 +1,7 @@
 //! What tasks take.
 
 use crate::{
+    auto::is_heavy,
     executor::times::{SMOOTHING, smoothed},
     pool::{Led, LedCalls},
 };
@@ -68,17 +69,17 @@ impl Costs {
         self.when_it_runs(task, leads, workers) * self.ran[task]
     }
 
-    /// Learns what each task took in a run; nothing of those that conditions kept from running. The
-    /// first one fetches everything into the caches: it counts for nothing once there is another.
+    /// Learns what each task took in a run; nothing of those that conditions kept from running.
     pub(super) fn observe(&mut self, took: impl Iterator<Item = Option<u64>>) {
+        let before = self.observed;
         self.observed += 1;
-        let is_first = self.observed <= 2;
+        let is_first = before < 2;
         for (task, took) in took.enumerate() {
             let led = std::mem::take(&mut self.led[task]);
             let ran = f32::from(u8::from(took.is_some()));
             self.ran[task] = if is_first { ran } else { self.ran[task] + (ran - self.ran[task]) / SMOOTHING };
             let Some(took) = took else { continue };
-            learn(if led { &mut self.leading[task] } else { &mut self.by_itself[task] }, took, is_first);
+            learn(if led { &mut self.leading[task] } else { &mut self.by_itself[task] }, took, before);
         }
     }
 
@@ -91,8 +92,8 @@ impl Costs {
             // What other rounds, such as those of a tree, would take one thread is not known.
             self.work[task] = 0.0;
         } else if rounds > 0 && work > 0 {
-            learn(&mut self.sweeps[task], took, is_first);
-            learn(&mut self.work[task], work, is_first);
+            learn(&mut self.sweeps[task], took, self.observed);
+            learn(&mut self.work[task], work, self.observed);
         }
         let led = f32::from(u8::from(led.rounds > 0));
         let part = &mut self.leads[task];
@@ -117,18 +118,23 @@ impl Costs {
         seen.for_each(|(before, now)| *before += (now - *before).min(0.0) / SMOOTHING);
     }
 
-    /// Whether a task takes much longer than these did.
+    /// Whether a task takes much longer than these did. One that did not run then has to run in most
+    /// runs now: lessons would not see another.
     pub(super) fn outgrew(&self, before: &[f32], task: usize) -> bool {
-        let now = self.by_itself[task];
-        now > LONG && now > MUCH_LONGER * before[task]
+        let (now, before) = (self.by_itself[task], before[task]);
+        let would_be_seen = before > 0.0 || self.ran[task] > 0.5;
+        now > LONG && now > MUCH_LONGER * before && would_be_seen
     }
 }
 
-/// Takes one time more into a mean, which is 0 before there is any. The first one counts for
-/// nothing once there is another.
-fn learn(mean: &mut f32, nanoseconds: u64, is_first: bool) {
-    let known = (*mean > 0.0 && !is_first).then_some(*mean);
-    *mean = smoothed(known, nanoseconds as f32).max(f32::MIN_POSITIVE);
+/// Takes one time more into a mean, which is 0 before there is any, after so many runs. The first
+/// run fetches everything into the caches: it counts for nothing once there is another. The second
+/// counts for nothing if the third takes far less: it was interrupted.
+fn learn(mean: &mut f32, nanoseconds: u64, runs: u32) {
+    let nanoseconds = nanoseconds as f32;
+    let is_right = runs > 2 || runs == 2 && !is_heavy(*mean, nanoseconds);
+    let known = (*mean > 0.0 && is_right).then_some(*mean);
+    *mean = smoothed(known, nanoseconds).max(f32::MIN_POSITIVE);
 }
 
 #[cfg(test)]
@@ -234,6 +240,31 @@ mod tests {
         }
         let average = costs.on_average(0, false, 2);
         assert!((200_000.0..300_000.0).contains(&average), "{average}");
+    }
+
+    #[test]
+    fn one_lesson_that_was_interrupted_does_not_make_a_task_dear() {
+        for interrupted in 0..3 {
+            let mut costs = Costs::new(1);
+            let took = |lesson| if lesson == interrupted { 50_000_000 } else { 20_000 };
+            (0..3).for_each(|lesson| costs.observe(std::iter::once(Some(took(lesson)))));
+            let cost = costs.when_it_runs(0, false, 2);
+            assert!((20_000.0..23_000.0).contains(&cost), "lesson {interrupted}: {cost}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_no_lesson_saw_has_outgrown_its_plan_if_another_one_would_see_it() {
+        let mut costs = Costs::new(1);
+        let mut run = |runs: std::ops::Range<u32>, every| {
+            let outgrew = runs.map(|run| {
+                costs.observe(std::iter::once((run % every == every - 1).then_some(60_000)));
+                costs.outgrew(&[0.0], 0)
+            });
+            outgrew.filter(|&outgrew| outgrew).count()
+        };
+        assert_eq!(run(0..600, 60), 0, "a timer");
+        assert!(run(0..10, 1) > 0, "from now on");
     }
 
     #[test]

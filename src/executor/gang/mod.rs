@@ -141,7 +141,7 @@ impl SystemsOnGang {
                         // SAFETY: 'tasks' on `ScheduleRun`: phases keep the order, and nothing else
                         // runs now.
                         let run_task = || unsafe { run.task(task) };
-                        let led = run_here(run_task, by_itself[task], timed.then_some(&*pool));
+                        let led = run_on_leader(run_task, by_itself[task], timed.then_some(&*pool));
                         led.into_iter().for_each(|led| costs.note_led(task, led));
                     }
                 }
@@ -178,7 +178,7 @@ fn run_local_tasks() {
 
 /// Runs a task on this thread, between rounds; its sweeps are rounds unless it is `by_itself`.
 /// Returns what it led, if a pool is given that watches it.
-fn run_here(run_task: impl FnOnce(), by_itself: bool, watching: Option<&AffinityPool>) -> Option<Led> {
+fn run_on_leader(run_task: impl FnOnce(), by_itself: bool, watching: Option<&AffinityPool>) -> Option<Led> {
     let _by_itself = by_itself.then(Raised::by_itself);
     match watching.filter(|_| !by_itself) {
         Some(pool) => Some(pool.watch(run_task)),

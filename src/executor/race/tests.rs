@@ -186,7 +186,7 @@ fn a_changed_schedule_is_measured_anew_by_the_way_that_it_had() {
     machine.run_often(100);
     machine.race.forget();
     let explanation = machine.race.explain();
-    assert_eq!(explanation, Explanation { way: ScheduleWay::OneThread, trials: 0, times: [None; 3] });
+    assert_eq!(explanation, Standing { way: ScheduleWay::OneThread, trials: 0, times: [None; 3] });
     (machine.one_thread, machine.threads) = (4_000_000, 2_000_000);
     machine.run_often(30);
     assert_eq!(machine.race.explain().way, ScheduleWay::BevysThreads);
@@ -396,4 +396,85 @@ fn a_burst_that_goes_on_is_what_runs_take_now() {
     assert_eq!(race.explain().way, ScheduleWay::BevysThreads);
     run_bursts(&mut race, takes, 200, |_| false);
     assert_eq!(race.explain().way, ScheduleWay::OneThread);
+}
+
+/// Of two runs one is light and one is not, and both are longer by the present way.
+#[test]
+fn a_schedule_that_runs_twice_a_frame_goes_the_faster_way_whichever_run_comes_first() {
+    for first in [0, 1] {
+        let mut race = Race::new();
+        run_bursts(&mut race, [(1_000_000, 1_000_000); 2], 10, |_| false);
+        let takes = [(700_000, 2_100_000), (1_000_000, 3_000_000)];
+        let (slower, ..) = run_bursts(&mut race, takes, 200, |run| run % 2 == first);
+        assert!(slower < 0.1, "{first}: {slower}, {:?}", race.explain());
+    }
+}
+
+#[test]
+fn a_lesson_that_was_interrupted_says_nothing_of_one_thread() {
+    for interrupted in 0..LESSONS {
+        let mut race = Race::new();
+        race.begin_lessons(0.0);
+        let took = |lesson| if lesson == interrupted { 50_000_000 } else { 480_000 };
+        let last = (0..LESSONS).map(|lesson| race.end_lesson(took(lesson))).position(|is_last| is_last);
+        assert_eq!((last, race.mean(ScheduleWay::OneThread)), (Some(2), Some(480_000.0)));
+    }
+}
+
+#[test]
+fn a_plan_that_takes_longer_than_one_thread_is_made_anew() {
+    let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
+    let mut lessons = 0;
+    for _ in 0..2_000 {
+        let was_learning = matches!(machine.race.gang, Gang::Learning(_));
+        machine.run();
+        if was_learning && !matches!(machine.race.gang, Gang::Learning(_)) {
+            lessons += 1;
+            if lessons == 1 {
+                machine.race.plan(Some(43_800_000.0));
+            }
+        }
+    }
+    assert!(lessons > 1);
+    assert_eq!(machine.race.explain().way, ScheduleWay::OnTheGang, "{:?}", machine.race);
+}
+
+#[test]
+fn lessons_for_which_there_is_no_gang_cost_nothing() {
+    let mut race = Race::new();
+    race.begin_lessons(12e6);
+    race.cancel_lessons();
+    assert_eq!((race.budget, race.gang), (FIRST_BUDGET, Gang::Declined));
+    race.begin_lessons(12e6);
+    race.end_lesson(8_000_000);
+    race.cancel_lessons();
+    assert_eq!(race.budget, FIRST_BUDGET - 12e6, "one was given");
+}
+
+#[test]
+fn what_trials_may_cost_does_not_grow_for_ever() {
+    let mut machine = Machine::new(10_000_000, 15_000_000);
+    machine.run_often(20_000);
+    assert!(machine.race.budget <= LARGEST_BUDGET);
+}
+
+/// A level is over, and with it its heavy runs, in the middle of a trial.
+#[test]
+fn a_trial_that_waits_for_heavy_runs_in_vain_ends() {
+    let takes = [(1_000, 12_000_000), (40_000, 3_000_000)];
+    for period in [20, 40, 60] {
+        let mut race = Race::new();
+        let waits = |race: &Race| race.trial.is_some() && race.times.heavy_fraction().is_some();
+        let began = (0..10_000).find(|run| {
+            run_bursts(&mut race, takes, 1, |_| run % period == 0);
+            waits(&race)
+        });
+        assert!(began.is_some(), "every {period}: {race:?}");
+        let fraction = race.times.heavy_fraction().expect("it waits for heavy runs");
+        // Four times as many as heavy ones come in.
+        run_bursts(&mut race, takes, (4.0 / fraction).ceil() as u64, |_| false);
+        assert!(race.trial.is_none(), "every {period}: {race:?}");
+        let (slower, ..) = run_bursts(&mut race, takes, 4_000, |_| false);
+        assert!(slower < 0.06, "every {period}: {slower}, {race:?}");
+    }
 }
