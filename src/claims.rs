@@ -29,15 +29,15 @@ pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 /// the round, and what was done with it is published by the arrival of who did it.
 pub(crate) struct Claims(AtomicU64);
 
-/// What a [`Claims`] word says: the bits are the call's number (32), taken from the front (16),
-/// taken from the back (16).
+/// How many chunks were claimed from each end of a share, as a [`Claims`] word says it: the bits are
+/// the call's number (32), front (16), back (16).
 #[derive(Clone, Copy)]
-struct Taken {
+struct Ends {
     front: u32,
     back: u32,
 }
 
-impl Taken {
+impl Ends {
     fn of(word: u64, call: CallNumber) -> Self {
         if (word >> 32) as u32 == call.0 || planted("number_not_compared") {
             Self { front: (word >> 16) as u16 as u32, back: word as u16 as u32 }
@@ -90,10 +90,10 @@ impl Claims {
     pub(crate) fn take_front(&self, call: CallNumber) -> Front {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
-            let taken = Taken::of(word, call);
-            let next = Taken { front: taken.front + 1, ..taken }.word(call);
+            let ends = Ends::of(word, call);
+            let next = Ends { front: ends.front + 1, ..ends }.word(call);
             match self.exchange(word, next) {
-                Ok(_) => return Front { chunk: taken.front, taken: taken.back },
+                Ok(_) => return Front { chunk: ends.front, taken: ends.back },
                 Err(now) => word = now,
             }
         }
@@ -104,15 +104,15 @@ impl Claims {
     pub(crate) fn take_back(&self, call: CallNumber, chunks: u32, fewest: u32, most: u32) -> Option<Back> {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
-            let taken = Taken::of(word, call);
-            let front = if planted("front_forgotten") { 0 } else { taken.front };
-            let left = chunks.saturating_sub(front + taken.back) + u32::from(planted("off_by_one"));
-            if left < fewest.max(1) || taken.back >= most && !planted("limit_not_kept") {
+            let ends = Ends::of(word, call);
+            let front = if planted("front_forgotten") { 0 } else { ends.front };
+            let left = chunks.saturating_sub(front + ends.back) + u32::from(planted("off_by_one"));
+            if left < fewest.max(1) || ends.back >= most && !planted("limit_not_kept") {
                 return None;
             }
-            let next = Taken { back: taken.back + 1, ..taken }.word(call);
+            let next = Ends { back: ends.back + 1, ..ends }.word(call);
             match self.exchange(word, next) {
-                Ok(_) => return Some(Back { chunk: chunks - 1 - taken.back, taken: taken.back }),
+                Ok(_) => return Some(Back { chunk: chunks - 1 - ends.back, taken: ends.back }),
                 Err(now) => word = now,
             }
         }
@@ -132,8 +132,8 @@ impl Claims {
     /// How many of `chunks` chunks are free; 0 if `most` were taken from the far end, so that no
     /// more can be.
     pub(crate) fn left(&self, call: CallNumber, chunks: u32, most: u32) -> u32 {
-        let taken = Taken::of(self.0.load(Ordering::Relaxed), call);
-        if taken.back < most { chunks.saturating_sub(taken.front + taken.back) } else { 0 }
+        let ends = Ends::of(self.0.load(Ordering::Relaxed), call);
+        if ends.back < most { chunks.saturating_sub(ends.front + ends.back) } else { 0 }
     }
 }
 
@@ -141,7 +141,7 @@ impl Claims {
 pub(crate) struct ClaimBoard {
     shares: Box<[CachePadded<ShareBook>]>,
     call: u32,
-    /// Whether any chunk changed hands since the leader last asked.
+    /// Whether any chunk changed hands since [`forget_thefts`](Self::forget_thefts).
     stolen: CachePadded<AtomicBool>,
 }
 

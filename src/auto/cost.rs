@@ -123,7 +123,7 @@ impl RowCost {
 
     /// Counts a sweep on one thread; true if it is one to be timed, as the first is.
     #[inline]
-    pub(crate) fn count_call(&self) -> bool {
+    pub(crate) fn asks_of_call(&self) -> bool {
         let left = self.0.untimed_left.load(Ordering::Relaxed);
         if left > 0 {
             self.0.untimed_left.store(left - 1, Ordering::Relaxed);
@@ -137,13 +137,13 @@ impl RowCost {
 
     /// Counts a sweep by the gang; true if it is one to be measured, as the first ones are.
     #[inline]
-    pub(crate) fn count_round(&self) -> bool {
+    pub(crate) fn asks_of_round(&self) -> bool {
         let timed = self.0.timed.load(Ordering::Relaxed);
         if timed < FIRST_ROUNDS {
             self.0.timed.store(timed + 1, Ordering::Relaxed);
             return true;
         }
-        self.count_call()
+        self.asks_of_call()
     }
 
     /// Learns that sweeps of `rows` rows took this long, on one thread or on several together.
@@ -220,14 +220,14 @@ mod tests {
     #[test]
     fn the_first_sweep_is_timed_and_then_one_in_many() {
         let cost = RowCost::default();
-        let timed: Vec<_> = (0..8_000).filter(|_| cost.count_call()).collect();
+        let timed: Vec<_> = (0..8_000).filter(|_| cost.asks_of_call()).collect();
         assert_eq!((timed[0], timed.len() / 100), (0, 9), "one in 8.4");
     }
 
     #[test]
     fn the_first_rounds_are_measured_and_then_one_in_many() {
         let cost = RowCost::default();
-        let measured: Vec<_> = (0..8_000).filter(|_| cost.count_round()).collect();
+        let measured: Vec<_> = (0..8_000).filter(|_| cost.asks_of_round()).collect();
         assert!((0..FIRST_ROUNDS).all(|round| measured[round as usize] == round));
         assert_eq!((measured.len() - FIRST_ROUNDS as usize) / 100, 9, "one in 8.4");
     }

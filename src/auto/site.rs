@@ -108,13 +108,13 @@ impl SiteRegistry {
 #[derive(Debug, Default)]
 pub(crate) struct SiteList {
     first: OnceLock<Link>,
-    /// Whose they are, once their system is initialised.
-    owner: OnceLock<Owner>,
+    /// Who starts them, once their system is initialised.
+    origin: OnceLock<Origin>,
 }
 
 /// What starts the calls of some sites.
 #[derive(Debug)]
-pub(crate) struct Owner {
+pub(crate) struct Origin {
     pub(crate) system: DebugName,
     /// The type of the query's data, or of a fused system's kernels, as the compiler calls it.
     pub(crate) data: &'static str,
@@ -128,14 +128,14 @@ struct Link {
 }
 
 impl SiteList {
-    /// Says whose they are.
-    pub(crate) fn set_owner(&self, owner: Owner) {
+    /// Says who starts them.
+    pub(crate) fn set_origin(&self, origin: Origin) {
         // A state may be initialised again, in the same system.
-        _ = self.owner.set(owner);
+        _ = self.origin.set(origin);
     }
 
-    pub(crate) fn owner(&self) -> Option<&Owner> {
-        self.owner.get()
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.origin.get()
     }
 
     /// The site at `location`.

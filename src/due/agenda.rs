@@ -21,7 +21,8 @@ use crate::record::known_name;
 /// [`due`](crate::AffineParIter::due) visits the due rows of a query. Rows that sleep cost nothing
 /// but memory: 25 bytes each (the component, Bevy's change ticks of it, and a hint of where to
 /// look), and one look at each 4,096 of them in a call. Hints come in pages of 37 kB, each for
-/// 4,096 indices of entities of which at least one has a [`Due<A>`](Due).
+/// 4,096 indices of entities of which at least one has or had a [`Due<A>`](Due): they stay as long
+/// as the agenda.
 ///
 /// Systems with the same `Agenda<A>` do not run at the same time, nor beside one that reads
 /// `&Due<A>`; within one system the two cannot be combined. Several agendas can. Of a system's

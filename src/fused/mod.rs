@@ -68,7 +68,10 @@ mod sealed {
 /// to the change tick: a later kernel sees what an earlier one changed in the same run, an earlier
 /// one what a later one changed in the run before. That is so because a kernel can look at nothing
 /// that another one writes, except for the row that it is called with. What kernels write elsewhere
-/// (a counter that a closure shares) is written in another order.
+/// (a counter that a closure shares) is written in another order, and the summary tick of a
+/// component that two of them write is that of either. Each kernel has a tick of its own, later
+/// than its system's: do not call a fused function beside another one in one system of your own (by
+/// a `ParamSet`), which would see the changes in its next run; `pipe` and chains are fine.
 ///
 /// It is one system otherwise: one name, one place in the schedule, one line in the diagnostics,
 /// run conditions and sets for all kernels or for none. If a resource is missing, no kernel runs,

@@ -15,7 +15,7 @@ use super::{
     ticks::{Runs, ticks},
 };
 use crate::{
-    auto::Owner,
+    auto::Origin,
     sweep::{Matched, QueryCalls, Rows},
 };
 
@@ -75,7 +75,11 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
         // No two kernels touch a row at a time, so their rows are checked against what is there
         // already and not against each other's.
-        state.calls.set_owner(Owner { system: meta.name().clone(), data: std::any::type_name::<K>(), is_fused: true });
+        state.calls.sites.set_origin(Origin {
+            system: meta.name().clone(),
+            data: std::any::type_name::<K>(),
+            is_fused: true,
+        });
         let shared = access.require_shared_access::<Self>(meta);
         let mut rows = FilteredAccessSet::new();
         for kernel in K::each(&state.kernels) {

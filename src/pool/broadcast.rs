@@ -56,11 +56,6 @@ impl<'p> Finished<'p> {
         self.lead
     }
 
-    /// A round inside another one: not measured.
-    pub(super) fn nested(pool: &'p AffinityPool) -> Self {
-        Self::alone(pool, Participants::ALL, 0)
-    }
-
     /// How long the leader's own part took, in nanoseconds, without the time it had nothing to do.
     pub(crate) fn leader_busy(&self) -> u64 {
         self.leader_busy
@@ -329,12 +324,12 @@ impl AffinityPool {
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
-        let rounds = f(worker_with(WorkerIndex::LEADER.0));
+        let in_rounds = f(worker_with(WorkerIndex::LEADER.0));
         let ended = now();
-        let call = RoundStats { began: began + rounds, ended, ..RoundStats::default() };
+        let call = RoundStats { began: began + in_rounds, ended, ..RoundStats::default() };
         self.counters.leader.here.record(call, true);
         // Around rounds there would be two spans at a time.
-        if let (Some(kind), 0) = (recorded, rounds) {
+        if let (Some(kind), 0) = (recorded, in_rounds) {
             self.record_spans(kind, began..ended, call, Participants::LEADER);
         }
         ended
@@ -347,7 +342,8 @@ impl AffinityPool {
         let f = trace::in_spans(f);
         let result = self.for_each_index(participants, |index| _ = f(Worker { index, core: None }));
         result.unwrap_or_else(|payload| resume_unwind(payload));
-        Finished::nested(self)
+        // Not measured.
+        Finished::alone(self, Participants::ALL, 0)
     }
 
     /// Calls `call` with each index of `participants`, whether or not another one panics.

@@ -45,7 +45,8 @@ impl Noted {
     }
 }
 
-/// For a call with `index`: the core is the calling thread's, if that is this worker.
+/// For a call with `index`: with the core of this thread if it is that worker, with none where it
+/// runs the index of another one.
 pub(super) fn worker_with(index: usize) -> Worker {
     let index = WorkerIndex(index);
     Worker { index, core: identity().filter(|me| me.index == index).and_then(|me| me.core) }

@@ -194,7 +194,7 @@ all_tuples!(impl_chunk_data, 0, 15, D, s);
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`for_each_chunk` visits whole slices, and `{Self}` filters rows",
-    note = "use `for_each`; or leave the filter out and look at `Ref<T>` or `has_changed` yourself"
+    note = "use `for_each`; or leave the filter out and use `contiguous_par_iter`: its runs of `Ref<T>` tell which rows are changed"
 )]
 pub trait FiltersTables: ArchetypeFilter {}
 

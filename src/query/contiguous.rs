@@ -128,7 +128,7 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
         self
     }
 
-    /// Calls `f` with each run of rows, on all workers.
+    /// Calls `f` with each run of rows, on as many workers as pay.
     #[inline]
     pub fn for_each(self, f: impl Fn(D::Contiguous<'w, 's>) + Send + Sync) {
         let plan = Plan::new(self.rows.sweep.rows, self.rows.site);

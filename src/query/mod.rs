@@ -6,6 +6,7 @@ mod chunk;
 mod commands;
 mod contiguous;
 mod forward;
+mod not_iterators;
 mod par_iter;
 mod reduce;
 
@@ -35,7 +36,7 @@ use bevy_ecs::{
 use bevy_utils::prelude::ShortName;
 
 use crate::{
-    auto::Owner,
+    auto::Origin,
     record::known_name,
     sweep::{Matched, QueryCalls},
 };
@@ -44,9 +45,9 @@ use crate::{
 /// [`Deref`]), and parallel iteration on the pinned gang.
 ///
 /// In a system that is not tagged with [`.affine()`](crate::IntoAffine::affine) it runs through
-/// Bevy's own `par_iter`, with one warning. Inside the closure of a parallel call that is shared
-/// every further parallel call runs on the spot; where it runs on one thread the inner one may be
-/// shared.
+/// Bevy's own `par_iter`, with one warning; where its schedule is dealt out to the gang, on the
+/// thread that has it. Inside the closure of a parallel call that is shared every further parallel
+/// call runs on the spot; where it runs on one thread the inner one may be shared.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -128,7 +129,11 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
 
     /// Registers the access of the query, which panics if `access` conflicts with it.
     pub(crate) fn register(&self, meta: &SystemMeta, access: &mut FilteredAccessSet, world: &mut World) {
-        self.sweeps.calls.set_owner(Owner { system: meta.name().clone(), data: type_name::<D>(), is_fused: false });
+        self.sweeps.calls.sites.set_origin(Origin {
+            system: meta.name().clone(),
+            data: type_name::<D>(),
+            is_fused: false,
+        });
         let conflicts = access.get_conflicts_single(self.query.component_access());
         assert!(conflicts.is_empty(), "{}", self.explain(&conflicts, meta, world));
         self.query.init_access(Some(meta.name()), access, world.into());

@@ -73,7 +73,7 @@ impl<M> TimedMail<M> {
     fn new(parts: Parts) -> Self {
         Self {
             now: Mail::new(parts),
-            arrived: Mail::new(Parts { senders: parts.owners, stolen: 0, ..parts }),
+            arrived: Mail::new(Parts { senders: parts.owners, most_stolen: 0, ..parts }),
             later: Mail::new(Parts { owners: 1, ..parts }),
         }
     }
@@ -98,7 +98,7 @@ impl Exchange<'_> {
         let mut mail = self.scratch.take::<Mail<(Address, M)>>(parts).unwrap_or_else(|| Box::new(Mail::new(parts)));
         mail.begin();
         let post = |part: Part<'_>| {
-            let mut outbox = Outbox::new(mail.lanes_of(part.index, part.stolen), self.addresses(&part));
+            let mut outbox = Outbox::new(mail.lanes_of(part.index, part.taken_before), self.addresses(&part));
             let mut visits = visits();
             part.for_each_range(|ordinal, storage, rows| {
                 outbox.begin_storage(ordinal);
@@ -136,8 +136,8 @@ impl Exchange<'_> {
         let shares = Mutex::new(arrivals.chunks_mut(share).enumerate());
         let post = |part: Part<'_>| {
             self.post_arrivals(&shares, &mail.arrived, &counts, &part);
-            let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.stolen), self.addresses(&part));
-            let mut later = mail.later.lanes_of(part.index, part.stolen);
+            let mut outbox = Outbox::new(mail.now.lanes_of(part.index, part.taken_before), self.addresses(&part));
+            let mut later = mail.later.lanes_of(part.index, part.taken_before);
             let mut timed = TimedOutbox::new(&mut outbox, &mut later[0], now);
             let mut visits = visits();
             part.for_each_range(|ordinal, storage, rows| {

@@ -143,7 +143,7 @@ pub(super) type Locked<'a, L> = SmallVec<[MutexGuard<'a, Lane<L>>; 32]>;
 
 /// Lanes to each owner: a sender's own, and one for each chunk that it may lose.
 fn per_sender(parts: Parts) -> usize {
-    1 + parts.stolen as usize
+    1 + parts.most_stolen as usize
 }
 
 impl<L> Mail<L> {
@@ -173,7 +173,7 @@ impl<L> Mail<L> {
         }
         let owners = self.parts.owners;
         // The sender's own lanes, then those of the chunks it lost, in the order of rows.
-        let place = stolen.map_or(0, |taken| (self.parts.stolen - taken) as usize);
+        let place = stolen.map_or(0, |taken| (self.parts.most_stolen - taken) as usize);
         let first = (sender * per_sender(self.parts) + place) * owners;
         // A panic while a lane was locked ended its call, and its mail is dropped whole.
         self.lanes[first..first + owners].iter().map(|lane| lock(lane)).collect()
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn lanes_give_back_what_they_used_once() {
-        let mail = Mail::<u64>::new(Parts { senders: 1, owners: 1, stolen: 0 });
+        let mail = Mail::<u64>::new(Parts { senders: 1, owners: 1, most_stolen: 0 });
         let room_after = |letters: u64| {
             (0..letters).for_each(|letter| mail.lanes_of(0, None)[0].push(0, letter));
             mail.drain_for(0, || None::<fn(&_)>, |_| {});
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn lanes_of_stolen_chunks_do_so_too() {
-        let mut mail = Mail::<u64>::new(Parts { senders: 1, owners: 1, stolen: 1 });
+        let mut mail = Mail::<u64>::new(Parts { senders: 1, owners: 1, most_stolen: 1 });
         (0..10_000).for_each(|letter| mail.lanes_of(0, Some(0))[0].push(0, letter));
         for _ in 0..=CALLS_TO_GIVE_BACK {
             mail.drain_for(0, || None::<fn(&_)>, |_| {});
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn lanes_of_large_messages_begin_with_little_room() {
-        let mail = Mail::<[u64; 256]>::new(Parts { senders: 1, owners: 1, stolen: 0 });
+        let mail = Mail::<[u64; 256]>::new(Parts { senders: 1, owners: 1, most_stolen: 0 });
         mail.lanes_of(0, None)[0].push(0, [0; 256]);
         assert_eq!(mail.lanes_of(0, None)[0].letters.capacity(), 2);
     }

@@ -74,7 +74,7 @@ pub(crate) struct Parts {
     /// Parts that receive.
     pub(crate) owners: usize,
     /// Chunks of each sending part that other workers may sweep.
-    pub(crate) stolen: u32,
+    pub(crate) most_stolen: u32,
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) struct GangCall<'a> {
     pub(super) cost: &'a RowCost,
     /// Whether a round that is not cut into chunks is timed, to learn what a row costs. Rounds that
     /// are cut, and sessions of fork/join, always are.
-    pub(super) measured: bool,
+    pub(super) learns_rows: bool,
 }
 
 /// The memory that calls on the gang are laid out in.
@@ -62,14 +62,14 @@ impl Before {
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost, measured } = call;
+    let GangCall { context, ownership, memory, cost, learns_rows } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.by_owner[0];
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    sweep_round(context, ownership, layouts, chunks, Teaches::of(chunks, *measured), body)
+    sweep_round(context, ownership, layouts, chunks, Teaches::of(chunks, *learns_rows), body)
 }
 
 /// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
@@ -80,7 +80,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
 ) -> Outcome {
-    let GangCall { context, ownership, memory, cost, measured } = call;
+    let GangCall { context, ownership, memory, cost, learns_rows } = call;
     let workers = context.pool.workers();
     let [sending, receiving] = &mut memory.by_owner;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
@@ -90,7 +90,7 @@ pub(super) fn sweep_both(
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let chunks = cost.rows_of_chunk(rows_of(sending), workers);
     let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
-    let teaches = Teaches::of(chunks, *measured);
+    let teaches = Teaches::of(chunks, *learns_rows);
     let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
     let received = sweep_round(context, ownership, receiving, None, teaches, receive);
     sent.followed_by(received, workers)
@@ -109,8 +109,8 @@ pub(super) enum Teaches {
 
 impl Teaches {
     /// For a call whose shares are cut like this.
-    fn of(chunks: Option<Chunking>, measured: bool) -> Self {
-        match (chunks, measured) {
+    fn of(chunks: Option<Chunking>, learns_rows: bool) -> Self {
+        match (chunks, learns_rows) {
             (Some(_), _) => Self::Shares,
             (None, true) => Self::Rows,
             (None, false) => Self::Nothing,

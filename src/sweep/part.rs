@@ -17,7 +17,7 @@ pub(crate) struct Part<'a> {
     pub(crate) index: usize,
     /// For a chunk that its owner lost: how many others of the share were taken before, which
     /// ascends against the rows.
-    pub(crate) stolen: Option<u32>,
+    pub(crate) taken_before: Option<u32>,
     /// Who owns which rows. Those of this part, unless it is a [`ForkRange`].
     pub(crate) division: Division<'a>,
     rows: PartRows<'a>,
@@ -41,17 +41,17 @@ impl<'a> Part<'a> {
 
     /// One of `parts` even parts of all rows.
     pub(super) fn even(rows: Rows<'a, 'a>, index: usize, parts: usize) -> Self {
-        Self { index, stolen: None, division: Division::Even { parts }, rows: PartRows::Even(rows, parts) }
+        Self { index, taken_before: None, division: Division::Even { parts }, rows: PartRows::Even(rows, parts) }
     }
 
     pub(super) fn claimed(claim: ShareClaim<'a>) -> Self {
-        let (index, stolen, division) = (claim.owner(), claim.taken_before(), claim.division());
-        Self { index, stolen, division, rows: PartRows::Claimed(claim) }
+        let (index, taken_before, division) = (claim.owner(), claim.taken_before(), claim.division());
+        Self { index, taken_before, division, rows: PartRows::Claimed(claim) }
     }
 
     pub(super) fn of_fork(range: ForkRange<'a>) -> Self {
         let (index, division) = (range.first_grain(), range.division());
-        Self { index, stolen: None, division, rows: PartRows::ForkRange(range) }
+        Self { index, taken_before: None, division, rows: PartRows::ForkRange(range) }
     }
 
     /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order

@@ -4,7 +4,7 @@
 use std::{
     ops::Range,
     panic::Location,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
     span::SweepSpan,
 };
 use crate::{
-    auto::{self, Decision, Outcome, Owner, Site, SiteList, Situation, Strategy, Timing},
+    auto::{self, Decision, Outcome, Site, SiteList, Situation, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
     pool::{LedCalls, now, warn_if_unpinned},
     record::running_number,
@@ -38,21 +38,10 @@ const STOLEN_PARTS: u32 = 7;
 /// What is kept of the parallel calls of one query parameter, from run to run of its system.
 #[derive(Default)]
 pub(crate) struct QueryCalls {
-    pub(super) sites: SiteList,
+    pub(crate) sites: SiteList,
     /// Never contended: of the calls on the gang one runs at a time.
     memory: Mutex<Memory>,
     pub(crate) scratch: Scratch,
-}
-
-impl QueryCalls {
-    /// Says whose they are.
-    pub(crate) fn set_owner(&self, owner: Owner) {
-        self.sites.set_owner(owner);
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        lock(&self.memory)
-    }
 }
 
 /// A place in a program that starts a parallel call of a query.
@@ -96,7 +85,7 @@ impl<'a> Plan<'a> {
             return Self::by(Decision::fixed(Strategy::Serial), rows, at, None);
         }
         let tagged = with_system(|system| {
-            let decision = decide(system, rows, at);
+            let decision = decide_by_mode(system, rows, at);
             Self::by(decision, rows, at, decision.strategy.is_the_gangs().then(|| system.context.clone()))
         });
         tagged.unwrap_or_else(|| {
@@ -156,13 +145,13 @@ impl<'a> Plan<'a> {
     pub(crate) fn parts(&self) -> Parts {
         let workers = self.context.as_ref().map_or(1, |context| context.pool.workers());
         match self.strategy {
-            Strategy::Serial => Parts { senders: 1, owners: 1, stolen: 0 },
+            Strategy::Serial => Parts { senders: 1, owners: 1, most_stolen: 0 },
             Strategy::Bevy => {
                 let threads = bevys_threads::count().unwrap_or(1);
-                Parts { senders: threads, owners: threads, stolen: 0 }
+                Parts { senders: threads, owners: threads, most_stolen: 0 }
             }
-            Strategy::LockStep => Parts { senders: workers, owners: workers, stolen: STOLEN_PARTS },
-            Strategy::ForkJoin => Parts { senders: workers * PARTS_PER_WORKER, owners: workers, stolen: 0 },
+            Strategy::LockStep => Parts { senders: workers, owners: workers, most_stolen: STOLEN_PARTS },
+            Strategy::ForkJoin => Parts { senders: workers * PARTS_PER_WORKER, owners: workers, most_stolen: 0 },
         }
     }
 
@@ -187,7 +176,7 @@ impl<'a> Plan<'a> {
             }
             Strategy::LockStep => {
                 let (first, second) = ((senders, send), (&receivers, receive));
-                self.on_gang(|call| lock_step::sweep_both(call, first, second, parts.stolen));
+                self.on_gang(|call| lock_step::sweep_both(call, first, second, parts.most_stolen));
             }
             Strategy::ForkJoin => {
                 self.on_gang(|call| fork_join::sweep_both(call, (senders, send), (&receivers, receive), parts.senders))
@@ -213,8 +202,9 @@ impl<'a> Plan<'a> {
     #[inline]
     fn is_timed_here(&self) -> bool {
         match self.timing {
-            Timing::BySample => self.at.site.cost().count_call(),
-            // The model has asked about the way that was planned.
+            Timing::BySample => self.at.site.cost().asks_of_call(),
+            // In debug builds `contiguous_par_iter` comes here whatever was planned: the model has
+            // asked about the plan.
             Timing::Asked => self.strategy == Strategy::Serial,
             Timing::NotAsked => false,
         }
@@ -233,12 +223,12 @@ impl<'a> Plan<'a> {
         let pool = &context.pool;
         let asked = self.timing == Timing::Asked;
         let watched = pool.watches_calls().then(|| pool.led());
-        let measured = cost.count_round() || asked;
+        let learns_rows = cost.asks_of_round() || asked;
         let began = (asked || watched.is_some()).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
-        let (ownership, memory) = (context.ownership(), self.at.calls.memory());
-        let mut gang = GangCall { context, ownership, memory, cost, measured };
+        let (ownership, memory) = (context.ownership(), lock(&self.at.calls.memory));
+        let mut gang = GangCall { context, ownership, memory, cost, learns_rows };
         let outcome = call(&mut gang);
         let call = began.map(|began| began..now());
         self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked));
@@ -253,7 +243,7 @@ impl<'a> Plan<'a> {
 
 /// How a tagged system's call runs.
 #[inline]
-fn decide(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
+fn decide_by_mode(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
     let SystemContext { mode, context } = system;
     let gangs = match mode {
         SchedulerMode::Bevy => return on_bevys_threads(),

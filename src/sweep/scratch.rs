@@ -62,7 +62,7 @@ mod tests {
     use super::{LONGEST_KEPT, Parts, Scratch};
 
     fn call<T: Default + Send + 'static>(scratch: &Scratch, senders: usize, owners: usize) {
-        let parts = Parts { senders, owners, stolen: 0 };
+        let parts = Parts { senders, owners, most_stolen: 0 };
         let value = scratch.take::<T>(parts).unwrap_or_default();
         scratch.keep(parts, value);
     }

@@ -67,7 +67,8 @@ pub(super) struct ShareClaim<'a> {
 enum Claimed {
     /// All of them.
     All,
-    /// As many chunks from the front as no other worker takes: `until` this row by now.
+    /// Chunks from the front, one at a time, until others have the rest. `until` is the row behind the
+    /// last one.
     Front { chunks: Chunking, until: u64 },
     /// The rows of a chunk that was stolen, at `began`; how many others of the share were taken
     /// before.
@@ -141,7 +142,8 @@ impl<'a> ShareClaim<'a> {
     /// The time, while the placement learns what the rows of `storage` cost.
     #[inline]
     pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
-        // Only where there are chunks shares are measured, and cuts move.
+        // Rows are timed one by one only where there are chunks: the round of receivers teaches what
+        // shares took, not what rows cost.
         self.shares.chunks?;
         // Some rows of a storage, or whole storages, teach nothing of cuts.
         let layout = &self.shares.layouts[self.owner];
@@ -176,12 +178,9 @@ impl<'a> ShareClaim<'a> {
         let rows = &shares.context.pool.swept[worker];
         // Stolen rows were swept elsewhere the last time and, most likely, are the next.
         rows.add(swept.all, swept.core.map(|_| swept.same_core));
-        match claimed {
-            Claimed::Stolen { began, .. } => {
-                shares.ownership.board.note_theft(owner, worker, now() - began);
-                rows.note_stolen(swept.all);
-            }
-            Claimed::All | Claimed::Front { .. } => {}
+        if let Claimed::Stolen { began, .. } = claimed {
+            shares.ownership.board.note_theft(owner, worker, now() - began);
+            rows.note_stolen(swept.all);
         }
     }
 }

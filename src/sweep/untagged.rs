@@ -17,7 +17,7 @@ impl SiteRef<'_> {
     /// them is to add a tag in either case.
     #[cold]
     pub(super) fn warn_of_bevys_threads(&self, rows: Rows<'_, '_>) {
-        let is_fused = self.calls.sites.owner().is_some_and(|owner| owner.is_fused);
+        let is_fused = self.calls.sites.origin().is_some_and(|origin| origin.is_fused);
         let query = "an AffineQuery runs through Bevy's par_iter";
         self.warn_untagged(if is_fused { "a fused system runs on Bevy's threads" } else { query }, rows);
     }
@@ -26,12 +26,12 @@ impl SiteRef<'_> {
     /// plugin.
     #[cold]
     pub(crate) fn warn_untagged(&self, what: &str, rows: Rows<'_, '_>) {
-        let (place, owner) = (self.site.location(), self.calls.sites.owner());
-        let data = owner.map_or("unknown", |owner| owner.data);
+        let (place, origin) = (self.site.location(), self.calls.sites.origin());
+        let data = origin.map_or("unknown", |origin| origin.data);
         if self.site.first_warning() && is_first_of_process(place, data) {
-            let system = owner.and_then(|owner| known_name(&owner.system));
+            let system = origin.and_then(|origin| known_name(&origin.system));
             let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
-            let of = if owner.is_some_and(|owner| owner.is_fused) { "kernels are" } else { "data is" };
+            let of = if origin.is_some_and(|origin| origin.is_fused) { "kernels are" } else { "data is" };
             let why = why(rows);
             warn!("bevy_affinity: {what} at {place}{system} (its {of} `{data}`) because {why}");
         }

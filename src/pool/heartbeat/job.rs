@@ -103,7 +103,7 @@ impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
     }
 
     /// Runs the closure that no other worker took.
-    pub(super) fn run_here(self, scope: &mut Scope) -> R {
+    pub(super) fn run_untaken(self, scope: &mut Scope) -> R {
         let closure = into_inner(self.closure);
         closure.expect("a job that was popped has not run")(scope)
     }

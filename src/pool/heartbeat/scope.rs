@@ -274,7 +274,7 @@ impl<'s> Scope<'s> {
         }
         guard.defuse();
         match a {
-            Ok(a) => (a, if is_back { half.run_here(self) } else { half.into_outcome() }),
+            Ok(a) => (a, if is_back { half.run_untaken(self) } else { half.into_outcome() }),
             Err(payload) => {
                 half.discard();
                 resume_unwind(payload)
