@@ -29,8 +29,8 @@ pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
 /// the round, and what was done with it is published by the arrival of who did it.
 pub(crate) struct Claims(AtomicU64);
 
-/// How many chunks were claimed from each end of a share, as a [`Claims`] word says it: the bits are
-/// the call's number (32), front (16), back (16).
+/// How many chunks were claimed from each end of a share, as a [`Claims`] word says it: the bits
+/// are the call's number (32), front (16), back (16).
 #[derive(Clone, Copy)]
 struct Ends {
     front: u32,

@@ -125,8 +125,9 @@ where
     F: QueryFilter,
     A: Send + Sync + 'static,
 {
-    /// Calls `visit` with the item of each due row, on as many workers as pay. It returns when the row is due
-    /// next; `None`, as [`Due::NEVER`](crate::Due::NEVER), if it is to sleep until it is woken.
+    /// Calls `visit` with the item of each due row, on as many workers as pay. It returns when the
+    /// row is due next; `None`, as [`Due::NEVER`](crate::Due::NEVER), if it is to sleep until it is
+    /// woken.
     ///
     /// It is not told when the row was due: a period that is not to drift where calls come late
     /// needs that time in a component of yours. What is to be collected or written to a

@@ -30,8 +30,8 @@ enum Sequence {
 }
 
 impl WayTrial {
-    /// A run by `present` takes `usual` nanoseconds, and one by `other` takes `most` at most, as far
-    /// as is known.
+    /// A run by `present` takes `usual` nanoseconds, and one by `other` takes `most` at most, as
+    /// far as is known.
     pub(super) fn in_turns(present: ScheduleWay, other: ScheduleWay, usual: f32, most: f32) -> Self {
         Self { present, other, sequence: Sequence::InTurns(InTurns { usual, most, ..InTurns::default() }) }
     }
@@ -61,8 +61,8 @@ impl WayTrial {
 /// A few runs by each way.
 #[derive(Clone, Debug, Default)]
 struct InTurns {
-    /// What a run by the present way took before. The first one of the trial may be the light one of
-    /// two kinds, and the next, by the other way, the dear one.
+    /// What a run by the present way took before. The first one of the trial may be the light one
+    /// of two kinds, and the next, by the other way, the dear one.
     usual: f32,
     /// What a run by the other way takes at most, as far as is known: a first one that takes longer
     /// was interrupted.

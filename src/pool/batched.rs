@@ -31,9 +31,10 @@ impl AffinityPool {
     ///
     /// This thread runs the calls with its keys when the caller [flushes](BatchedCalls::flush) and
     /// after it has returned; a worker that has nothing to do takes over a thirty-second of these
-    /// keys at a time, of those of which this thread has not run calls in a flush. Where no worker takes part all calls are this thread's: with one worker,
-    /// inside a round, while another thread leads one, and if all workers are left out. So a caller
-    /// may wait for the effects of calls that it has flushed, and for [nothing
+    /// keys at a time, of those of which this thread has not run calls in a flush. Where no worker
+    /// takes part all calls are this thread's: with one worker, inside a round, while another
+    /// thread leads one, and if all workers are left out. So a caller may wait for the effects of
+    /// calls that it has flushed, and for [nothing
     /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
     /// for another call.
     ///

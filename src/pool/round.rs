@@ -148,9 +148,9 @@ unsafe impl Send for Board {}
 
 /// One worker's side of the protocol, on cache lines that only it and the leader touch.
 pub(crate) struct Seat {
-    /// The last round in which the seat was claimed: by its worker, or by the leader, also where the
-    /// worker is not called. On a line of its own: a leader that is waiting does not look here, so
-    /// the worker claims without a cache miss.
+    /// The last round in which the seat was claimed: by its worker, or by the leader, also where
+    /// the worker is not called. On a line of its own: a leader that is waiting does not look here,
+    /// so the worker claims without a cache miss.
     claimed: CachePadded<AtomicEpoch>,
     leaders: CachePadded<LeadersNotes>,
     /// The last round in which the worker's index was finished: an older one than the board's while

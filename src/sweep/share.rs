@@ -67,8 +67,8 @@ pub(super) struct ShareClaim<'a> {
 enum Claimed {
     /// All of them.
     All,
-    /// Chunks from the front, one at a time, until others have the rest. `until` is the row behind the
-    /// last one.
+    /// Chunks from the front, one at a time, until others have the rest. `until` is the row behind
+    /// the last one.
     Front { chunks: Chunking, until: u64 },
     /// The rows of a chunk that was stolen, at `began`; how many others of the share were taken
     /// before.
@@ -142,8 +142,8 @@ impl<'a> ShareClaim<'a> {
     /// The time, while the placement learns what the rows of `storage` cost.
     #[inline]
     pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
-        // Rows are timed one by one only where there are chunks: the round of receivers teaches what
-        // shares took, not what rows cost.
+        // Rows are timed one by one only where there are chunks: the round of receivers teaches
+        // what shares took, not what rows cost.
         self.shares.chunks?;
         // Some rows of a storage, or whole storages, teach nothing of cuts.
         let layout = &self.shares.layouts[self.owner];

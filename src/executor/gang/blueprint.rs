@@ -88,8 +88,8 @@ impl BlueprintSlot {
         !seen.is_let_go
     }
 
-    /// A build is over: forgets a blueprint of an earlier one. A pass of others that fails takes all
-    /// passes of its schedule along, and the next build has none.
+    /// A build is over: forgets a blueprint of an earlier one. A pass of others that fails takes
+    /// all passes of its schedule along, and the next build has none.
     pub(in crate::executor) fn keep_if_new(&self) {
         let mut seen = self.seen();
         if !std::mem::take(&mut seen.is_new) {

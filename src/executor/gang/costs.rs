@@ -118,8 +118,8 @@ impl Costs {
         seen.for_each(|(before, now)| *before += (now - *before).min(0.0) / SMOOTHING);
     }
 
-    /// Whether a task takes much longer than these did. One that did not run then has to run in most
-    /// runs now: lessons would not see another.
+    /// Whether a task takes much longer than these did. One that did not run then has to run in
+    /// most runs now: lessons would not see another.
     pub(super) fn outgrew(&self, before: &[f32], task: usize) -> bool {
         let (now, before) = (self.by_itself[task], before[task]);
         let would_be_seen = before > 0.0 || self.ran[task] > 0.5;
