@@ -365,10 +365,10 @@ impl Race {
 
     /// There is a plan by which runs on the gang are expected to take so long, in nanoseconds, or
     /// none that is worth it. Then it is looked at again some time: also where the plan takes
-    /// longer than one thread, for then something interrupted the lessons.
+    /// far longer than one thread, for then something interrupted the lessons.
     pub(super) fn plan(&mut self, span: Option<f32>) {
         let one_thread = self.mean(ScheduleWay::OneThread);
-        let span = span.filter(|&span| one_thread.is_none_or(|one_thread| span < one_thread));
+        let span = span.filter(|&span| one_thread.is_none_or(|one_thread| span < HOPELESS * one_thread));
         self.gang = span.map_or(Gang::Declined, Gang::Planned);
         if span.is_none() {
             self.leave_gang();

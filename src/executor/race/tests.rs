@@ -422,7 +422,7 @@ fn a_lesson_that_was_interrupted_says_nothing_of_one_thread() {
 }
 
 #[test]
-fn a_plan_that_takes_longer_than_one_thread_is_made_anew() {
+fn a_plan_that_takes_far_longer_than_one_thread_is_made_anew() {
     let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
     let mut lessons = 0;
     for _ in 0..2_000 {
