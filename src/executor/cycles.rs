@@ -44,25 +44,26 @@ impl Cycles {
         let turns = if self.by_other { &mut self.other } else { &mut self.present };
         self.runs += 1;
         let is_heavy = turns.observe(nanoseconds);
+        let mut is_past = false;
         if is_heavy || self.runs >= self.most {
             turns.ended += 1;
-            let is_in_vain = !is_heavy && !self.by_other;
+            // Runs by the present way are no longer heavy now and then.
+            is_past = !is_heavy && !self.by_other;
             (self.runs, self.by_other) = (0, !self.by_other);
-            if is_in_vain {
-                return Progress::InVain;
-            }
         }
-        if self.present.ended.min(self.other.ended) < CYCLES && !self.is_hopeless() {
-            return Progress::GoesOn;
+        if is_past && self.present.ended == 1 {
+            return Progress::InVain;
         }
-        Progress::Over(Found { present: self.present.times(), other: self.other.times() })
+        let is_over = self.present.ended.min(self.other.ended) >= CYCLES || is_past || self.is_hopeless();
+        let found = || Found { present: self.present.times(), other: self.other.times() };
+        if is_over { Progress::Over(found()) } else { Progress::GoesOn }
     }
 
     /// Whether usual runs by the other way alone take more than both kinds by the present one.
     fn is_hopeless(&self) -> bool {
         let RunTimes { usual, heavy } = self.present.times();
-        let (Some(usual), Some(other)) = (usual, self.other.times().usual) else { return false };
-        let mean = usual + self.fraction * (heavy.unwrap_or(usual) - usual);
+        let (Some(usual), Some(heavy), Some(other)) = (usual, heavy, self.other.times().usual) else { return false };
+        let mean = usual + self.fraction * (heavy - usual);
         self.other.seen >= FIRST_LOOK && other * (1.0 - self.fraction) > HOPELESS * mean
     }
 }

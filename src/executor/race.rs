@@ -98,8 +98,8 @@ enum Gang {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Lessons {
     left: u32,
-    /// What the shortest took so far, in nanoseconds: another may have been interrupted.
-    shortest: f32,
+    /// What each took, in nanoseconds.
+    took: [f32; LESSONS as usize],
     /// What they were expected to cost.
     cost: f32,
 }
@@ -254,7 +254,7 @@ impl Race {
     }
 
     fn can_afford(&self, risk: &Risk) -> bool {
-        risk.cost <= self.budget && risk.largest <= LARGEST_RISK
+        risk.cost.min(LARGEST_BUDGET) <= self.budget && risk.largest <= LARGEST_RISK
     }
 
     /// Begins a trial if it is time for one and it costs no more than it may. `on_one_thread` says
@@ -277,7 +277,7 @@ impl Race {
 
     fn begin_lessons(&mut self, cost: f32) {
         self.budget -= cost;
-        self.gang = Gang::Learning(Lessons { left: LESSONS, shortest: f32::INFINITY, cost });
+        self.gang = Gang::Learning(Lessons { left: LESSONS, took: [0.0; LESSONS as usize], cost });
     }
 
     /// A run takes `time` nanoseconds now, and one by `rival` `most` at most, as far as is known.
@@ -317,8 +317,6 @@ impl Race {
             let interval = (self.rivals[rival as usize].interval() / 2).max(FIRST_INTERVAL);
             self.rivals[self.present as usize].ask_every(interval);
             self.rivals[self.present as usize].pause();
-            // If it is lost, too.
-            self.rivals[rival as usize].ask_every(interval);
             self.present = rival;
         } else {
             self.postpone(rival, other / present.max(1.0));
@@ -347,10 +345,12 @@ impl Race {
     pub(super) fn end_lesson(&mut self, nanoseconds: u64) -> bool {
         let Gang::Learning(lessons) = &mut self.gang else { return false };
         lessons.left -= 1;
-        lessons.shortest = lessons.shortest.min(nanoseconds as f32);
-        let Lessons { left, shortest, .. } = *lessons;
+        lessons.took[lessons.left as usize] = nanoseconds as f32;
+        let Lessons { left, mut took, .. } = *lessons;
         if left == 0 && self.mean(ScheduleWay::OneThread).is_none() {
-            self.times.set(ScheduleWay::OneThread, RunTimes::even(shortest));
+            // The first one may have been long, and another one interrupted.
+            took.sort_unstable_by(f32::total_cmp);
+            self.times.set(ScheduleWay::OneThread, RunTimes::even(took[took.len() / 2]));
         }
         left == 0
     }

@@ -92,8 +92,9 @@ impl BlueprintSlot {
     /// all passes of its schedule along, and the next build has none.
     pub(in crate::executor) fn keep_if_new(&self) {
         let mut seen = self.seen();
-        if !std::mem::take(&mut seen.is_new) {
-            seen.blueprint = None;
+        if !std::mem::take(&mut seen.is_new) && seen.blueprint.take().is_some() {
+            // As far as is known.
+            seen.conditions_defer = true;
         }
     }
 
@@ -178,6 +179,13 @@ fn share(
 
 /// Draws a blueprint whenever its schedule is built.
 struct BlueprintPass(BlueprintSlot);
+
+impl Drop for BlueprintPass {
+    /// A build that fails drops its passes: it is over without being seen by an executor.
+    fn drop(&mut self) {
+        self.0.seen().is_new = false;
+    }
+}
 
 /// The sets with conditions around a system, outer ones first.
 fn sets_of(graph: &ScheduleGraph, key: SystemKey, numbers: &HashMap<SystemSetKey, usize>) -> Vec<usize> {
@@ -292,6 +300,34 @@ mod tests {
         }
     }
 
+    /// Fails its build.
+    #[derive(Debug)]
+    struct Failing;
+
+    impl ScheduleBuildPass for Failing {
+        type EdgeOptions = ();
+
+        fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
+
+        fn collapse_set(
+            &mut self,
+            _: SystemSetKey,
+            _: &IndexSet<SystemKey, FixedHasher>,
+            _: &DiGraph<NodeId>,
+        ) -> impl Iterator<Item = (NodeId, NodeId)> {
+            std::iter::empty()
+        }
+
+        fn build(
+            &mut self,
+            _: &mut World,
+            _: &mut ScheduleGraph,
+            _: FlattenedDependencies<'_>,
+        ) -> Result<(), ScheduleBuildError> {
+            Err(ScheduleBuildError::Uninitialized)
+        }
+    }
+
     #[test]
     fn what_a_later_pass_adds_is_seen() {
         let (mut schedule, slot) = (Schedule::default(), BlueprintSlot::default());
@@ -311,6 +347,19 @@ mod tests {
         schedule.initialize(&mut World::new()).expect("it can be sorted");
         slot.keep_if_new();
         assert!(slot.blueprint().is_some());
+        slot.keep_if_new();
+        assert!(slot.blueprint().is_none());
+    }
+
+    /// The build fails behind the pass, and is made again without it.
+    #[test]
+    fn what_was_seen_of_a_build_that_failed_is_of_no_use() {
+        let (mut schedule, slot) = (Schedule::default(), BlueprintSlot::default());
+        slot.watch(&mut schedule);
+        schedule.add_systems(|| {}).add_build_pass(Failing);
+        let mut world = World::new();
+        assert!(schedule.initialize(&mut world).is_err() && slot.blueprint().is_some());
+        schedule.initialize(&mut world).expect("no pass is left");
         slot.keep_if_new();
         assert!(slot.blueprint().is_none());
     }

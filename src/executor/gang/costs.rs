@@ -1,7 +1,6 @@
 //! What tasks take.
 
 use crate::{
-    auto::is_heavy,
     executor::times::{SMOOTHING, smoothed},
     pool::{Led, LedCalls},
 };
@@ -14,6 +13,14 @@ const SMOOTHING_OF_LEADS: f32 = 4.0;
 /// nanoseconds.
 const MUCH_LONGER: f32 = 2.0;
 const LONG: f32 = 20_000.0;
+
+/// What runs in every third run is seen by one of three lessons. It is in more than this part of
+/// the last runs, what runs in every eighth is not.
+const OFTEN: f32 = 0.3;
+
+/// A run that takes this many nanoseconds longer than the next was interrupted, by what is loaded
+/// for example. Less makes no plan too great a risk.
+const INTERRUPTED: f32 = 5_000_000.0;
 
 /// What each task of a schedule takes, and which lead rounds. All in nanoseconds, by task.
 pub(super) struct Costs {
@@ -118,21 +125,21 @@ impl Costs {
         seen.for_each(|(before, now)| *before += (now - *before).min(0.0) / SMOOTHING);
     }
 
-    /// Whether a task takes much longer than these did. One that did not run then has to run in
-    /// most runs now: lessons would not see another.
+    /// Whether a task takes much longer than these did. One that did not run then has to run
+    /// often now: lessons would hardly see another.
     pub(super) fn outgrew(&self, before: &[f32], task: usize) -> bool {
         let (now, before) = (self.by_itself[task], before[task]);
-        let would_be_seen = before > 0.0 || self.ran[task] > 0.5;
+        let would_be_seen = before > 0.0 || self.ran[task] > OFTEN;
         now > LONG && now > MUCH_LONGER * before && would_be_seen
     }
 }
 
 /// Takes one time more into a mean, which is 0 before there is any, after so many runs. The first
 /// run fetches everything into the caches: it counts for nothing once there is another. The second
-/// counts for nothing if the third takes far less: it was interrupted.
+/// counts for nothing if the third tells that it was interrupted.
 fn learn(mean: &mut f32, nanoseconds: u64, runs: u32) {
     let nanoseconds = nanoseconds as f32;
-    let is_right = runs > 2 || runs == 2 && !is_heavy(*mean, nanoseconds);
+    let is_right = runs > 2 || runs == 2 && *mean < nanoseconds + INTERRUPTED;
     let known = (*mean > 0.0 && is_right).then_some(*mean);
     *mean = smoothed(known, nanoseconds).max(f32::MIN_POSITIVE);
 }
