@@ -6,7 +6,6 @@ mod chunk;
 mod commands;
 mod contiguous;
 mod forward;
-mod not_iterators;
 mod par_iter;
 mod reduce;
 
