@@ -270,11 +270,11 @@ impl std::fmt::Debug for BlueprintPass {
 mod tests {
     use super::*;
 
-    /// Has the second system wait for the first.
+    /// A pass that does this to the graph.
     #[derive(Debug)]
-    struct Ordering;
+    struct Other(fn(&ScheduleGraph, FlattenedDependencies<'_>) -> Result<(), ScheduleBuildError>);
 
-    impl ScheduleBuildPass for Ordering {
+    impl ScheduleBuildPass for Other {
         type EdgeOptions = ();
 
         fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
@@ -292,39 +292,9 @@ mod tests {
             &mut self,
             _: &mut World,
             graph: &mut ScheduleGraph,
-            mut dependencies: FlattenedDependencies<'_>,
+            dependencies: FlattenedDependencies<'_>,
         ) -> Result<(), ScheduleBuildError> {
-            let keys: Vec<_> = graph.systems.iter().map(|(key, ..)| key).collect();
-            dependencies.add_edge(keys[0], keys[1]);
-            Ok(())
-        }
-    }
-
-    /// Fails its build.
-    #[derive(Debug)]
-    struct Failing;
-
-    impl ScheduleBuildPass for Failing {
-        type EdgeOptions = ();
-
-        fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
-
-        fn collapse_set(
-            &mut self,
-            _: SystemSetKey,
-            _: &IndexSet<SystemKey, FixedHasher>,
-            _: &DiGraph<NodeId>,
-        ) -> impl Iterator<Item = (NodeId, NodeId)> {
-            std::iter::empty()
-        }
-
-        fn build(
-            &mut self,
-            _: &mut World,
-            _: &mut ScheduleGraph,
-            _: FlattenedDependencies<'_>,
-        ) -> Result<(), ScheduleBuildError> {
-            Err(ScheduleBuildError::Uninitialized)
+            (self.0)(graph, dependencies)
         }
     }
 
@@ -332,7 +302,13 @@ mod tests {
     fn what_a_later_pass_adds_is_seen() {
         let (mut schedule, slot) = (Schedule::default(), BlueprintSlot::default());
         slot.watch(&mut schedule);
-        schedule.add_build_pass(Ordering).add_systems((|| {}, || {}));
+        // The second system waits for the first.
+        let order = Other(|graph, mut dependencies| {
+            let keys: Vec<_> = graph.systems.iter().map(|(key, ..)| key).collect();
+            dependencies.add_edge(keys[0], keys[1]);
+            Ok(())
+        });
+        schedule.add_build_pass(order).add_systems((|| {}, || {}));
         slot.watch(&mut schedule);
         schedule.initialize(&mut World::new()).expect("it can be sorted");
         let blueprint = slot.blueprint().expect("it was seen");
@@ -356,7 +332,7 @@ mod tests {
     fn what_was_seen_of_a_build_that_failed_is_of_no_use() {
         let (mut schedule, slot) = (Schedule::default(), BlueprintSlot::default());
         slot.watch(&mut schedule);
-        schedule.add_systems(|| {}).add_build_pass(Failing);
+        schedule.add_systems(|| {}).add_build_pass(Other(|_, _| Err(ScheduleBuildError::Uninitialized)));
         let mut world = World::new();
         assert!(schedule.initialize(&mut world).is_err() && slot.blueprint().is_some());
         schedule.initialize(&mut world).expect("no pass is left");
