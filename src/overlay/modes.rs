@@ -7,10 +7,10 @@ use bevy_egui::egui::{self, ProgressBar, RichText, Ui};
 use super::{
     ab::{Comparison, Verdict},
     colours,
-    snapshot::{ModeRow, Snapshot},
+    snapshot::Snapshot,
     timeline::Nanoseconds,
 };
-use crate::settings::SchedulerMode;
+use crate::{diagnostics::ModeDiagnostics, settings::SchedulerMode};
 
 /// Results of comparisons that stay on show.
 const VERDICTS: usize = 4;
@@ -126,8 +126,8 @@ fn show_numbers(ui: &mut Ui, mode: SchedulerMode, snapshot: &Snapshot) {
         for &other in SchedulerMode::ALL {
             let name = RichText::new(format!("{other:?}")).color(colours::mode(other));
             ui.label(if other == mode { name.strong().underline() } else { name });
-            match snapshot.modes.iter().find(|row| row.mode == other) {
-                Some(row) => show_mode(ui, row, other == mode),
+            match snapshot.modes.iter().find(|known| known.mode == other && known.frames > 0) {
+                Some(known) => show_mode(ui, known, snapshot.taken.0, other == mode),
                 None => (0..4).for_each(|_| _ = ui.weak("-")),
             }
             ui.end_row();
@@ -135,14 +135,15 @@ fn show_numbers(ui: &mut Ui, mode: SchedulerMode, snapshot: &Snapshot) {
     });
 }
 
-fn show_mode(ui: &mut Ui, row: &ModeRow, active: bool) {
-    for time in [row.frame, row.tagged] {
+/// `frames` is how many frames there were when the figures were taken.
+fn show_mode(ui: &mut Ui, known: &ModeDiagnostics, frames: u64, active: bool) {
+    for time in [known.frame_time, known.tagged_time] {
         let text = RichText::new(Nanoseconds(time.as_nanos() as f64).to_string()).monospace();
         // What is not of now is not as bright.
         ui.label(if active { text } else { text.weak() });
     }
-    ui.monospace(row.frames.to_string());
-    match row.age {
+    ui.monospace(known.frames.to_string());
+    match frames.saturating_sub(known.last_frame().unwrap_or(0)) {
         0 | 1 => ui.label("now"),
         age => ui.weak(format!("{age} frames ago")),
     };

@@ -5,10 +5,8 @@ use bevy_egui::egui::{
     Align2, Color32, FontId, Mesh, Rect, Response, Sense, Shape, Ui, WidgetInfo, WidgetType, pos2, vec2,
 };
 
-use super::{
-    colours,
-    snapshot::{Snapshot, WorkerRow},
-};
+use super::{colours, snapshot::Snapshot};
+use crate::diagnostics::WorkerDiagnostics;
 
 const HEIGHT: f32 = 12.0;
 const TEXT_SIZE: f32 = 12.0;
@@ -42,15 +40,16 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     });
 }
 
-fn show_worker(ui: &mut Ui, worker: &WorkerRow) {
+fn show_worker(ui: &mut Ui, worker: &WorkerDiagnostics) {
     ui.horizontal(|ui| {
         let gaps = 4.0 * ui.spacing().item_spacing.x;
         let others = NAME_WIDTH + NUMBERS_WIDTH + STOLEN_WIDTH + LEFT_OUT_WIDTH + gaps;
         let width = (ui.available_width() - others).max(60.0);
         show_text(ui, NAME_WIDTH, format!("worker {}", worker.index), colours::LABEL);
         let (bar, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
-        paint_stack(ui, bar, &[(worker.busy, colours::BUSY), (worker.wait, colours::WAIT)]);
-        let [busy, wait, idle] = [worker.busy, worker.wait, worker.idle].map(|share| share * 100.0);
+        let recent = &worker.recent;
+        paint_stack(ui, bar, &[(recent.busy, colours::BUSY), (recent.wait, colours::WAIT)]);
+        let [busy, wait, idle] = [recent.busy, recent.wait, recent.idle].map(|share| share * 100.0);
         let shares = format!("{busy:.0}% busy, {wait:.0}% wait, {idle:.0}% idle");
         let weak = ui.visuals().weak_text_color();
         show_text(ui, NUMBERS_WIDTH, shares, weak);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::{
     diagnostics::{
-        AffinityDiagnostics, CallSiteDiagnostics, ScheduleDiagnostics, SystemDiagnostics, WorkerDiagnostics,
+        AffinityDiagnostics, CallSiteDiagnostics, ModeDiagnostics, ScheduleDiagnostics, SystemDiagnostics,
+        WorkerDiagnostics,
     },
     record::FrameSpan,
     settings::SchedulerMode,
@@ -13,8 +14,8 @@ use crate::{
 
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    pub(super) modes: Vec<ModeRow>,
-    pub(super) workers: Vec<WorkerRow>,
+    pub(super) modes: Vec<ModeDiagnostics>,
+    pub(super) workers: Vec<WorkerDiagnostics>,
     /// How much longer than the mean the busiest worker was busy.
     pub(super) imbalance: Option<f64>,
     pub(super) same_core: Option<f64>,
@@ -27,29 +28,7 @@ pub(super) struct Snapshot {
     pub(super) frames: Vec<FrameRow>,
     pub(super) schedules: Vec<ScheduleDiagnostics>,
     /// Frames so far, and when the last one began on the pool's clock.
-    taken: (u64, u64),
-}
-
-/// The times of a mode when it was last on.
-#[derive(Clone, Debug)]
-pub(super) struct ModeRow {
-    pub(super) mode: SchedulerMode,
-    pub(super) frame: Duration,
-    pub(super) tagged: Duration,
-    pub(super) frames: u64,
-    /// Frames since the last one in this mode.
-    pub(super) age: u64,
-}
-
-/// Shares of the last second, 0 to 1; the rest since the settings changed.
-#[derive(Clone, Debug)]
-pub(super) struct WorkerRow {
-    pub(super) index: usize,
-    pub(super) busy: f64,
-    pub(super) wait: f64,
-    pub(super) idle: f64,
-    pub(super) stolen_rows: u64,
-    pub(super) rounds_left_out: u64,
+    pub(super) taken: (u64, u64),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -86,10 +65,8 @@ impl Snapshot {
         self.migrated_rows = diagnostics.migrated_rows;
         self.migrations = diagnostics.migrations;
         self.call_sites.clone_from(&diagnostics.call_sites);
-        self.modes.clear();
-        self.modes.extend(SchedulerMode::ALL.iter().filter_map(|&mode| mode_row(diagnostics, mode)));
-        self.workers.clear();
-        self.workers.extend(diagnostics.workers.iter().map(worker_row));
+        self.modes.clone_from(&diagnostics.modes);
+        self.workers.clone_from(&diagnostics.workers);
         self.schedules.clone_from(&diagnostics.schedules);
         self.refresh_systems(diagnostics);
         self.frames.clear();
@@ -120,29 +97,6 @@ impl Snapshot {
         for (index, (row, system)) in self.systems.iter_mut().zip(&diagnostics.systems).enumerate() {
             row.refresh(index, system, passed);
         }
-    }
-}
-
-fn mode_row(diagnostics: &AffinityDiagnostics, mode: SchedulerMode) -> Option<ModeRow> {
-    let known = diagnostics.mode(mode).filter(|known| known.frames > 0)?;
-    Some(ModeRow {
-        mode,
-        frame: known.frame_time,
-        tagged: known.tagged_time,
-        frames: known.frames,
-        age: diagnostics.frames.saturating_sub(known.last_frame().unwrap_or(0)),
-    })
-}
-
-fn worker_row(worker: &WorkerDiagnostics) -> WorkerRow {
-    let recent = worker.recent;
-    WorkerRow {
-        index: worker.index,
-        busy: recent.busy,
-        wait: recent.wait,
-        idle: recent.idle,
-        stolen_rows: worker.stolen_rows,
-        rounds_left_out: worker.rounds_left_out,
     }
 }
 
