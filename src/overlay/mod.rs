@@ -25,7 +25,7 @@ mod timeline;
 mod warnings;
 
 pub use panel::affinity_overlay_ui;
-use panel::{DrawingBegun, OverlayState, compare_modes, drawing_begins, drawing_ends, record_while_seen};
+use panel::{OverlayState, compare_modes, drawing_begins, drawing_ends, record_while_seen};
 pub use plugin::AffinityOverlayPlugin;
 pub use settings::OverlaySettings;
 

@@ -37,13 +37,13 @@ pub(super) struct OverlayState {
     controls: Controls,
     table: SystemsTable,
     saved: Saved,
-    snapshot: Snapshot,
-    recorded: Recorded,
+    pub(super) snapshot: Snapshot,
+    pub(super) recorded: Recorded,
     threads: Threads,
     /// The frame that was asked for and that the recording does not hold any more.
     gone: Option<u64>,
-    refreshed: Option<Instant>,
-    forecast: Option<Forecast>,
+    pub(super) refreshed: Option<Instant>,
+    pub(super) forecast: Option<Forecast>,
     forecasted: Option<Instant>,
     /// Drawn in this frame.
     seen: bool,
@@ -62,6 +62,8 @@ struct Cost {
     asking: Smoothed,
     /// For egui to make triangles of it, and of all else that egui draws.
     drawing: Smoothed,
+    /// When egui began to draw this frame.
+    begun: Option<Instant>,
 }
 
 /// A mean over about 16 frames.
@@ -95,18 +97,15 @@ impl Cost {
 }
 
 /// The frame's drawing by egui begins.
-pub(super) fn drawing_begins(mut begun: ResMut<DrawingBegun>) {
-    begun.0 = Some(Instant::now());
+pub(super) fn drawing_begins(mut state: ResMut<OverlayState>) {
+    state.cost.begun = Some(Instant::now());
 }
 
 /// The frame's drawing by egui has ended.
-pub(super) fn drawing_ends(mut begun: ResMut<DrawingBegun>, mut state: ResMut<OverlayState>) {
-    state.cost.drawing.frame = begun.0.take().map_or(Duration::ZERO, |begun| begun.elapsed());
+pub(super) fn drawing_ends(mut state: ResMut<OverlayState>) {
+    let cost = &mut state.cost;
+    cost.drawing.frame = cost.begun.take().map_or(Duration::ZERO, |begun| begun.elapsed());
 }
-
-/// When egui began to draw this frame.
-#[derive(Resource, Debug, Default)]
-pub(super) struct DrawingBegun(Option<Instant>);
 
 /// Draws the overlay into `ui`: for a panel, a tab or a window of your own. While it is drawn the
 /// app records its timeline.
@@ -199,29 +198,6 @@ impl OverlayState {
         }
         self.cost.end_frame();
         mem::take(&mut self.seen)
-    }
-
-    /// Makes the next frame bring the numbers up to date.
-    #[cfg(test)]
-    pub(super) fn refresh_at_once(&mut self) {
-        self.refreshed = None;
-    }
-
-    /// The number of the frame in the timeline.
-    #[cfg(test)]
-    pub(super) fn frame_on_show(&self) -> u64 {
-        self.recorded.frame
-    }
-
-    #[cfg(test)]
-    pub(super) fn has_no_forecast(&self) -> bool {
-        self.forecast.is_none()
-    }
-
-    /// The number of the newest frame in the history.
-    #[cfg(test)]
-    pub(super) fn frames_known(&self) -> Option<u64> {
-        self.snapshot.frames.last().map(|frame| frame.number)
     }
 
     /// Brings bars and numbers up to date if it is time, unless they are frozen: what stands beside

@@ -13,8 +13,8 @@ use bevy_time::TimePlugin;
 use bevy_window::WindowPlugin;
 
 use super::{
-    DrawingBegun, OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, drawing_begins, drawing_ends,
-    input, record_while_seen, rendering,
+    OverlaySettings, OverlayState, affinity_overlay_ui, compare_modes, drawing_begins, drawing_ends, input,
+    record_while_seen, rendering,
 };
 use crate::schedule::AffinitySystems;
 
@@ -115,13 +115,10 @@ fn add_panel_systems(app: &mut App) {
     let begins = drawing_begins.before(EguiPostUpdateSet::ProcessOutput);
     let ends = drawing_ends.after(EguiPostUpdateSet::ProcessOutput).before(EguiPostUpdateSet::PostProcessOutput);
     rendering::plugin(app);
-    app.add_plugins(input::plugin)
-        .init_resource::<DrawingBegun>()
-        .add_systems(EguiPrimaryContextPass, show)
-        .add_systems(
-            PostUpdate,
-            (begins, ends).run_if(is_visible).in_set(AffinitySystems::Overlay).ambiguous_with_all(),
-        );
+    app.add_plugins(input::plugin).add_systems(EguiPrimaryContextPass, show).add_systems(
+        PostUpdate,
+        (begins, ends).run_if(is_visible).in_set(AffinitySystems::Overlay).ambiguous_with_all(),
+    );
 }
 
 fn is_visible(settings: Res<OverlaySettings>) -> bool {

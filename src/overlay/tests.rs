@@ -53,7 +53,7 @@ impl Screen {
     /// Runs the app for a frame and draws the panel.
     pub(super) fn frame<const N: usize>(&mut self, events: [Event; N]) {
         self.seconds += 0.1;
-        self.app.world_mut().resource_mut::<OverlayState>().refresh_at_once();
+        self.app.world_mut().resource_mut::<OverlayState>().refreshed = None;
         self.app.update();
         let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(800.0, 1_600.0)));
         let input = RawInput { screen_rect, time: Some(self.seconds), events: events.to_vec(), ..RawInput::default() };
@@ -230,11 +230,12 @@ fn a_mode_that_is_visited_moves_nothing() {
 fn a_frozen_panel_stays_as_it_is_and_arrows_step_through_its_frames() {
     let mut screen = Screen::new();
     screen.click_at(screen.on_the_bars());
-    let frame = |screen: &Screen| screen.resource::<OverlayState>().frame_on_show();
+    let frame = |screen: &Screen| screen.resource::<OverlayState>().recorded.frame;
     let frozen = frame(&screen);
-    let frames = screen.resource::<OverlayState>().frames_known();
+    let newest = |screen: &Screen| screen.resource::<OverlayState>().snapshot.frames.last().map(|frame| frame.number);
+    let frames = newest(&screen);
     (0..5).for_each(|_| screen.frame([]));
-    assert_eq!((frame(&screen), screen.resource::<OverlayState>().frames_known()), (frozen, frames));
+    assert_eq!((frame(&screen), newest(&screen)), (frozen, frames));
     assert!(screen.shows(&format!("frozen at frame {frozen}")));
     screen.press(Key::ArrowLeft);
     assert_eq!(frame(&screen), frozen - 1);
@@ -255,7 +256,7 @@ fn schedules_say_how_they_run() {
 #[test]
 fn a_forecast_is_made_when_somebody_looks() {
     let mut screen = Screen::new();
-    assert!(screen.resource::<OverlayState>().has_no_forecast());
+    assert!(screen.resource::<OverlayState>().forecast.is_none());
     screen.click("What would help");
     // It opens slowly.
     (0..10).for_each(|_| screen.frame([]));
