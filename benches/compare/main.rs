@@ -37,6 +37,9 @@ use clap::Parser;
 use crate::setup::{Arguments, Group, Setup};
 use crate::shared::{bevys_pool, race, statistics};
 
+/// What runs a group.
+type Run = fn(&Setup) -> Result<(), String>;
+
 fn main() -> ExitCode {
     let setup = Setup::new(Arguments::parse());
     match run(&setup) {
@@ -51,38 +54,18 @@ fn main() -> ExitCode {
 fn run(setup: &Setup) -> Result<(), String> {
     bevys_pool::start(setup.compute_threads);
     println!("{}", setup.describe());
-    if setup.runs(Group::Round) {
-        round::run(setup)?;
-    }
-    if setup.runs(Group::Sweep) {
-        sweep::run(setup)?;
-    }
-    if setup.runs(Group::Uneven) {
-        sweep::uneven::run(setup)?;
-    }
-    if setup.runs(Group::Fused) {
-        fused::run(setup)?;
-    }
-    if setup.runs(Group::Tree) {
-        tree::run(setup)?;
-    }
-    if setup.runs(Group::Joins) {
-        joins::run(setup)?;
-    }
-    if setup.runs(Group::SameCore) {
-        same_core::run(setup)?;
-    }
-    if setup.runs(Group::Transforms) {
-        transforms::run(setup)?;
-    }
-    if setup.runs(Group::Ports) {
-        ports::run(setup)?;
-    }
-    if setup.runs(Group::Batched) {
-        batched::run(setup)?;
-    }
-    if setup.runs(Group::Messages) {
-        messages::run(setup)?;
-    }
-    Ok(())
+    let groups: [(Group, Run); 11] = [
+        (Group::Round, round::run),
+        (Group::Sweep, sweep::run),
+        (Group::Uneven, sweep::uneven::run),
+        (Group::Fused, fused::run),
+        (Group::Tree, tree::run),
+        (Group::Joins, joins::run),
+        (Group::SameCore, same_core::run),
+        (Group::Transforms, transforms::run),
+        (Group::Ports, ports::run),
+        (Group::Batched, batched::run),
+        (Group::Messages, messages::run),
+    ];
+    groups.into_iter().filter(|&(group, _)| setup.runs(group)).try_for_each(|(_, run)| run(setup))
 }

@@ -44,6 +44,9 @@ enum Group {
     Bursts,
 }
 
+/// What runs a group, with so many workers and rounds.
+type Run = fn(usize, u32) -> Result<(), String>;
+
 /// What a whole frame costs, with and without the plugin.
 #[derive(Parser)]
 #[command(name = "frames")]
@@ -73,28 +76,16 @@ fn main() -> ExitCode {
     println!("{}", machine::list(&machine::describe("frames", cores.get())));
     let rounds = arguments.rounds.unwrap_or(if arguments.quick { QUICK_ROUNDS } else { ROUNDS });
     let runs = |group| arguments.groups.is_empty() || arguments.groups.contains(&group);
-    let done = || {
-        if runs(Group::Schedules) {
-            schedules::run(workers, rounds)?;
-        }
-        if runs(Group::Matrix) {
-            matrix::run(workers, rounds)?;
-        }
-        if runs(Group::Apps) {
-            apps::run(workers, rounds)?;
-        }
-        if runs(Group::Scenes) {
-            scenes::run(workers, rounds)?;
-        }
-        if runs(Group::Game) {
-            game::run(workers, rounds)?;
-        }
-        if runs(Group::Bursts) {
-            bursts::run(workers, rounds)?;
-        }
-        Ok::<_, String>(())
-    };
-    match done() {
+    let groups: [(Group, Run); 6] = [
+        (Group::Schedules, schedules::run),
+        (Group::Matrix, matrix::run),
+        (Group::Apps, apps::run),
+        (Group::Scenes, scenes::run),
+        (Group::Game, game::run),
+        (Group::Bursts, bursts::run),
+    ];
+    let mut chosen = groups.into_iter().filter(|(group, _)| runs(*group));
+    match chosen.try_for_each(|(_, run)| run(workers, rounds)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
