@@ -45,26 +45,44 @@ pub(crate) struct OwnThreads {
     cost: u64,
 }
 
-impl OwnThreads {
+/// Says what other threads of the process did on the core of the calling one.
+pub(crate) trait Witness {
     /// Looks for the first time; `None` where the system does not tell.
-    pub(crate) fn begin(&mut self) -> Option<()> {
+    fn begin(&mut self) -> Option<()>;
+
+    /// For how many nanoseconds, at most, they ran on the core of the calling thread since
+    /// [`begin`](Self::begin); `None` where the system does not tell.
+    fn ran_here(&mut self) -> Option<u64>;
+
+    /// The last look of [`ran_here`](Self::ran_here) is the first one from now on.
+    fn renew(&mut self);
+
+    /// How long the last look took, in nanoseconds.
+    fn cost(&self) -> u64;
+}
+
+impl Witness for OwnThreads {
+    fn begin(&mut self) -> Option<()> {
         timed(&mut self.cost, || self.before.take())
     }
 
-    /// For how many nanoseconds, at most, other threads of this process ran on the core of the
-    /// calling thread since [`begin`](Self::begin); `None` where the system does not tell.
-    pub(crate) fn ran_here(&mut self) -> Option<u64> {
+    fn ran_here(&mut self) -> Option<u64> {
         let (me, here) = (current_thread()?, current_core()?);
         self.look_again()?;
         Some(ran_beside(&self.before, &self.after, me, here))
     }
 
-    /// The last look of [`ran_here`](Self::ran_here) is the first one from now on.
-    pub(crate) fn renew(&mut self) {
+    fn renew(&mut self) {
         std::mem::swap(&mut self.before, &mut self.after);
         self.asked_at = None;
     }
 
+    fn cost(&self) -> u64 {
+        self.cost
+    }
+}
+
+impl OwnThreads {
     /// Whether `thread`, of this process, waits for a core that another thread of this process has
     /// or waits for too; `None` where the system does not tell. One look answers for all threads
     /// that are asked about at the same time `now`.
@@ -74,11 +92,6 @@ impl OwnThreads {
             self.asked_at = Some(now);
         }
         Some(is_behind(&self.after, thread))
-    }
-
-    /// How long the last look took, in nanoseconds.
-    pub(crate) fn cost(&self) -> u64 {
-        self.cost
     }
 
     fn look_again(&mut self) -> Option<()> {

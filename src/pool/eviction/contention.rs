@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 use crate::{
     pool::words::Taken,
-    topology::{OwnThreads, SchedulerAccount, ThreadNumber, Waited},
+    topology::{OwnThreads, SchedulerAccount, ThreadNumber, Waited, Witness},
 };
 
 /// How often at most a thread asks, in nanoseconds: a system call of some 600 ns.
@@ -52,39 +52,6 @@ const RESTARTS: u8 = 4;
 /// After the process's own threads were found to have the core, they are not looked at again for
 /// this many nanoseconds.
 const ACQUITTAL: u64 = 100_000_000;
-
-/// Says what other threads of the process did on the core of the calling one.
-trait Witness {
-    /// Looks for the first time; `None` where the system does not tell.
-    fn begin(&mut self) -> Option<()>;
-
-    /// For how many nanoseconds they ran here since then, at most.
-    fn ran_here(&mut self) -> Option<u64>;
-
-    /// The last look is the first one from now on.
-    fn renew(&mut self);
-
-    /// How long the last look took, in nanoseconds.
-    fn cost(&self) -> u64;
-}
-
-impl Witness for OwnThreads {
-    fn begin(&mut self) -> Option<()> {
-        OwnThreads::begin(self)
-    }
-
-    fn ran_here(&mut self) -> Option<u64> {
-        OwnThreads::ran_here(self)
-    }
-
-    fn renew(&mut self) {
-        OwnThreads::renew(self);
-    }
-
-    fn cost(&self) -> u64 {
-        OwnThreads::cost(self)
-    }
-}
 
 /// What a thread that waits for its core knows of those who have it.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
