@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bevy_affinity::prelude::*;
@@ -14,14 +13,14 @@ use crate::model::{PARTS, TripRequest};
 use crate::plain::Plain;
 use crate::scenario::Files;
 use crate::simulation::CityApp;
-use crate::tests::{grid, path_of_its_own};
+use crate::tests::{TempFolder, grid};
 
-/// A folder for one test, removed when it goes out of scope.
-struct Folder(PathBuf);
+/// A folder for the files of one test.
+struct Folder(TempFolder);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        Self(path_of_its_own(test))
+        Self(TempFolder::not_made(test))
     }
 
     fn read(&self, name: &str) -> String {
@@ -30,15 +29,8 @@ impl Folder {
 
     /// Everything in it.
     fn files(&self) -> BTreeMap<String, String> {
-        let names = fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let names = fs::read_dir(&*self.0).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         names.map(|name| (name.clone(), self.read(&name))).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing depends on it: what is left behind lies in the system's folder for such things.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -177,10 +169,10 @@ fn plots_are_well_formed_however_long_the_day() {
 #[test]
 fn a_folder_that_cannot_be_written_is_told() {
     let folder = Folder::new("file");
-    fs::write(&folder.0, "in the way").unwrap();
+    fs::write(&*folder.0, "in the way").unwrap();
     let error = Output::create(&folder.0, &two_way(), None).err().unwrap();
     assert!(error.contains("cannot make the folder") && error.lines().count() == 1, "{error}");
-    fs::remove_file(&folder.0).unwrap();
+    fs::remove_file(&*folder.0).unwrap();
     fs::create_dir_all(folder.0.join("trips.csv.part")).unwrap();
     let error = Output::create(&folder.0, &two_way(), None).err().unwrap();
     assert!(error.contains("trips.csv.part: cannot write"), "{error}");

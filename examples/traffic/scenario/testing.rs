@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -11,21 +10,19 @@ use super::text::UNPACKING;
 use super::{Files, Scenario};
 use crate::map::SignalPlan;
 use crate::map::hostile::memory;
-use crate::tests::path_of_its_own;
+use crate::tests::TempFolder;
 
 /// What reading a scenario may take at most: so many bytes for each byte of its files or, where
 /// they are packed, of what they may unpack to, and room for pieces and small files.
 const BYTES_PER_BYTE: u64 = 40;
 const BYTES_ANYWAY: u64 = 32 << 20;
 
-/// A folder for one test, removed when it goes out of scope.
-pub struct Folder(pub PathBuf);
+/// A folder for one test.
+pub struct Folder(pub TempFolder);
 
 impl Folder {
     pub fn new(test: &str) -> Self {
-        let path = path_of_its_own(test);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(TempFolder::new(test))
     }
 
     /// A folder with these files.
@@ -72,7 +69,7 @@ impl Folder {
 
     /// The bytes that all files may unpack to.
     fn unpacked(&self) -> u64 {
-        let files = fs::read_dir(&self.0).unwrap().map(Result::unwrap);
+        let files = fs::read_dir(&*self.0).unwrap().map(Result::unwrap);
         let size = |file: fs::DirEntry| {
             let is_packed = file.path().extension().is_some_and(|extension| extension == "gz");
             file.metadata().unwrap().len() * if is_packed { UNPACKING } else { 1 }
@@ -84,13 +81,6 @@ impl Folder {
     pub fn refuses(&self, network: &str, demand: &str, part: &str) {
         let line = self.read(network, demand).err().unwrap_or_else(|| panic!("{part:?} should be said"));
         assert!(line.contains(part), "{part:?} is not in {line:?}");
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing depends on it: what is left behind lies in the system's folder for such things.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -7,9 +7,10 @@ mod orders;
 mod theory;
 mod whole_city;
 
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, process};
+use std::{env, fs, process};
 
 use indicatif::ProgressBar;
 
@@ -84,4 +85,35 @@ pub fn path_of_its_own(test: &str) -> PathBuf {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let number = TAKEN.fetch_add(1, Ordering::Relaxed);
     env::temp_dir().join(format!("bevy-affinity-{test}-{}-{number}", process::id()))
+}
+
+/// A folder for one test, removed when it goes out of scope.
+pub struct TempFolder(PathBuf);
+
+impl TempFolder {
+    pub fn new(test: &str) -> Self {
+        let folder = Self::not_made(test);
+        fs::create_dir_all(&folder.0).unwrap();
+        folder
+    }
+
+    /// One that is not there yet: the test makes it.
+    pub fn not_made(test: &str) -> Self {
+        Self(path_of_its_own(test))
+    }
+}
+
+impl Deref for TempFolder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TempFolder {
+    fn drop(&mut self) {
+        // Nothing depends on it: what is left behind lies in the system's folder for such things.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }

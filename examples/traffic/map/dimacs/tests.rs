@@ -4,19 +4,17 @@ use std::io::Write;
 use flate2::{Compression, write::GzEncoder};
 
 use super::*;
-use crate::tests::path_of_its_own;
+use crate::tests::TempFolder;
 
 const GRAPH: &str = "c a square\np sp 3 4\n\na 1 2 100\na 2 1 100\na 2 3 200\na 3 2 200\n";
 const PLACES: &str = "p aux sp co 3\nv 1 0 0\nv 2 1000 0\nv 3 1000 2000\n";
 
-/// A folder for one test, removed when it goes out of scope.
-struct Folder(PathBuf);
+/// A folder for the maps of one test.
+struct Folder(TempFolder);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = path_of_its_own(test);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(TempFolder::new(test))
     }
 
     /// A folder with `graph` as `x-d.gr` and `places` as `x-d.co`.
@@ -40,13 +38,6 @@ impl Folder {
         let error = self.load(name).unwrap_err().to_string();
         assert_eq!(error.lines().count(), 1);
         error.replace(&format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR), "")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing depends on it: what is left behind lies in the system's folder for such things.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -11,10 +11,10 @@ mod markup;
 pub mod memory;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{MapError, Network, limits};
-use crate::tests::path_of_its_own;
+use crate::tests::TempFolder;
 
 /// What reading a map may take at most: eight bytes for each byte that its files may unpack to, and
 /// room for the largest block that the format allows. Real maps take 3 to 8 bytes for each byte of
@@ -22,14 +22,12 @@ use crate::tests::path_of_its_own;
 const BYTES_PER_BYTE: u64 = 8 * limits::UNPACKING;
 const BYTES_ANYWAY: u64 = 64 << 20;
 
-/// A folder for one test, removed when it goes out of scope.
-struct Folder(PathBuf);
+/// A folder for the maps of one test.
+struct Folder(TempFolder);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = path_of_its_own(test);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(TempFolder::new(test))
     }
 
     fn write(&self, name: &str, content: &[u8]) {
@@ -40,7 +38,7 @@ impl Folder {
     /// folder.
     fn read(&self, name: &str) -> Result<Network, String> {
         let (read, peak) = memory::peak(|| super::load(&self.0.join(name)));
-        let size: u64 = fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        let size: u64 = fs::read_dir(&*self.0).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
         let most = BYTES_PER_BYTE * size + BYTES_ANYWAY;
         assert!(peak <= most, "{name}: {peak} bytes of memory for {size} bytes of files, at most {most} are allowed");
         match &read {
@@ -63,13 +61,6 @@ impl Folder {
         for part in parts {
             assert!(line.contains(part), "{part:?} is not in {line:?}");
         }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing depends on it: what is left behind lies in the system's folder for such things.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
