@@ -21,12 +21,7 @@ pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
 pub use which::AffinitySchedules;
 
-use std::{
-    mem,
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
-};
+use std::{mem, ops::Range, panic::resume_unwind, sync::Arc};
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
@@ -44,7 +39,7 @@ use crate::{
     record::{StageLane, StageSpan},
     topology::process_ran,
 };
-use gang::{BlueprintSlot, Handler, SystemsOnGang};
+use gang::{BlueprintSlot, Handler, SystemsOnGang, apply_deferred, systems_of};
 use race::{Race, Took, WayDecision};
 use record::Traced;
 
@@ -248,10 +243,8 @@ impl AffinityExecutor {
     /// defers never. Found out once for each build.
     fn differs(&mut self, schedule: &mut SystemSchedule) -> bool {
         *self.differs.get_or_insert_with(|| {
-            // SAFETY: no system is replaced, moved or removed: only methods of each are called.
-            let systems = unsafe { schedule.systems_mut() };
             let defers = |system: &SystemWithAccess| system.access().is_exclusive() && system.has_deferred();
-            systems.iter().any(defers) || self.slot.conditions_defer()
+            systems_of(schedule).iter().any(defers) || self.slot.conditions_defer()
         })
     }
 
@@ -360,14 +353,7 @@ impl AffinityExecutor {
         self.renew();
         self.init_both(schedule);
         self.race.drop_trial();
-        // SAFETY: no system is replaced, moved or removed: only methods of each are called.
-        let systems = unsafe { schedule.systems_mut() };
-        for system in systems {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| system.apply_deferred(world))) {
-                let error = BevyError::panic("Encountered a panic while applying system buffers", payload);
-                handler(error, ErrorContext::System { name: system.name(), last_run: system.get_last_run() });
-            }
-        }
+        systems_of(schedule).iter_mut().for_each(|system| apply_deferred(system, world, handler));
     }
 }
 

@@ -27,7 +27,7 @@ mod tests;
 
 pub(super) use blueprint::BlueprintSlot;
 pub(crate) use on_leader::OnLeader;
-pub(super) use run::Handler;
+pub(super) use run::{Handler, apply_deferred};
 pub(crate) use tasks::is_sync_point;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,7 +55,7 @@ pub(super) struct SystemsOnGang {
 }
 
 /// Borrows the systems of a schedule.
-fn systems_of(schedule: &mut SystemSchedule) -> &mut [SystemWithAccess] {
+pub(super) fn systems_of(schedule: &mut SystemSchedule) -> &mut [SystemWithAccess] {
     // SAFETY: systems are neither replaced nor moved nor removed: methods of each are called.
     unsafe { schedule.systems_mut() }
 }

@@ -118,11 +118,8 @@ impl<'r> ScheduleRun<'r> {
     /// # Safety
     /// As for [`task`](Self::task).
     unsafe fn act(&self, task: usize) -> bool {
-        match &self.tasks.list[task].act {
-            Act::Sets(sets) => {
-                let (&Act::System(first) | &Act::Sync(first)) = &self.tasks.list[task + 1].act else {
-                    unreachable!("sets are evaluated before a system")
-                };
+        match self.tasks.list[task].act {
+            Act::Sets { ref sets, first } => {
                 // Before the first: a panic leaves those behind it as they are.
                 sets.iter().for_each(|&set| self.notes.holds[set].store(false, Ordering::Relaxed));
                 for &set in sets {
@@ -132,7 +129,7 @@ impl<'r> ScheduleRun<'r> {
                 }
                 true
             }
-            &Act::System(system) => {
+            Act::System(system) => {
                 // SAFETY: as the caller promises.
                 let is_to_run = unsafe { self.is_to_run(system) };
                 if is_to_run {
@@ -141,7 +138,7 @@ impl<'r> ScheduleRun<'r> {
                 }
                 is_to_run
             }
-            &Act::Sync(system) => {
+            Act::Sync(system) => {
                 // SAFETY: as the caller promises.
                 let is_to_run = unsafe { self.is_to_run(system) };
                 if is_to_run {
@@ -214,11 +211,7 @@ impl<'r> ScheduleRun<'r> {
             Ok(Err(RunSystemError::Failed(error))) => error,
             Err(payload) => BevyError::panic("System panicked", payload),
         };
-        self.report(error, system);
-    }
-
-    fn report(&self, error: BevyError, system: &SystemWithAccess) {
-        (self.handler)(error, ErrorContext::System { name: system.name(), last_run: system.get_last_run() });
+        report(self.handler, error, system);
     }
 
     /// Applies what systems have deferred, in the order of Bevy's list.
@@ -235,10 +228,7 @@ impl<'r> ScheduleRun<'r> {
             let system = unsafe { &mut *self.pointer_to(place) };
             // SAFETY: as the caller promises.
             let world = unsafe { self.world.world_mut() };
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| system.apply_deferred(world))) {
-                let error = BevyError::panic("Encountered a panic while applying system buffers", payload);
-                self.report(error, system);
-            }
+            apply_deferred(system, world, self.handler);
         }
     }
 
@@ -255,4 +245,16 @@ impl<'r> ScheduleRun<'r> {
         }
         self.panic.take().map_or(Ok(()), Err)
     }
+}
+
+/// Applies what a system has deferred, with panics as by Bevy's executors.
+pub(in crate::executor) fn apply_deferred(system: &mut SystemWithAccess, world: &mut World, handler: Handler) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| system.apply_deferred(world))) {
+        let error = BevyError::panic("Encountered a panic while applying system buffers", payload);
+        report(handler, error, system);
+    }
+}
+
+fn report(handler: Handler, error: BevyError, system: &SystemWithAccess) {
+    handler(error, ErrorContext::System { name: system.name(), last_run: system.get_last_run() });
 }

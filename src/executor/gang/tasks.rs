@@ -21,12 +21,20 @@ use crate::pool::AffinityPool;
 /// What a task does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Evaluates the conditions of these sets, outer ones first.
-    Sets(Vec<usize>),
+    /// Evaluates the conditions of these sets, outer ones first, before the first system in them.
+    Sets { sets: Vec<usize>, first: usize },
     /// Evaluates the conditions of a system, and runs it if they hold.
     System(usize),
     /// Evaluates the conditions of a sync point, and applies what is deferred if they hold.
     Sync(usize),
+}
+
+impl Act {
+    /// The system before which or for which it is done.
+    fn system(&self) -> usize {
+        let (Self::Sets { first: system, .. } | Self::System(system) | Self::Sync(system)) = self;
+        *system
+    }
 }
 
 /// Where a task may run; the greater, the more it is bound.
@@ -117,10 +125,10 @@ impl Tasks {
         let sets_of: Vec<_> = numbers.iter().map(|&place| blueprint.sets_of[place].clone()).collect();
         let mut tasks = Self { list: Vec::new(), conditions, sets: blueprint.sets.clone(), sets_of };
         let acts = tasks.acts(systems);
-        let accesses: Vec<_> = acts.iter().map(|(act, _)| tasks.accesses(act, systems)).collect();
+        let accesses: Vec<_> = acts.iter().map(|act| tasks.accesses(act, systems)).collect();
         let order = Order { blueprint, numbers: &numbers, acts: &acts, tasks: &tasks, accesses: &accesses };
         let before = order.all_before();
-        let list = acts.into_iter().zip(accesses).zip(reduced(&before)).map(|(((act, _), accesses), before)| {
+        let list = acts.into_iter().zip(accesses).zip(reduced(&before)).map(|((act, accesses), before)| {
             let tag = if let Act::System(system) = act { blueprint.tags[numbers[system]] } else { Tag::None };
             let freest = binding.freest_place(&accesses);
             let place = freest.max(tasks.place(&act, systems, tag));
@@ -131,17 +139,16 @@ impl Tasks {
         Some(tasks)
     }
 
-    /// What is to be done, each with the system before which or for which it is done. A set is
-    /// evaluated before the first system in it.
-    fn acts(&self, systems: &[SystemWithAccess]) -> Vec<(Act, usize)> {
+    /// What is to be done, in order. A set is evaluated before the first system in it.
+    fn acts(&self, systems: &[SystemWithAccess]) -> Vec<Act> {
         let mut evaluated = FixedBitSet::with_capacity(self.sets.len());
         let mut acts = Vec::new();
         for (place, system) in systems.iter().enumerate() {
             let sets: Vec<_> = self.sets_of[place].iter().copied().filter(|&set| !evaluated.put(set)).collect();
             if !sets.is_empty() {
-                acts.push((Act::Sets(sets), place));
+                acts.push(Act::Sets { sets, first: place });
             }
-            acts.push((if is_sync_point(system.system_type()) { Act::Sync(place) } else { Act::System(place) }, place));
+            acts.push(if is_sync_point(system.system_type()) { Act::Sync(place) } else { Act::System(place) });
         }
         acts
     }
@@ -149,7 +156,7 @@ impl Tasks {
     /// The conditions that a task evaluates.
     fn conditions_of(&self, act: &Act) -> impl Iterator<Item = &SharedCondition> {
         let (sets, system): (&[usize], _) = match act {
-            Act::Sets(sets) => (sets, None),
+            Act::Sets { sets, .. } => (sets, None),
             &Act::System(system) | &Act::Sync(system) => (&[], Some(system)),
         };
         let of_sets = sets.iter().flat_map(|&set| &self.sets[set]);
@@ -158,7 +165,7 @@ impl Tasks {
 
     fn accesses(&self, act: &Act, systems: &[SystemWithAccess]) -> Vec<SystemAccess> {
         let own = match *act {
-            Act::Sets(_) => None,
+            Act::Sets { .. } => None,
             Act::System(system) | Act::Sync(system) => Some(systems[system].access().clone()),
         };
         own.into_iter().chain(self.conditions_of(act).map(|condition| condition.access.clone())).collect()
@@ -211,7 +218,7 @@ struct Order<'a> {
     blueprint: &'a Blueprint,
     /// By system, its place in the blueprint.
     numbers: &'a [usize],
-    acts: &'a [(Act, usize)],
+    acts: &'a [Act],
     tasks: &'a Tasks,
     accesses: &'a [Vec<SystemAccess>],
 }
@@ -235,14 +242,14 @@ impl Order<'_> {
 
     /// Whether the earlier of two tasks has to be done before the later one begins.
     fn is_before(&self, earlier: usize, later: usize) -> bool {
-        let ((first, before), (_, after)) = (&self.acts[earlier], &self.acts[later]);
+        let (first, after) = (&self.acts[earlier], self.acts[later].system());
         let is_wanted = || {
-            let is_system = !matches!(first, Act::Sets(_));
-            is_system && self.blueprint.before[self.numbers[*after]].contains(self.numbers[*before])
+            let is_system = !matches!(first, Act::Sets { .. });
+            is_system && self.blueprint.before[self.numbers[after]].contains(self.numbers[first.system()])
         };
         // For its systems, and before the conditions of sets inside of it.
         let is_evaluated_for = || match first {
-            Act::Sets(sets) => sets.iter().any(|set| self.tasks.sets_of[*after].contains(set)),
+            Act::Sets { sets, .. } => sets.iter().any(|set| self.tasks.sets_of[after].contains(set)),
             Act::System(_) | Act::Sync(_) => false,
         };
         is_wanted() || is_evaluated_for() || self.conflict(earlier, later)
