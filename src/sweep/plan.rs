@@ -79,27 +79,7 @@ impl<'a> Plan<'a> {
     /// The plan for a sweep of `rows` that is started at `at`, on this thread.
     #[inline]
     pub(crate) fn new(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
-        if is_inside_call() {
-            // Waiting for a round from inside one would be waiting for oneself, and Bevy's
-            // `par_iter` could run other systems here.
-            return Self::by(Decision::fixed(Strategy::Serial), rows, at, None);
-        }
-        let tagged = with_system(|system| {
-            let decision = decide_by_mode(system, rows, at);
-            Self::by(decision, rows, at, decision.strategy.is_the_gangs().then(|| system.context.clone()))
-        });
-        tagged.unwrap_or_else(|| {
-            at.warn_of_bevys_threads(rows);
-            Self::by(on_bevys_threads(), rows, at, None)
-        })
-    }
-
-    fn by(
-        Decision { strategy, timing }: Decision,
-        rows: Rows<'a, 'a>,
-        at: SiteRef<'a>,
-        context: Option<Arc<Context>>,
-    ) -> Self {
+        let (Decision { strategy, timing }, context) = decide(rows, at);
         Self { strategy, rows, at, context, timing }
     }
 
@@ -239,6 +219,24 @@ impl<'a> Plan<'a> {
         }
         drop(gang);
     }
+}
+
+/// How a call that is started on this thread runs, and the gang if it runs there.
+#[inline]
+fn decide(rows: Rows<'_, '_>, at: SiteRef<'_>) -> (Decision, Option<Arc<Context>>) {
+    if is_inside_call() {
+        // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter`
+        // could run other systems here.
+        return (Decision::fixed(Strategy::Serial), None);
+    }
+    let tagged = with_system(|system| {
+        let decision = decide_by_mode(system, rows, at);
+        (decision, decision.strategy.is_the_gangs().then(|| system.context.clone()))
+    });
+    tagged.unwrap_or_else(|| {
+        at.warn_of_bevys_threads(rows);
+        (on_bevys_threads(), None)
+    })
 }
 
 /// How a tagged system's call runs.
