@@ -230,13 +230,14 @@ impl AffinityPool {
         if participants == Participants::ALL && !lead.has_taken_any() {
             return leader.record_unmeasured_of_all();
         }
-        leader.record_unmeasured(true);
+        let own = self.counters.of(0);
+        own.record_unmeasured(true);
         for (worker, seat) in self.called(participants) {
             if !lead.has_taken(&seat.round) {
                 self.counters.of(worker).record_unmeasured(true);
                 continue;
             }
-            leader.record_unmeasured(false);
+            own.record_unmeasured(false);
             if lead.has_reserved(&seat.round) {
                 self.counters.of(worker).record_left_out();
             } else {
@@ -342,7 +343,8 @@ impl AffinityPool {
         let f = trace::in_spans(f);
         let result = self.for_each_index(participants, |index| _ = f(Worker { index, core: None }));
         result.unwrap_or_else(|payload| resume_unwind(payload));
-        // Not measured.
+        // As if all were called and none came: `busy_of_all` is `None`, so no caller takes 0 ns for
+        // a measurement.
         Finished::alone(self, Participants::ALL, 0)
     }
 

@@ -182,13 +182,6 @@ impl LeaderCounters {
         self.ended.store(call.end, Ordering::Relaxed);
     }
 
-    /// Records an index that it ran in a round that was not measured; `own` is false when it was
-    /// another worker's.
-    #[inline]
-    pub(super) fn record_unmeasured(&self, own: bool) {
-        self.own.record_unmeasured(own);
-    }
-
     /// Records a round that was not measured and in which each worker ran its own index.
     #[inline]
     pub(super) fn record_unmeasured_of_all(&self) {
