@@ -119,3 +119,10 @@ impl Context {
         self.systems.count(worker_of_round(), nanoseconds);
     }
 }
+
+/// [`most_rows_at_once`](Context::most_rows_at_once) of the tagged system that runs here, or the
+/// default where none does: asked where a system gets its parameters, since workers that run
+/// closures of its calls are in none.
+pub(crate) fn longest_chunk() -> usize {
+    with_system(|system| system.context.most_rows_at_once()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
+}

@@ -30,7 +30,6 @@ pub struct KernelState<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam>
 
 /// A [`KernelState`], whatever its types.
 pub trait AnyKernelState {
-    fn is_dense(&self) -> bool;
     fn matched(&mut self) -> &mut Matched;
     fn register_rows(&self, meta: &mut SystemMeta, access: &mut FilteredAccessSet, world: &mut World);
     fn register_params(&self, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World);
@@ -70,10 +69,6 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> KernelState<D, F,
 }
 
 impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> AnyKernelState for KernelState<D, F, P> {
-    fn is_dense(&self) -> bool {
-        self.rows.sweeps.matched.dense
-    }
-
     fn matched(&mut self) -> &mut Matched {
         &mut self.rows.sweeps.matched
     }

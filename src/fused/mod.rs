@@ -14,7 +14,7 @@ use std::{fmt, marker::PhantomData, panic::Location};
 use bevy_ecs::system::{SystemParamFunction, SystemParamItem};
 
 use crate::{
-    query::longest_chunk,
+    context::longest_chunk,
     sweep::{Plan, SiteRef, split_by_length},
 };
 use param::FusedParam;

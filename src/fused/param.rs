@@ -61,7 +61,7 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
 
     fn init_state(world: &mut World) -> Self::State {
         let mut kernels = K::states(world);
-        let dense = K::each(&kernels).all(|kernel| kernel.is_dense());
+        let dense = K::each_mut(&mut kernels).all(|kernel| kernel.matched().dense);
         K::each_mut(&mut kernels).for_each(|kernel| *kernel.matched() = Matched::new(dense));
         FusedState {
             kernels,

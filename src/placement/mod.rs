@@ -141,7 +141,9 @@ impl Placement {
         }
         match self.get(storage) {
             Some(runs) if runs.rows() == rows && runs.parts() >= wanted => {}
-            Some(runs) if runs.parts() >= wanted && rows as usize >= runs.parts() => self.resize(storage, rows),
+            Some(runs) if runs.parts() >= wanted && rows as usize >= runs.parts() => {
+                self.adjust(storage, |runs| runs.resize(rows));
+            }
             _ => self.cut_anew(storage, rows, wanted),
         }
         self.get(storage).expect("placed above")
@@ -162,10 +164,6 @@ impl Placement {
         if wanted * 2 <= runs.parts() {
             self.cut_anew(storage, rows, wanted);
         }
-    }
-
-    fn resize(&mut self, storage: Storage, rows: u32) {
-        self.adjust(storage, |runs| runs.resize(rows));
     }
 
     /// Lets `change` move the cuts of a storage, and keeps the accounts; passes on how many rows

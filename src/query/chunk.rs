@@ -13,9 +13,7 @@ use variadics_please::all_tuples;
 
 use super::par_iter::AffineParIter;
 use crate::{
-    context::with_system,
     placement::Storage,
-    settings::AffinitySettings,
     sweep::{Plan, Sweep, split_by_length},
 };
 
@@ -233,8 +231,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         F: FiltersTables,
     {
         let (sweep, length) = (self.sweep, self.longest_chunk);
+        // Tables are visited then, in which rows are contiguous.
         assert!(
-            sweep.rows.is_contiguous(),
+            sweep.rows.matched.dense,
             "for_each_chunk needs rows that are contiguous in their table, but a filter of this query (or one that applies to all \
              queries) is a component in a sparse set: use for_each, or give that component table storage"
         );
@@ -261,10 +260,4 @@ impl<'w, D: ChunkData, F: QueryFilter> Sweep<'w, '_, D, F> {
         // SAFETY: the caller's promise.
         unsafe { D::chunk(self.data, table, rows, change) }
     }
-}
-
-/// The setting of the tagged system that runs here, or the default where none does: asked where a
-/// system gets its parameters, since workers that run closures of its calls are in none.
-pub(crate) fn longest_chunk() -> usize {
-    with_system(|entered| entered.context.most_rows_at_once()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }

@@ -11,7 +11,6 @@ mod reduce;
 
 pub(crate) use blocks::BLOCK_OF_DUE_ROWS;
 pub use chunk::ChunkData;
-pub(crate) use chunk::longest_chunk;
 pub use commands::AffineCommands;
 pub use contiguous::AffineContiguousParIter;
 pub use forward::ReborrowQuery;
@@ -36,6 +35,7 @@ use bevy_utils::prelude::ShortName;
 
 use crate::{
     auto::Origin,
+    context::longest_chunk,
     record::known_name,
     sweep::{Matched, QueryCalls},
 };

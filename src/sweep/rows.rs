@@ -33,11 +33,6 @@ impl<'w, 's> Rows<'w, 's> {
         self.matched.storages.iter().copied()
     }
 
-    /// Whether tables are visited, in which rows are contiguous.
-    pub(crate) fn is_contiguous(&self) -> bool {
-        self.matched.dense
-    }
-
     /// The storage with this number, which matches, and its place in the order of storages.
     pub(crate) fn storage_of(&self, number: usize) -> (u32, Storage) {
         let storages = &self.matched.storages;
