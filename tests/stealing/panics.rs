@@ -143,23 +143,35 @@ impl Drop for Message {
     }
 }
 
+/// A system whose rows send a message to themselves; one of them fails as a receiver, or else as a
+/// sender.
+fn sending(alive: &Arc<AtomicU32>, faulty: Faulty, checks_receivers: bool) -> Systems {
+    let alive = alive.clone();
+    (move |mut rows: AffineQuery<(Entity, &Row, &mut Swept)>| {
+        let check = |row, receives| {
+            if receives == checks_receivers {
+                faulty.check(row);
+            }
+        };
+        rows.par_iter_mut().scatter_within(
+            |outbox, (entity, &row, _)| {
+                row.work();
+                outbox.send(entity, Message::new(&alive));
+                check(row, false);
+            },
+            |(_, &row, mut swept), _message| {
+                check(row, true);
+                swept.0 += 1;
+            },
+        );
+    })
+    .affine()
+}
+
 #[test]
 fn in_those_who_send() {
     let alive = Arc::new(AtomicU32::new(0));
-    let system = |faulty: Faulty| {
-        let alive = alive.clone();
-        (move |mut rows: AffineQuery<(Entity, &Row, &mut Swept)>| {
-            rows.par_iter_mut().scatter_within(
-                |outbox, (entity, &row, _)| {
-                    row.work();
-                    outbox.send(entity, Message::new(&alive));
-                    faulty.check(row);
-                },
-                |(_, _, mut swept), _message| swept.0 += 1,
-            );
-        })
-        .affine()
-    };
+    let system = |faulty| sending(&alive, faulty, false);
     // Nothing is delivered if somebody failed to send.
     fail_in_turn(system, |before, failed, after| {
         assert_eq!(before, failed);
@@ -171,22 +183,6 @@ fn in_those_who_send() {
 #[test]
 fn in_those_who_receive() {
     let alive = Arc::new(AtomicU32::new(0));
-    let system = |faulty: Faulty| {
-        let alive = alive.clone();
-        (move |mut rows: AffineQuery<(Entity, &Row, &mut Swept)>| {
-            rows.par_iter_mut().scatter_within(
-                |outbox, (entity, &row, _)| {
-                    row.work();
-                    outbox.send(entity, Message::new(&alive));
-                },
-                |(_, &row, mut swept), _message| {
-                    faulty.check(row);
-                    swept.0 += 1;
-                },
-            );
-        })
-        .affine()
-    };
-    fail_in_turn(system, at_most_once_then_once);
+    fail_in_turn(|faulty| sending(&alive, faulty, true), at_most_once_then_once);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }

@@ -61,6 +61,13 @@ fn frame(twins: &mut [Twin], change: impl Fn(&mut Population, &mut World)) {
     }
 }
 
+/// Expects of an app that schedules in parallel that each worker swept more than 1,000 rows.
+pub fn assert_all_swept(app: &App, scheduling: Scheduling, name: &str) {
+    let swept = swept_rows(app);
+    let all_swept = swept.iter().all(|&rows| rows > 1_000);
+    assert!(!scheduling.is_parallel() || all_swept, "rows by worker: {swept:?}: {name}");
+}
+
 fn as_they_are(_: &mut World) -> bool {
     true
 }
@@ -120,13 +127,8 @@ fn thousands_of_rows_are_swept_by_all_workers() {
         frame(&mut twins, |population, world| population.spawn(world, kinds, 1500));
     }
     frame(&mut twins, |_, _| {});
-    for twin in &mut twins {
-        let swept = swept_rows(&twin.app);
-        assert!(
-            !twin.scheduling.is_parallel() || swept.iter().all(|&rows| rows > 1000),
-            "rows by worker: {swept:?}: {}",
-            twin.name
-        );
+    for twin in &twins {
+        assert_all_swept(&twin.app, twin.scheduling, &twin.name);
     }
 }
 

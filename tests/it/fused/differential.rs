@@ -6,14 +6,14 @@ use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 use proptest::{collection::vec, prelude::*};
 
-use crate::differential::population::{Kind, Population, Step, steps};
+use crate::differential::{
+    assert_all_swept,
+    population::{Kind, Population, Step, steps},
+};
 use crate::fused::kernels::{
     Landmark, Seed, added, all_of_it, either, follow, look_back, plain, shared, shared_plainly, sparse, stir,
 };
-use crate::{
-    common::{Scheduling, swept_rows},
-    tables::move_to_table,
-};
+use crate::{common::Scheduling, tables::move_to_table};
 
 /// One world and its entities.
 struct Twin {
@@ -110,12 +110,7 @@ fn thousands_of_rows_are_swept_by_all_workers() {
     }
     (0..3).for_each(|_| frame(&mut twins, |_, _| {}));
     for twin in &twins {
-        let swept = swept_rows(&twin.app);
-        assert!(
-            !twin.scheduling.is_parallel() || swept.iter().all(|&rows| rows > 1000),
-            "rows by worker: {swept:?}: {}",
-            twin.name
-        );
+        assert_all_swept(&twin.app, twin.scheduling, &twin.name);
     }
 }
 
