@@ -2,10 +2,12 @@
 //!
 //! `way.rs` has the ways; `race.rs` chooses, pure, by what runs take (`times.rs`), also where few
 //! are heavy (`cycles.rs`), and by trials (`trial.rs`). `gang/` is the third way. `record.rs` is
-//! what is told of a schedule, `which.rs` which ones the plugin gives the executor.
+//! what is told of a schedule, `installed.rs` what is kept of an executor outside of it, `which.rs`
+//! says which ones the plugin gives the executor.
 
 mod cycles;
 mod gang;
+mod installed;
 mod mark;
 mod race;
 mod record;
@@ -15,6 +17,7 @@ mod way;
 mod which;
 
 pub(crate) use gang::{OnLeader, is_sync_point};
+pub(crate) use installed::Installed;
 pub(crate) use mark::Mark;
 pub(crate) use race::Standing;
 pub(crate) use record::ScheduleRecord;
@@ -27,8 +30,8 @@ use bevy_ecs::{
     error::{BevyError, ErrorContext},
     prelude::World,
     schedule::{
-        FixedBitSet, InternedSystemSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor,
-        SystemExecutor, SystemSchedule, SystemWithAccess,
+        FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor, SystemExecutor,
+        SystemSchedule, SystemWithAccess,
     },
     system::System,
 };
@@ -131,38 +134,6 @@ pub struct AffinityExecutor {
     /// Whether Bevy's executors apply deferred effects of the schedule at different times; unknown
     /// before its first run.
     differs: Option<bool>,
-}
-
-/// What is kept of an executor outside of its schedule.
-pub(crate) struct Installed {
-    /// What is told of it as long as the schedule has it.
-    pub(crate) record: Arc<ScheduleRecord>,
-    /// Of the schedule that it was installed in.
-    pub(crate) mark: InternedSystemSet,
-    slot: BlueprintSlot,
-}
-
-impl Installed {
-    /// Whether the schedule still has it: the executor holds the record too.
-    pub(crate) fn is_in_use(&self) -> bool {
-        Arc::strong_count(&self.record) > 1
-    }
-
-    /// To be called before `schedule`, which has it, is built: build passes that were added since
-    /// come before the one that tells it of orders and conditions.
-    pub(crate) fn see_all_passes(&self, schedule: &mut Schedule) {
-        self.slot.watch(schedule);
-    }
-
-    /// To be called when the schedule no longer has it: lets go of its conditions.
-    pub(crate) fn let_go(&self) {
-        self.slot.let_go();
-    }
-
-    /// Whether it was installed in this schedule, whichever executor that has now.
-    pub(crate) fn was_in(&self, schedule: &Schedule) -> bool {
-        schedule.graph().system_sets.get_key(self.mark).is_some()
-    }
 }
 
 impl Default for AffinityExecutor {

@@ -1,0 +1,39 @@
+//! What is kept of an executor outside of the schedule that it was installed in.
+
+use std::sync::Arc;
+
+use bevy_ecs::schedule::{InternedSystemSet, Schedule};
+
+use super::{gang::BlueprintSlot, record::ScheduleRecord};
+
+/// What is kept of an executor outside of its schedule.
+pub(crate) struct Installed {
+    /// What is told of it as long as the schedule has it.
+    pub(crate) record: Arc<ScheduleRecord>,
+    /// Of the schedule that it was installed in.
+    pub(crate) mark: InternedSystemSet,
+    pub(super) slot: BlueprintSlot,
+}
+
+impl Installed {
+    /// Whether the schedule still has it: the executor holds the record too.
+    pub(crate) fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.record) > 1
+    }
+
+    /// To be called before `schedule`, which has it, is built: build passes that were added since
+    /// come before the one that tells it of orders and conditions.
+    pub(crate) fn see_all_passes(&self, schedule: &mut Schedule) {
+        self.slot.watch(schedule);
+    }
+
+    /// To be called when the schedule no longer has it: lets go of its conditions.
+    pub(crate) fn let_go(&self) {
+        self.slot.let_go();
+    }
+
+    /// Whether it was installed in this schedule, whichever executor that has now.
+    pub(crate) fn was_in(&self, schedule: &Schedule) -> bool {
+        schedule.graph().system_sets.get_key(self.mark).is_some()
+    }
+}
