@@ -12,7 +12,7 @@ use bevy_ecs::{
 
 use super::{
     kernels::Kernels,
-    ticks::{Runs, ticks},
+    ticks::{SeenRuns, ticks},
 };
 use crate::{
     auto::Origin,
@@ -37,7 +37,7 @@ pub struct FusedState<S> {
     matched: Matched,
     block_rows: usize,
     calls: QueryCalls,
-    runs: Runs,
+    runs: SeenRuns,
 }
 
 /// Bytes of a block of rows: half of a first-level cache, so that a kernel finds there what the one
@@ -68,18 +68,18 @@ unsafe impl<K: Kernels<M>, M: 'static> SystemParam for FusedParam<'_, '_, K, M> 
             matched: Matched::new(dense),
             block_rows: *BLOCK_ROWS.end(),
             calls: QueryCalls::default(),
-            runs: Runs::default(),
+            runs: SeenRuns::default(),
         }
     }
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
-        // No two kernels touch a row at a time, so their rows are checked against what is there
-        // already and not against each other's.
         state.calls.sites.set_origin(Origin {
             system: meta.name().clone(),
             data: std::any::type_name::<K>(),
             is_fused: true,
         });
+        // No two kernels touch a row at a time, so their rows are checked against what is there
+        // already and not against each other's.
         let shared = access.require_shared_access::<Self>(meta);
         let mut rows = FilteredAccessSet::new();
         for kernel in K::each(&state.kernels) {

@@ -4,7 +4,7 @@ use bevy_ecs::{change_detection::Tick, world::unsafe_world_cell::UnsafeWorldCell
 
 /// Which runs of the whole system its kernels have seen.
 #[derive(Default)]
-pub(super) struct Runs {
+pub(super) struct SeenRuns {
     /// The system's `last_run` when it was last given its parameters.
     before: Tick,
     /// Its `this_run` then.
@@ -28,7 +28,7 @@ pub(super) fn ticks(world: UnsafeWorldCell<'_>, first: Tick) -> impl Iterator<It
     std::iter::once(first).chain(std::iter::repeat_with(move || world.increment_change_tick()))
 }
 
-impl Runs {
+impl SeenRuns {
     /// To be called once a run, with the system's ticks.
     pub(super) fn next(&mut self, last_run: Tick, this_run: Tick) -> LastRun {
         let latest = self.latest.replace(this_run);
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn kernels_advance_with_runs_that_end() {
         let tick = Tick::new;
-        let mut runs = Runs::default();
+        let mut runs = SeenRuns::default();
         assert_eq!(runs.next(tick(7), tick(10)), LastRun::Follows(tick(7)));
         assert_eq!(runs.next(tick(10), tick(20)), LastRun::Advances);
         // The run at 20 panicked, or a parameter of it was missing: Bevy leaves `last_run` as it

@@ -9,7 +9,9 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::{led::Calls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats, words::RoundStats};
+use super::{
+    led::WatchedCalls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats, words::RoundStats,
+};
 use crate::sync::OwnCounter;
 
 /// The counters of all workers of a pool.
@@ -73,7 +75,7 @@ pub(super) struct LeaderCounters {
     /// Which rounds are measured.
     pub(super) sampling: RoundSampling,
     /// The parallel calls of queries.
-    pub(super) calls: Calls,
+    pub(super) calls: WatchedCalls,
     /// What threads did by themselves.
     pub(super) here: Here,
     /// The recording that the last spans were of.

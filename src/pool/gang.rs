@@ -100,7 +100,7 @@ thread_local! {
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
 }
 
-/// Who this thread is: on the gang's threads always, on others while they lead a round.
+/// Who this thread is, if it is a worker now.
 #[inline]
 pub(super) fn identity() -> Option<Identity> {
     IDENTITY.get()

@@ -42,7 +42,7 @@ impl Led {
 
 /// Parallel calls of queries, counted while someone asks for it.
 #[derive(Default)]
-pub(super) struct Calls {
+pub(super) struct WatchedCalls {
     watched: AtomicBool,
     /// As in [`LedCalls`]. Written by the thread whose call it is, one at a time.
     rounds: OwnCounter,
@@ -54,7 +54,7 @@ impl AffinityPool {
     /// What was led through this pool so far.
     pub(crate) fn led(&self) -> Led {
         let leader = &self.counters.leader;
-        let Calls { rounds, took, work, .. } = &leader.calls;
+        let WatchedCalls { rounds, took, work, .. } = &leader.calls;
         let calls = LedCalls { rounds: rounds.get(), took: took.get(), work: work.get() };
         Led { rounds: leader.rounds_led(), calls }
     }

@@ -27,9 +27,9 @@ pub(crate) struct Part<'a> {
 enum PartRows<'a> {
     /// One of this many even parts of all rows.
     Even(Rows<'a, 'a>, usize),
-    /// What is claimed of that in a round.
+    /// What one worker may sweep of a share.
     Claimed(ShareClaim<'a>),
-    /// What other workers leave to it.
+    /// Grains that no other worker has taken.
     ForkRange(ForkRange<'a>),
 }
 

@@ -35,9 +35,9 @@ pub(super) type Conditions = Vec<Arc<SharedCondition>>;
 /// A system by the address of its box and its type: what build pass and executor both see. Systems
 /// without a size share addresses: those of one type cannot be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Identity(usize, TypeId);
+pub(super) struct SystemIdentity(usize, TypeId);
 
-impl Identity {
+impl SystemIdentity {
     pub(super) fn of(system: &SystemWithAccess) -> Self {
         Self((&raw const **system.system()).cast::<()>() as usize, system.system_type())
     }
@@ -46,7 +46,7 @@ impl Identity {
 /// A schedule as it was when it was built. The numbers of systems are places in `systems`, in an
 /// order that the executor need not have.
 pub(super) struct Blueprint {
-    pub(super) systems: Vec<Identity>,
+    pub(super) systems: Vec<SystemIdentity>,
     /// By system.
     pub(super) tags: Vec<Tag>,
     /// By system: those that have to be done before it, also by way of others.
@@ -70,7 +70,7 @@ struct Seen {
     is_new: bool,
     shared: SharedConditions,
     /// Asked of systems that are new.
-    tags: HashMap<Identity, Tag>,
+    tags: HashMap<SystemIdentity, Tag>,
     conditions_defer: bool,
     /// No executor reads it any more.
     is_let_go: bool,
@@ -130,7 +130,7 @@ impl Seen {
         let shared = &mut self.shared;
         shared.forget_removed();
         let systems: Vec<_> =
-            keys.iter().map(|&key| graph.systems.get(key).map(Identity::of)).collect::<Option<_>>()?;
+            keys.iter().map(|&key| graph.systems.get(key).map(SystemIdentity::of)).collect::<Option<_>>()?;
         let conditions = keys.iter().map(|&key| share(shared, world, graph.systems.get_conditions_mut(key)));
         let conditions = conditions.collect::<Option<_>>()?;
         let hierarchy = graph.hierarchy().get_toposort()?.to_vec();
@@ -154,7 +154,7 @@ impl Seen {
         let known = std::mem::take(&mut self.tags);
         for &key in keys {
             let Some(system) = graph.systems.get_mut(key) else { continue };
-            let identity = Identity::of(system);
+            let identity = SystemIdentity::of(system);
             self.tags.insert(identity, Tag::of(system, world, known.get(&identity).copied()));
         }
     }

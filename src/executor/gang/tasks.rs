@@ -12,7 +12,7 @@ use bevy_ecs::{
 use bevy_platform::collections::HashMap;
 
 use super::{
-    blueprint::{Blueprint, Conditions, Identity},
+    blueprint::{Blueprint, Conditions, SystemIdentity},
     condition::SharedCondition,
     on_leader::{Tag, may_read, names},
 };
@@ -187,7 +187,7 @@ impl Tasks {
 /// For each of `systems` its place in the blueprint, if it has the same ones; nothing if it cannot
 /// be told which is which.
 fn places_in(blueprint: &Blueprint, systems: &[SystemWithAccess]) -> Option<Vec<usize>> {
-    let mut places = HashMap::<Identity, Vec<usize>>::default();
+    let mut places = HashMap::<SystemIdentity, Vec<usize>>::default();
     for (place, &identity) in blueprint.systems.iter().enumerate().rev() {
         places.entry(identity).or_default().push(place);
     }
@@ -195,7 +195,7 @@ fn places_in(blueprint: &Blueprint, systems: &[SystemWithAccess]) -> Option<Vec<
         return None;
     }
     let place_of = |system: &SystemWithAccess| {
-        let places = places.get_mut(&Identity::of(system))?;
+        let places = places.get_mut(&SystemIdentity::of(system))?;
         let &place = places.last()?;
         let is_clear = places.iter().all(|&other| other == place || may_stand_for(blueprint, system, place, other));
         is_clear.then(|| places.pop()).flatten()
