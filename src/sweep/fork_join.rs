@@ -3,8 +3,9 @@
 
 use super::{
     fork_range::Fork,
+    gang_call::{Before, GangCall, Memory},
     layout::Layout,
-    lock_step::{self, Before, GangCall, Memory, Teaches},
+    lock_step::{self, Teaches},
     part::Part,
     ranges::Ranges,
     rows::Rows,

@@ -1,64 +1,19 @@
 //! Sweeps in lock step: a round in which each worker has its own rows, the same ones every time,
-//! and who is done takes chunks from a worker that is late. Also what any call on the gang works
-//! with, by fork/join too.
-
-use std::sync::MutexGuard;
-
-use crossbeam_utils::CachePadded;
+//! and who is done takes chunks from a worker that is late.
 
 use super::{
-    layout::{Layout, Layouts},
+    gang_call::{Before, GangCall},
+    layout::Layout,
     part::Part,
-    ranges::Ranges,
     rows::Rows,
     share::{CallShares, Chunking, FEWEST_LEFT, steal},
 };
 use crate::{
     ablation::Mechanism,
-    auto::{Outcome, RowCost},
+    auto::Outcome,
     context::{Context, Ownership},
     pool::{Finished, Measured, Participants},
 };
-
-/// What a call on the gang works with, whichever way its rows are dealt out. Holds the locks of
-/// that until it is over.
-pub(super) struct GangCall<'a> {
-    pub(super) context: &'a Context,
-    pub(super) ownership: MutexGuard<'a, CachePadded<Ownership>>,
-    pub(super) memory: MutexGuard<'a, Memory>,
-    pub(super) cost: &'a RowCost,
-    /// Whether a round that is not cut into chunks is timed, to learn what a row costs. Rounds that
-    /// are cut, and sessions of fork/join, always are.
-    pub(super) learns_rows: bool,
-}
-
-/// The memory that calls on the gang are laid out in.
-#[derive(Default)]
-pub(super) struct Memory {
-    /// The rows of each worker, and those of each that receives what they send.
-    pub(super) by_owner: [Layouts; 2],
-    /// All rows, for fork/join, and the ranges of the workers.
-    pub(super) whole: Layout,
-    pub(super) ranges: Ranges,
-}
-
-/// What the leader had swept before a round.
-pub(super) struct Before {
-    leader_rows: u64,
-}
-
-impl Before {
-    pub(super) fn of(context: &Context) -> Self {
-        Self { leader_rows: context.pool.swept[0].all() }
-    }
-
-    /// What `round` over `rows` rows took: the leader's part too, which tells what a row costs if
-    /// not all workers took part.
-    pub(super) fn outcome(self, context: &Context, rows: u64, round: &Finished<'_>) -> Outcome {
-        let leader_rows = context.pool.swept[0].all() - self.leader_rows;
-        Outcome { rows, leader_rows, leader_ns: round.leader_busy(), busy: round.busy_of_all() }
-    }
-}
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {

@@ -1,8 +1,8 @@
 //! How a sweep over rows runs: `Plan::new(rows, site).run(body)` calls `body` with disjoint parts
 //! of the rows, on the threads that suit, and learns what that took.
 //!
-//! From the top: `plan.rs` decides and learns, for the place that started the call. `lock_step.rs`,
-//! which has what a call on the gang works with, and `fork_join.rs` deal out the rows on the gang;
+//! From the top: `plan.rs` decides and learns, for the place that started the call. `lock_step.rs`
+//! and `fork_join.rs` deal out the rows on the gang, with what `gang_call.rs` has of the call;
 //! `bevys_threads.rs` does so on Bevy's threads. A thread goes through its rows part by part
 //! (`part.rs`, `cursor.rs`): what it claims of a share (`share.rs`), a range that is forked
 //! (`fork_range.rs`, `ranges.rs`), or one part of an even division (`division.rs`).
@@ -19,6 +19,7 @@ mod division;
 mod fetch;
 mod fork_join;
 mod fork_range;
+mod gang_call;
 mod layout;
 mod lock_step;
 mod lookup;
