@@ -69,13 +69,25 @@ struct TimedMail<M> {
 /// Shares of what has arrived, each with its number: they are delivered in that order.
 type Shares<'a, M> = Enumerate<ChunksMut<'a, Messages<M>>>;
 
-impl<M> TimedMail<M> {
+impl<M: Send + Sync + 'static> TimedMail<M> {
     fn new(parts: Parts) -> Self {
         Self {
             now: Mail::new(parts),
             arrived: Mail::new(Parts { senders: parts.owners, most_stolen: 0, ..parts }),
             later: Mail::new(Parts { owners: 1, ..parts }),
         }
+    }
+
+    /// To be called before anything is sent.
+    fn begin(&mut self) {
+        self.now.begin();
+        self.later.begin();
+    }
+
+    /// Hands what was sent for later on to `calendar`.
+    fn hand_on(&self, calendar: &mut Calendar<M>) {
+        let keep = |Later { entity, time, message }| calendar.send_at(entity, time, message);
+        self.later.drain_for(0, || None::<fn(&_)>, keep);
     }
 }
 
@@ -129,8 +141,7 @@ impl Exchange<'_> {
         let counts = Counts::default();
         let parts = self.plan.parts();
         let mut mail = self.scratch.take::<TimedMail<M>>(parts).unwrap_or_else(|| Box::new(TimedMail::new(parts)));
-        mail.now.begin();
-        mail.later.begin();
+        mail.begin();
         let mut arrivals = calendar.arrivals(now);
         let share = arrivals.len().div_ceil(parts.owners).max(1);
         let shares = Mutex::new(arrivals.chunks_mut(share).enumerate());
@@ -151,8 +162,7 @@ impl Exchange<'_> {
         };
         self.plan.run_both(parts, post, (self.receivers, deliver));
         calendar.keep(arrivals);
-        let keep = |Later { entity, time, message }| calendar.send_at(entity, time, message);
-        mail.later.drain_for(0, || None::<fn(&_)>, keep);
+        mail.hand_on(calendar);
         self.scratch.keep(parts, mail);
         counts.into_report()
     }
@@ -226,23 +236,5 @@ impl<R> Tally<'_, R> {
             true => self.report.delivered += 1,
             false => self.report.unmatched += 1,
         }
-    }
-}
-
-/// Applies messages to rows of `receivers`.
-///
-/// # Safety
-/// While what is returned is used, no other thread visits the rows that it is told, and no item of
-/// them is alive.
-pub(super) unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter>(
-    receivers: &Sweep<'_, 'r, D, F>,
-    receive: &impl for<'i> Fn(D::Item<'i, 'r>, M),
-) -> impl FnMut(Destination, M) -> bool {
-    let mut lookup = receivers.lookup();
-    move |(storage, row), message| {
-        // SAFETY: the caller's promise: the division gives each row one owner, which alone
-        // visits it.
-        let item = unsafe { lookup.item(storage, row) };
-        item.map(|(item, ..)| receive(D::shrink(item), message)).is_some()
     }
 }

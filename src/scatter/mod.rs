@@ -27,9 +27,8 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use crate::{
     query::{AffineParIter, AffineQuery},
-    sweep::Plan,
+    sweep::{Plan, Sweep},
 };
-use exchange::receiver;
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// Sends messages from the entities of this query to those of `receivers`, another
@@ -136,5 +135,23 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             // SAFETY: 'receivers' on `Exchange`; 'access' on `Sweep`, of the receivers.
             || unsafe { receiver(&receivers, &receive) },
         )
+    }
+}
+
+/// Applies messages to rows of `receivers`.
+///
+/// # Safety
+/// While what is returned is used, no other thread visits the rows that it is told, and no item of
+/// them is alive.
+unsafe fn receiver<'r, M, D: IterQueryData, F: QueryFilter>(
+    receivers: &Sweep<'_, 'r, D, F>,
+    receive: &impl for<'i> Fn(D::Item<'i, 'r>, M),
+) -> impl FnMut(Destination, M) -> bool {
+    let mut lookup = receivers.lookup();
+    move |(storage, row), message| {
+        // SAFETY: the caller's promise: the division gives each row one owner, which alone
+        // visits it.
+        let item = unsafe { lookup.item(storage, row) };
+        item.map(|(item, ..)| receive(D::shrink(item), message)).is_some()
     }
 }

@@ -5,8 +5,9 @@ use bevy_ecs::query::{IterQueryData, QueryFilter};
 use super::{
     ScatterReport,
     calendar::Calendar,
-    exchange::{Exchange, Receivers, receiver},
+    exchange::{Exchange, Receivers},
     outbox::TimedOutbox,
+    receiver,
 };
 use crate::{
     query::{AffineParIter, AffineQuery},
