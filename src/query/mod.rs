@@ -84,6 +84,31 @@ pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static 
     longest_chunk: usize,
 }
 
+/// Other forms of this query.
+impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
+    /// A shorter-lived `AffineQuery` over the same entities.
+    #[inline]
+    pub fn reborrow_affine(&mut self) -> AffineQuery<'_, 's, D, F> {
+        let Self { world, state, last_run, this_run, longest_chunk, .. } = *self;
+        AffineQuery { query: self.query.reborrow(), world, state, last_run, this_run, longest_chunk }
+    }
+
+    /// The same entities, and items that can only be read. What runs in parallel from it stays on
+    /// the gang. A function that takes Bevy's [`Query`] gets `query.as_readonly().into()`.
+    #[inline]
+    pub fn as_readonly(&self) -> AffineQuery<'_, 's, D::ReadOnly, F> {
+        let Self { world, state, last_run, this_run, longest_chunk, .. } = *self;
+        AffineQuery { query: self.query.as_readonly(), world, state, last_run, this_run, longest_chunk }
+    }
+
+    /// As [`as_readonly`](Self::as_readonly), for as long as this query lives.
+    #[inline]
+    pub fn into_readonly(self) -> AffineQuery<'w, 's, D::ReadOnly, F> {
+        let Self { query, world, state, last_run, this_run, longest_chunk } = self;
+        AffineQuery { query: query.into_readonly(), world, state, last_run, this_run, longest_chunk }
+    }
+}
+
 /// The state of an [`AffineQuery`] between runs of its system.
 pub struct AffineQueryState<D: QueryData, F: QueryFilter> {
     query: QueryState<D, F>,
