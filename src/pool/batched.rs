@@ -6,7 +6,7 @@ use super::{
     AffinityPool, BatchedCalls, Participants,
     batch::{self, BatchExchange, RunCalls},
     broadcast::{Measured, Turn},
-    leader_task::LeaderTask,
+    handed::Handed,
 };
 use crate::{
     record::SpanKind,
@@ -76,7 +76,7 @@ impl AffinityPool {
             let mut answered = lock(&answers[inbox]);
             answered.extend(calls.map(&function));
         };
-        let caller = LeaderTask::new(caller);
+        let caller = Handed::new(caller);
         let lead =
             |takes_part: &dyn Fn(usize) -> bool| caller.run(|caller| (exchange.lead(takes_part, run, caller), 0));
         drop(match turn {

@@ -7,8 +7,8 @@ use super::{
     AffinityPool, Finished, Participants, Scope, Worker,
     broadcast::{Measured, Turn},
     gang::LeaderGuard,
+    handed::Handed,
     heartbeat::{Session, on_the_spot},
-    leader_task::LeaderTask,
     round::Lead,
 };
 use crate::record::SpanKind;
@@ -70,7 +70,7 @@ impl AffinityPool {
             let _leader = LeaderGuard::enter();
             return on_the_spot(f);
         }
-        let root = LeaderTask::new(f);
+        let root = Handed::new(f);
         match turn {
             Turn::Led(lead) => match place.filter(|_| self.heartbeat > Duration::ZERO) {
                 Some(place) => self.lead_from(place, lead, &root),
@@ -89,7 +89,7 @@ impl AffinityPool {
     pub(super) fn lead_session<'p, R: Send>(
         &'p self,
         lead: Lead<'p>,
-        root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
+        root: &Handed<impl FnOnce(&mut Scope) -> R + Send, R>,
     ) -> (Finished<'p>, bool) {
         let session = Session::new(&self.queues, self.heartbeat, self.spin);
         let run = |worker: Worker| match worker.index() {

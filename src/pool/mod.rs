@@ -11,9 +11,9 @@ mod counters;
 mod eviction;
 mod fork_join;
 mod gang;
+mod handed;
 mod heartbeat;
 mod job_board;
-mod leader_task;
 mod led;
 mod parker;
 mod per_worker;
@@ -30,6 +30,11 @@ mod tests;
 mod trace;
 mod unwind;
 mod words;
+
+/// As `short_calls.rs` names it.
+mod leader_task {
+    pub(super) use super::handed::Handed as LeaderTask;
+}
 
 pub use batch::BatchedCalls;
 pub use heartbeat::Scope;

@@ -7,6 +7,8 @@
 
 #[path = "../../src/pool/clock.rs"]
 mod clock;
+#[path = "../../src/pool/handed.rs"]
+mod handed;
 /// As in `heartbeat/mod.rs`, with models of what is seen inside of it only.
 #[path = "."]
 mod heartbeat {

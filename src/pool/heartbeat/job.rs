@@ -1,13 +1,12 @@
-//! The second half of a join: where it lies, and what others hold of it.
+//! What others hold of the second half of a join.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    ptr::NonNull,
-    thread,
+use std::ptr::NonNull;
+
+use super::{
+    super::{handed::Handed, unwind::AbortOnUnwind},
+    Scope,
 };
-
-use super::{super::unwind::AbortOnUnwind, Scope};
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, into_inner, lock, needed};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering, needed};
 
 /// How a job is started, whatever its closure and its result are.
 type Start<'a> = &'a (dyn Fn(&mut Scope) + Sync + 'a);
@@ -83,46 +82,11 @@ impl JobRef {
     }
 }
 
-/// The second closure of a join and, if another worker ran it, what came of it. The locks are there
-/// for the compiler: only one thread looks at a time.
-pub(super) struct SecondHalf<F, R> {
-    closure: Mutex<Option<F>>,
-    outcome: Mutex<Option<thread::Result<R>>>,
-}
-
-impl<R, F: FnOnce(&mut Scope) -> R> SecondHalf<F, R> {
-    pub(super) fn new(closure: F) -> Self {
-        Self { closure: Mutex::new(Some(closure)), outcome: Mutex::new(None) }
-    }
-
-    /// Runs the closure for another worker's join. Its panic, if any, is kept for that one.
-    pub(super) fn run_for_owner(&self, scope: &mut Scope) {
-        let closure = lock(&self.closure).take();
-        let outcome = closure.map(|closure| catch_unwind(AssertUnwindSafe(|| closure(scope))));
-        *lock(&self.outcome) = outcome;
-    }
-
-    /// Runs the closure that no other worker took.
-    pub(super) fn run_untaken(self, scope: &mut Scope) -> R {
-        let closure = into_inner(self.closure);
-        closure.expect("a job that was popped has not run")(scope)
-    }
-
-    /// Drops what is left of a join whose first half panicked: a closure that did not run, a result
-    /// or a second payload without a receiver. If that panics too the process aborts, as for any
-    /// panic in a drop while unwinding.
-    pub(super) fn discard(self) {
-        let guard = AbortOnUnwind::because("what a join left behind when it panicked panicked while it was dropped");
-        drop(self);
-        guard.defuse();
-    }
-
-    /// What another worker made of the closure.
-    ///
-    /// # Panics
-    /// With the payload of the closure, if it panicked.
-    pub(super) fn into_outcome(self) -> R {
-        let outcome = into_inner(self.outcome);
-        outcome.expect("a job that is done has an outcome").unwrap_or_else(|payload| resume_unwind(payload))
-    }
+/// Drops the second half of a join whose first one panicked: a closure that did not run, a result
+/// or a second payload without a receiver. If that panics too the process aborts, as for any panic
+/// in a drop while unwinding.
+pub(super) fn discard<F, R>(half: Handed<F, R>) {
+    let guard = AbortOnUnwind::because("what a join left behind when it panicked panicked while it was dropped");
+    drop(half);
+    guard.defuse();
 }

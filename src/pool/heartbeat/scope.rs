@@ -9,10 +9,11 @@ use std::{
 use super::{
     super::{
         clock::{nanoseconds, now},
+        handed::Handed,
         unwind::AbortOnUnwind,
     },
     alone::{Alone, share},
-    job::{JobRef, PublishedJob, SecondHalf},
+    job::{JobRef, PublishedJob, discard},
     job_queue::OPEN,
     session::Session,
 };
@@ -259,8 +260,9 @@ impl<'s> Scope<'s> {
         b: impl FnOnce(&mut Scope) -> B + Send,
     ) -> (A, B) {
         let Some(seat) = &self.seat else { return self.join_alone(a, b) };
-        let half = SecondHalf::new(b);
-        let start = |scope: &mut Scope| half.run_for_owner(scope);
+        let half = Handed::new(b);
+        // A panic of it is kept for this join.
+        let start = |scope: &mut Scope| _ = half.run(|b| (catch_unwind(AssertUnwindSafe(|| b(scope))), 0));
         let job = PublishedJob::new(&start, seat.index);
         // Until the job is back or done nothing unwinds from here: 'frame' on `PublishedJob`.
         let guard = AbortOnUnwind::because("a panic would leave a join whose second half others may run");
@@ -274,9 +276,9 @@ impl<'s> Scope<'s> {
         }
         guard.defuse();
         match a {
-            Ok(a) => (a, if is_back { half.run_untaken(self) } else { half.into_outcome() }),
+            Ok(a) => (a, if is_back { half.into_closure()(self) } else { half.into_result() }),
             Err(payload) => {
-                half.discard();
+                discard(half);
                 resume_unwind(payload)
             }
         }
