@@ -20,6 +20,8 @@ mod heartbeat {
     mod job;
     #[path = "../../src/pool/heartbeat/job_queue.rs"]
     mod job_queue;
+    #[path = "../../src/pool/heartbeat/levels.rs"]
+    mod levels;
     #[path = "../../src/pool/heartbeat/scope.rs"]
     mod scope;
     #[path = "../../src/pool/heartbeat/session.rs"]

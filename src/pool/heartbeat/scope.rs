@@ -1,43 +1,18 @@
-//! Joins, and which of them others get to see.
+//! Joins, and how others get to run their second halves.
 
 use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    time::Duration,
 };
 
 use super::{
-    super::{
-        clock::{nanoseconds, now},
-        handed::Handed,
-        unwind::AbortOnUnwind,
-    },
+    super::{clock::now, handed::Handed, unwind::AbortOnUnwind},
     alone::{Alone, share},
     job::{JobRef, PublishedJob, discard},
-    job_queue::OPEN,
+    levels::{Levels, frame_address},
     session::Session,
 };
-use crate::sync::{AtomicUsize, MutexGuard, Ordering, deque::Worker as Deque, planted, try_lock};
-
-/// Published joins that finish between two looks at how often they do.
-const JOINS_PER_LOOK: u32 = 16;
-
-/// To publish a join and to take it back costs 20 to 40 ns: a hundredth of this, which is how long
-/// it should be on average from one to the next.
-const WORTH_PUBLISHING: Duration = Duration::from_micros(4);
-
-/// Where published joins finish this many times more seldom, one to three more levels are
-/// published: each level has twice as many joins as the one above.
-const SELDOM: u64 = 8;
-
-/// Bytes of stack below a requested level that are published with it: frames of one level differ in
-/// length.
-const MARGIN: usize = 256;
-
-/// This many joins published one inside the other, with none finished between, are a long chain
-/// rather than a bushy tree: there the many short joins lie near the leaves, here every second half
-/// may be long.
-const LONG_DESCENT: u32 = 16;
+use crate::sync::{AtomicUsize, MutexGuard, deque::Worker as Deque, planted, try_lock};
 
 /// The right to fork: handed to the closure of
 /// [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat), and by each join to its closures.
@@ -73,27 +48,10 @@ const LONG_DESCENT: u32 = 16;
 /// assert_eq!(pool.heartbeat(|scope| sum(scope, &numbers)), 499_500);
 /// ```
 pub struct Scope<'s> {
-    limit: &'s AtomicUsize,
+    levels: Levels<'s>,
     seat: Option<SessionSeat<'s>>,
     /// Of a scope without a seat: who comes if it takes long.
     alone: Option<Alone<'s>>,
-    /// Address in the frame of the outermost published join of the job that runs; nothing while
-    /// there is none.
-    outermost: Option<usize>,
-    /// How many bytes below it the frames of published joins lie at most.
-    depth: usize,
-    /// How many published joins have finished since the last look at how often they do, and how
-    /// deep their frames lay at most.
-    finished: u32,
-    deepest: usize,
-    /// Of a scope without a seat: after how many of them one inside of another looks.
-    next_look: u32,
-    /// When that was, in nanoseconds of the pool's clock.
-    looked: u64,
-    /// How many joins were published since one finished.
-    descent: u32,
-    /// Publishes a join only if another worker found nothing to take, whatever its level.
-    only_asked: bool,
     /// For how many nanoseconds this worker had no job, since it sat down.
     pub(super) idle: u64,
 }
@@ -109,47 +67,18 @@ pub(super) struct SessionSeat<'s> {
 pub(crate) fn on_the_spot<R>(f: impl FnOnce(&mut Scope) -> R) -> R {
     // No frame lies as high, so nothing is published.
     let limit = AtomicUsize::new(usize::MAX);
-    f(&mut Scope::new(&limit, None))
-}
-
-/// An address in the caller's frame.
-#[inline(always)]
-fn frame_address() -> usize {
-    let here = 0_u8;
-    (&raw const here).addr()
-}
-
-/// How many of the `levels` of a recursion that `took` this long to come to its first leaf are
-/// to be published, if it has two branches everywhere: then joins near the leaves finish that much
-/// more often.
-fn levels_worth_publishing(took: u64, levels: u32) -> u32 {
-    let of_level = took / u64::from(levels.max(1));
-    let subtree = nanoseconds(WORTH_PUBLISHING) / of_level.max(1);
-    levels.saturating_sub(subtree.checked_ilog2().map_or(0, |below| below + 2))
+    f(&mut Scope::new(Levels::new(&limit, 0), None))
 }
 
 impl<'s> Scope<'s> {
-    fn new(limit: &'s AtomicUsize, seat: Option<SessionSeat<'s>>) -> Self {
-        Self {
-            limit,
-            seat,
-            alone: None,
-            outermost: None,
-            depth: usize::MAX,
-            finished: 0,
-            next_look: 1,
-            deepest: 0,
-            looked: 0,
-            descent: 0,
-            only_asked: false,
-            idle: 0,
-        }
+    fn new(levels: Levels<'s>, seat: Option<SessionSeat<'s>>) -> Self {
+        Self { levels, seat, alone: None, idle: 0 }
     }
 
     /// A scope without a seat, whose joins others share in if it takes long. It `began` in the
     /// pool's time.
     pub(super) fn alone(limit: &'s AtomicUsize, alone: Alone<'s>, began: u64) -> Self {
-        Self { alone: Some(alone), looked: began, ..Self::new(limit, None) }
+        Self { alone: Some(alone), ..Self::new(Levels::new(limit, began), None) }
     }
 
     /// The scope of a worker in a session; `None` if a thread sits at the queue, which cannot be of
@@ -159,7 +88,7 @@ impl<'s> Scope<'s> {
         let deque = try_lock(&queue.deque)?;
         queue.open();
         let seat = SessionSeat { session, index, deque };
-        Some(Self { looked: now(), ..Self::new(&queue.limit, Some(seat)) })
+        Some(Self::new(Levels::new(&queue.limit, now()), Some(seat)))
     }
 
     /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it,
@@ -242,14 +171,14 @@ impl<'s> Scope<'s> {
     /// From now on a join is published only if another worker has asked for it: for walks that
     /// would not be divided but for that, since dividing them costs more than a join.
     pub(crate) fn publish_only_asked(&mut self) {
-        self.only_asked = true;
+        self.levels.publish_only_asked();
     }
 
     /// Whether the next join of the caller's function would be published: if not, a loop can do
     /// without one.
     #[inline(always)]
     pub(crate) fn is_to_publish(&self) -> bool {
-        frame_address() >= self.limit.load(Ordering::Relaxed)
+        self.levels.are_published_at(frame_address())
     }
 
     #[cold]
@@ -291,9 +220,9 @@ impl<'s> Scope<'s> {
         b: impl FnOnce(&mut Scope) -> B + Send,
     ) -> (A, B) {
         let frame = frame_address();
-        let outermost = self.begin_first_half(frame);
+        let outermost = self.levels.begin_first_half(frame);
         let a = catch_unwind(AssertUnwindSafe(|| a(self)));
-        self.end_first_half(frame, outermost);
+        self.levels.end_first_half(frame, outermost, self.alone.as_mut());
         let a = a.unwrap_or_else(|payload| resume_unwind(payload));
         if let Some(others) = self.alone.as_mut().and_then(Alone::others_for_second_half) {
             let (b, work) = share(others, b);
@@ -314,12 +243,12 @@ impl<'s> Scope<'s> {
 
     /// Lays the job out for others; returns which join was the outermost before.
     fn publish(&mut self, job: &PublishedJob, frame: usize) -> Option<usize> {
-        self.heed_request(frame);
+        self.levels.heed_request(frame);
         if let Some(seat) = &self.seat {
             seat.deque.push(JobRef::new(job));
             seat.session.queue(seat.index).count_published();
         }
-        self.begin_first_half(frame)
+        self.levels.begin_first_half(frame)
     }
 
     /// Takes the newest job back; false if another worker was faster. A thief takes the
@@ -328,110 +257,19 @@ impl<'s> Scope<'s> {
         let mut is_back = false;
         if let Some(seat) = &self.seat {
             is_back = seat.deque.pop().is_some();
-            let is_leaf = self.descent > 0;
-            if is_leaf && !is_back {
+            if self.levels.is_leaf() && !is_back {
                 seat.session.note_halves_met();
             }
         }
-        self.end_first_half(frame, outermost);
+        self.levels.end_first_half(frame, outermost, None);
         is_back
-    }
-
-    /// Returns which join was the outermost before.
-    fn begin_first_half(&mut self, frame: usize) -> Option<usize> {
-        self.descent += 1;
-        if self.descent >= LONG_DESCENT {
-            self.depth = usize::MAX;
-        }
-        let before = self.outermost;
-        self.outermost = before.or(Some(frame));
-        self.set_limit();
-        before
-    }
-
-    fn end_first_half(&mut self, frame: usize, outermost: Option<usize>) {
-        let levels = std::mem::take(&mut self.descent);
-        self.deepest = self.deepest.max(self.depth_of(frame));
-        self.finished += 1;
-        if self.is_to_look(frame, outermost.is_none()) {
-            self.look(levels);
-        }
-        self.outermost = outermost;
-        self.set_limit();
-    }
-
-    /// Publishes the joins of this frame's level too from now on, if another worker found nothing
-    /// to take.
-    fn heed_request(&mut self, frame: usize) {
-        if self.ends_at() != OPEN && self.limit.load(Ordering::Relaxed) == OPEN {
-            self.depth = self.depth.max(self.depth_of(frame).saturating_add(MARGIN));
-        }
-    }
-
-    /// Whether a join whose first half ends, in this frame, looks at the clock.
-    fn is_to_look(&self, frame: usize, is_outermost: bool) -> bool {
-        match &self.alone {
-            None => self.finished == JOINS_PER_LOOK,
-            Some(alone) if is_outermost => alone.looks(),
-            // Those further in began before the first look.
-            Some(_) => self.finished >= self.next_look && self.depth_of(frame) <= self.depth,
-        }
-    }
-
-    /// Looks at the clock, after a join that was the last of these `levels`.
-    fn look(&mut self, levels: u32) {
-        let now = now();
-        let took = now.saturating_sub(std::mem::replace(&mut self.looked, now));
-        let deepest = std::mem::take(&mut self.deepest);
-        let finished = std::mem::take(&mut self.finished);
-        match &mut self.alone {
-            None => self.adapt(took, finished, deepest),
-            Some(alone) => {
-                if alone.look(now, levels) {
-                    self.depth = deepest / levels as usize * levels_worth_publishing(took, levels) as usize;
-                }
-                let is_soon = took < nanoseconds(WORTH_PUBLISHING);
-                self.next_look = if is_soon { (2 * self.next_look).min(JOINS_PER_LOOK) } else { 1 };
-            }
-        }
-    }
-
-    /// Where published joins finish too often fewer levels are published from now on, where they
-    /// seldom do, more.
-    fn adapt(&mut self, took: u64, finished: u32, deepest: usize) {
-        let worth = nanoseconds(WORTH_PUBLISHING) * u64::from(finished);
-        if took < worth {
-            self.depth = self.depth.min(deepest) / 4 * 3;
-        } else if took > SELDOM * worth {
-            self.depth = self.depth.saturating_add(self.depth / 3).saturating_add(MARGIN);
-        }
-    }
-
-    /// How many bytes a frame lies below that of the outermost join.
-    fn depth_of(&self, frame: usize) -> usize {
-        self.outermost.map_or(0, |outermost| outermost.saturating_sub(frame))
-    }
-
-    fn set_limit(&self) {
-        self.limit.store(self.ends_at(), Ordering::Relaxed);
-    }
-
-    /// Where the limit is, unless others have opened it.
-    fn ends_at(&self) -> usize {
-        if self.only_asked {
-            // No frame lies as high.
-            return usize::MAX;
-        }
-        self.outermost.map_or(OPEN, |outermost| outermost.saturating_sub(self.depth))
     }
 
     /// Runs `job` as one that has no joins around it.
     pub(super) fn run_apart<R>(&mut self, job: impl FnOnce(&mut Self) -> R) -> R {
-        let outermost = self.outermost.take();
-        self.set_limit();
+        let outermost = self.levels.begin_apart();
         let result = job(self);
-        self.outermost = outermost;
-        self.set_limit();
+        self.levels.end_apart(outermost);
         result
     }
 
@@ -450,19 +288,5 @@ impl<'s> Scope<'s> {
 impl std::fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scope").field("worker", &self.seat().map(|(_, index)| index)).finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, not(affinity_loom)))]
-mod tests {
-    use super::levels_worth_publishing;
-
-    #[test]
-    fn levels_near_tiny_leaves_are_not_published() {
-        let published = |took, levels| levels_worth_publishing(took, levels);
-        // A thousand nodes, two million, a chain of a thousand.
-        assert_eq!([published(150, 10), published(300, 20), published(4_000, 1_000)], [0, 10, 989]);
-        // Leaves that are long, and one that is nothing.
-        assert_eq!([published(100_000, 6), published(0, 6), published(0, 0)], [6, 0, 0]);
     }
 }
