@@ -84,6 +84,25 @@ fn learning_costs_little() {
     }
 }
 
+#[test]
+fn of_calls_that_find_workers_asleep_the_first_ones_and_the_longest_are_all_timed() {
+    for (row, expected) in [(10.0, 900..1_100), (1_000.0, 7_900..8_001)] {
+        let (machine, mut model) = (Machine { row, asleep: true, ..PLAIN }, Model::default());
+        machine.run(&mut model, 1_000, 100);
+        let situation = Situation { asleep: true, ..TWO_AWAKE };
+        let timed = (0..8_000).filter(|_| {
+            let decision = model.choose(situation, || 1_000);
+            let timed = decision.timing == Timing::Asked;
+            if timed {
+                model.observe(decision.strategy, 1_000, 0..machine.takes(decision.strategy, 1_000) as u64, None);
+            }
+            timed
+        });
+        let timed = timed.count();
+        assert!(expected.contains(&timed), "{row} ns a row: {timed}");
+    }
+}
+
 /// A level loads: of fifty calls a dozen would be a quarter.
 #[test]
 fn long_calls_are_compared_as_soon_as_one_is_known() {
@@ -295,6 +314,21 @@ fn run_sizes(machine: &Machine, sizes: &[u64], rounds: u32) -> Vec<f64> {
     }
     let best = |rows| machine.best(rows).max(1.0) * f64::from(rounds);
     took.iter().zip(sizes).map(|(took, &rows)| took / best(rows)).collect()
+}
+
+#[test]
+fn one_thread_is_no_cheap_trial_where_some_worker_is_always_late() {
+    let (many, rows) = (Machine { row: 1_000.0, workers: 62, ..PLAIN }, 62_000);
+    let mut model = Model::default();
+    let mut call = || {
+        let decision = model.choose(Situation { workers: many.workers, ..TWO_AWAKE }, || rows);
+        let takes = many.takes(decision.strategy, rows) as u64;
+        if decision.timing == Timing::Asked {
+            model.observe(decision.strategy, rows, 0..takes, None);
+        }
+        decision.strategy == Strategy::Serial
+    };
+    assert_eq!((0..1_000).filter(|_| call()).count(), 0, "62 times as long as on the gang");
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl Model {
         let now = self.expected(self.current, question);
         // Rows that get in each other's way may take one thread a part of what several take: any
         // part. Once is enough to know.
-        let is_probe = self.is_probe(other) && (1.0..LONGEST_PROBE).contains(&self.busy_with(question.rows));
+        let is_probe = self.is_probe(other) && self.longest_alone(question) < LONGEST_PROBE;
         if self.at_best(other, question) >= now * BETTER && !is_probe {
             return false;
         }
@@ -111,12 +111,20 @@ impl Model {
         let now = self.takes(self.current, question);
         let then = match other {
             tried if self.estimate(tried).was_tried() => self.takes(tried, question),
+            Strategy::Serial if self.is_probe(other) => self.longest_alone(question),
             Strategy::Serial => self.busy_with(question.rows),
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
         };
         let calls = if self.is_probe(other) { 1 } else { TRIAL_CALLS };
         (then - now).max(0.0) * calls as f32
+    }
+
+    /// What a call takes one thread at most: for as long as all workers together are busy in one.
+    /// If that was never seen, since some worker was late each time, as if all were to its end.
+    fn longest_alone(&self, question: Question) -> f32 {
+        let busy = self.busy_with(question.rows);
+        if busy > 0.0 { busy } else { self.takes(self.current, question) * question.workers as f32 }
     }
 
     /// Whether a trial of `strategy` would be the first one of one thread where that may take many
