@@ -139,14 +139,21 @@ impl Claims {
 
 /// The claims of all workers.
 pub(crate) struct ClaimBoard {
-    shares: Box<[CachePadded<ShareBook>]>,
+    shares: Box<[ShareBook]>,
     call: u32,
     /// Whether any chunk changed hands since [`forget_thefts`](Self::forget_thefts).
     stolen: CachePadded<AtomicBool>,
 }
 
 struct ShareBook {
-    claims: Claims,
+    /// The owner writes it with each claim ..
+    claims: CachePadded<Claims>,
+    /// .. and the leader reads what is here after each round.
+    thefts: CachePadded<Thefts>,
+}
+
+#[derive(Default)]
+struct Thefts {
     /// For how long others swept chunks of this share, in nanoseconds.
     was_helped: AtomicU64,
     /// For how long the worker swept chunks of others' shares, in nanoseconds.
@@ -155,14 +162,14 @@ struct ShareBook {
 
 impl ShareBook {
     fn new() -> Self {
-        Self { claims: Claims::new(), was_helped: AtomicU64::new(0), has_helped: AtomicU64::new(0) }
+        Self { claims: CachePadded::new(Claims::new()), thefts: CachePadded::default() }
     }
 }
 
 impl ClaimBoard {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            shares: (0..workers).map(|_| CachePadded::new(ShareBook::new())).collect(),
+            shares: (0..workers).map(|_| ShareBook::new()).collect(),
             call: 0,
             stolen: CachePadded::new(AtomicBool::new(false)),
         }
@@ -173,7 +180,7 @@ impl ClaimBoard {
         self.call = if planted("number_not_changed") { 1 } else { self.call.wrapping_add(1) };
         if self.call == 0 {
             // Numbers come again: what was claimed in their calls is forgotten first.
-            self.shares.iter_mut().for_each(|share| share.claims = Claims::new());
+            self.shares.iter_mut().for_each(|share| *share.claims = Claims::new());
             self.call = 1;
         }
         CallNumber(self.call)
@@ -188,8 +195,8 @@ impl ClaimBoard {
     /// Notes that `thief` swept rows of `owner` for `nanoseconds`. Relaxed: read after the
     /// round.
     pub(crate) fn note_theft(&self, owner: usize, thief: usize, nanoseconds: u64) {
-        self.shares[owner].was_helped.fetch_add(nanoseconds, Ordering::Relaxed);
-        self.shares[thief].has_helped.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.shares[owner].thefts.was_helped.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.shares[thief].thefts.has_helped.fetch_add(nanoseconds, Ordering::Relaxed);
         self.stolen.store(true, Ordering::Relaxed);
     }
 
@@ -202,24 +209,21 @@ impl ClaimBoard {
     /// many nanoseconds: without the chunks that it took from others, and with those that others
     /// took.
     pub(crate) fn cost_of_share(&self, worker: usize, busy: u64) -> u64 {
-        let (was_helped, has_helped) = self.thefts(worker);
+        let (was_helped, has_helped) = if self.any_theft() { self.thefts(worker) } else { (0, 0) };
         busy.saturating_add(was_helped).saturating_sub(has_helped)
     }
 
     /// For how long others swept the share of `worker`, and for how long it swept others'.
     fn thefts(&self, worker: usize) -> (u64, u64) {
-        let share = &self.shares[worker];
-        (share.was_helped.load(Ordering::Relaxed), share.has_helped.load(Ordering::Relaxed))
+        let thefts = &self.shares[worker].thefts;
+        (thefts.was_helped.load(Ordering::Relaxed), thefts.has_helped.load(Ordering::Relaxed))
     }
 
     /// To be called between rounds.
     pub(crate) fn forget_thefts(&mut self) {
         if self.any_theft() {
             self.stolen.store(false, Ordering::Relaxed);
-            for share in &mut self.shares {
-                share.was_helped.store(0, Ordering::Relaxed);
-                share.has_helped.store(0, Ordering::Relaxed);
-            }
+            self.shares.iter_mut().for_each(|share| *share.thefts = Thefts::default());
         }
     }
 }

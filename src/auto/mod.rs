@@ -41,9 +41,19 @@ pub(crate) use wake_ups::WakeUps;
 /// best: it breaks even at 1,200 to 5,000. A session of fork/join costs as much.
 pub(crate) const WORTH_A_ROUND: u64 = 5_000;
 
-/// The same of trees and recursions where workers sleep: to wake one takes some 10 us of the
+/// The same of trees and recursions where one worker sleeps: to wake it takes some 10 us of the
 /// leader, and it comes 30 us later.
 pub(crate) const WORTH_A_WAKE_UP: u64 = 40_000;
+
+/// What each further worker takes the leader that it has to wake, in nanoseconds: it wakes one
+/// after another.
+const ONE_MORE_WAKE_UP: u64 = 5_000;
+
+/// What trees and recursions take one thread at least before it wakes the others of `workers`: as
+/// long as that takes, so it is never more than twice as long as either.
+pub(crate) fn worth_a_wake_up(workers: usize) -> u64 {
+    WORTH_A_WAKE_UP + ONE_MORE_WAKE_UP * workers.saturating_sub(2) as u64
+}
 
 /// Sweeps of this many rows go parallel before anything is known: for the cheapest rows (0.14 ns)
 /// that wastes one round, for all others it gains.

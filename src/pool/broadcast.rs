@@ -171,7 +171,7 @@ impl AffinityPool {
             None if due || measured == Measured::Always => Noted::Times,
             None => Noted::Nothing,
         };
-        self.prepare_round(due);
+        self.prepare_round(participants, due);
         let round = self.run_led(&mut lead, participants, noted, f);
         if noted == Noted::Nothing {
             self.count_round(&lead, participants);

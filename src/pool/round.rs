@@ -124,10 +124,7 @@ impl Order {
     #[inline]
     fn is_for(&self, index: usize, call: Call) -> bool {
         match call {
-            Call::Round { workers } => {
-                index < usize::from(workers)
-                    && self.participants.load().is_some_and(|participants| participants.has(index))
-            }
+            Call::Round { workers } => index < usize::from(workers) && self.participants.load().has(index),
             Call::Stop => true,
         }
     }
@@ -453,10 +450,6 @@ impl Lead<'_> {
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         let order = &self.board.order;
-        // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
-        order.job.with_mut(|slot| unsafe { *slot = Some(job.erased()) });
-        order.participants.store(Some(participants));
-        order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
         // No other thread knows this round yet: the leader gets the seats of who is not to take
@@ -468,6 +461,12 @@ impl Lead<'_> {
                 seat.reserve(self.epoch);
             }
         }
+        // With nothing else between these stores and the one of the call: workers that spin fetch
+        // the line again after the first one, and then once more.
+        // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
+        order.job.with_mut(|slot| unsafe { *slot = Some(job.erased()) });
+        order.participants.store(participants);
+        order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         // Release: the job is visible to a thread that acquires the call.
         order.call.store(self.epoch, Call::Round { workers }, needed(Ordering::Release, "call_store"));
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.

@@ -19,7 +19,7 @@ use super::{
     round::Lead,
 };
 use crate::{
-    auto::{WORTH_A_ROUND, WORTH_A_WAKE_UP},
+    auto::{WORTH_A_ROUND, worth_a_wake_up},
     record::SpanKind,
     sync::{AtomicU64, Mutex, Ordering, lock},
 };
@@ -61,6 +61,17 @@ struct Place {
     short: u32,
 }
 
+/// Workers that sleep as a call begins.
+#[derive(Clone, Copy)]
+struct Sleepers {
+    /// When it begins, in nanoseconds of the pool's clock.
+    now: u64,
+    /// For how long they would look for more work after it.
+    spin: Duration,
+    /// What one thread does before it wakes them, in nanoseconds.
+    worth: u64,
+}
+
 /// What a session showed.
 #[derive(Clone, Copy)]
 struct PastSession {
@@ -73,7 +84,7 @@ struct PastSession {
 
 impl PastSession {
     fn is_short(&self) -> bool {
-        self.busy <= OF_SESSION * WORTH_A_WAKE_UP + OF_WORKER * self.workers as u64
+        self.busy <= OF_SESSION * worth_a_wake_up(self.workers) + OF_WORKER * self.workers as u64
     }
 }
 
@@ -129,22 +140,21 @@ impl Known {
         &mut self.places[known].1
     }
 
-    /// How much more work one thread does, in a call that begins `now`, before it wakes workers.
-    /// Calls follow each other where workers that were called would still `spin`.
-    fn left_beside_sleepers(&mut self, now: u64, spin: Duration) -> u64 {
+    /// How much more work one thread does before it wakes workers. Calls follow each other where
+    /// workers that were called would still spin.
+    fn left_beside(&mut self, Sleepers { now, spin, worth }: Sleepers) -> u64 {
         if now.saturating_sub(self.ended) > nanoseconds(spin) {
             self.work = 0;
         }
-        WORTH_A_WAKE_UP.saturating_sub(self.work).max(WORTH_A_ROUND)
+        worth.saturating_sub(self.work).max(WORTH_A_ROUND)
     }
 }
 
 impl ShortCalls {
-    /// What a call from `place` may take that is to begin alone, in nanoseconds. `asleep` is the
-    /// time now, if workers sleep.
-    fn limit(&self, place: &'static Location<'static>, asleep: Option<u64>, spin: Duration) -> Option<u64> {
+    /// What a call from `place` may take that is to begin alone, in nanoseconds.
+    fn limit(&self, place: &'static Location<'static>, asleep: Option<Sleepers>) -> Option<u64> {
         let mut known = lock(&self.0);
-        let limit = asleep.map_or(WORTH_A_ROUND, |now| known.left_beside_sleepers(now, spin));
+        let limit = asleep.map_or(WORTH_A_ROUND, |sleepers| known.left_beside(sleepers));
         known.of(place).begins_alone(limit).then_some(limit)
     }
 
@@ -170,8 +180,9 @@ impl AffinityPool {
         lead: Lead<'_>,
         root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
     ) {
-        let (calls, asleep) = (&self.short_calls, self.is_asleep().then(now));
-        match calls.limit(place, asleep, self.spin) {
+        let sleepers = || Sleepers { now: now(), spin: self.spin, worth: worth_a_wake_up(self.workers()) };
+        let (calls, asleep) = (&self.short_calls, self.is_asleep().then(sleepers));
+        match calls.limit(place, asleep) {
             None => {
                 let (finished, may_have_waited) = self.lead_session(lead, root);
                 let session = PastSession { workers: self.workers(), busy: finished.work(), may_have_waited };
@@ -241,6 +252,13 @@ mod tests {
 
     const SPIN: Duration = Duration::from_micros(50);
 
+    /// What one thread does before it wakes one other worker.
+    const WORTH: u64 = 40_000;
+
+    fn asleep(now: u64) -> Option<Sleepers> {
+        Some(Sleepers { now, spin: SPIN, worth: WORTH })
+    }
+
     fn session(busy: u64) -> PastSession {
         PastSession { workers: 2, busy, may_have_waited: false }
     }
@@ -303,22 +321,22 @@ mod tests {
     #[test]
     fn short_calls_that_follow_each_other_wake_workers() {
         let (calls, place) = (ShortCalls::default(), Location::caller());
-        let work = WORTH_A_WAKE_UP / 3;
+        let work = WORTH / 3;
         calls.note_session(place, session(work));
         let mut now = 1_000_000_000;
         for _ in 0..3 {
             for left in [3, 2, 1] {
-                let limit = calls.limit(place, Some(now), SPIN).expect("it begins alone");
+                let limit = calls.limit(place, asleep(now)).expect("it begins alone");
                 assert!(limit.abs_diff(left * work) < 10, "{limit} at {left}");
                 calls.note_alone(place, now..now + work, limit, true);
                 now += work + nanoseconds(SPIN) / 2;
             }
-            assert_eq!(calls.limit(place, Some(now), SPIN), None, "enough to wake them");
+            assert_eq!(calls.limit(place, asleep(now)), None, "enough to wake them");
             (0..FEWEST_SESSIONS).for_each(|_| calls.note_session(place, session(work)));
             now += 2 * nanoseconds(SPIN);
         }
-        let limit = calls.limit(place, Some(now), SPIN).expect("it begins alone");
-        calls.note_alone(place, now - 10 * WORTH_A_WAKE_UP..now, u64::MAX, true);
-        assert_eq!((limit, calls.limit(Location::caller(), Some(now), SPIN)), (WORTH_A_WAKE_UP, None));
+        let limit = calls.limit(place, asleep(now)).expect("it begins alone");
+        calls.note_alone(place, now - 10 * WORTH..now, u64::MAX, true);
+        assert_eq!((limit, calls.limit(Location::caller(), asleep(now))), (WORTH, None));
     }
 }

@@ -130,20 +130,20 @@ impl Participants {
     }
 }
 
-/// A [`Participants`] that threads share, or none. Relaxed everywhere: it is ordered by what is
-/// written after it, or one thread's alone.
+/// A [`Participants`] that threads share; nobody at first. Relaxed everywhere: it is ordered by
+/// what is written after it, or one thread's alone.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicParticipants(AtomicU64);
 
 impl AtomicParticipants {
     #[inline]
-    pub(crate) fn load(&self) -> Option<Participants> {
-        Some(Participants(self.0.load(Ordering::Relaxed))).filter(|participants| participants.has(0))
+    pub(crate) fn load(&self) -> Participants {
+        Participants(self.0.load(Ordering::Relaxed))
     }
 
     #[inline]
-    pub(crate) fn store(&self, participants: Option<Participants>) {
-        self.0.store(participants.map_or(0, |participants| participants.0), Ordering::Relaxed);
+    pub(crate) fn store(&self, participants: Participants) {
+        self.0.store(participants.0, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::claims::Threads;
 use crate::{
-    auto::{WORTH_A_ROUND, WORTH_A_WAKE_UP},
+    auto::{WORTH_A_ROUND, worth_a_wake_up},
     pool::{AffinityPool, Scope, now},
 };
 
@@ -45,7 +45,7 @@ pub(super) fn walk<C: TreeCall>(call: &C, part: C::Part, pool: Option<&AffinityP
         while !walker.advance(u32::MAX) {}
         return walker.into_part();
     };
-    let alone = if pool.is_asleep() { WORTH_A_WAKE_UP } else { WORTH_A_ROUND };
+    let alone = if pool.is_asleep() { worth_a_wake_up(pool.workers()) } else { WORTH_A_ROUND };
     let began = now();
     let mut nodes = 1;
     while now() - began < alone {

@@ -6,7 +6,7 @@ use std::ptr;
 use super::policy::Evidence;
 use crate::{
     ablation::Mechanism,
-    pool::{AffinityPool, gang::SharedSeat, now},
+    pool::{AffinityPool, gang::SharedSeat, now, words::Participants},
     settings::Pinning,
     topology::{current_core, move_current_thread_to},
 };
@@ -34,10 +34,11 @@ impl AffinityPool {
     /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the
     /// worker out if the leader is better off here, or if the application keeps it from its home.
     /// The leader comes to be there when it wakes up while the workers sleep; called, the worker
-    /// would wait for its core, and the leader would run its rows.
+    /// would wait for its core, and the leader would run its rows. One of `participants` is meant.
     #[cold]
-    pub(super) fn leave_workers_core(&self) {
-        let Some(seat) = self.owner_of_this_core().filter(|seat| !self.has_left_out(seat)) else { return };
+    pub(super) fn leave_workers_core(&self, participants: Participants) {
+        let takes_part = |&(worker, seat): &(usize, &SharedSeat)| participants.has(worker) && !self.has_left_out(seat);
+        let Some((_, seat)) = self.owner_of_this_core().filter(takes_part) else { return };
         let (eviction, now) = (&self.gang.eviction, now());
         if !eviction.try_move(now) {
             return;
@@ -55,7 +56,7 @@ impl AffinityPool {
     #[cold]
     pub(in crate::pool) fn leave_taken_core(&self, now: u64) {
         let eviction = &self.gang.eviction;
-        eviction.note_leader(self.owner_of_this_core().map(|seat| &*seat.record), self.is_at_home(), now);
+        eviction.note_leader(self.owner_of_this_core().map(|(_, seat)| &*seat.record), self.is_at_home(), now);
         if !eviction.is_home_taken(now) && self.move_leader(0) {
             return;
         }
@@ -71,14 +72,14 @@ impl AffinityPool {
     /// Whether this thread is on the core that the worker is pinned to.
     #[cold]
     pub(super) fn is_on_core_of(&self, seat: &SharedSeat) -> bool {
-        self.owner_of_this_core().is_some_and(|owner| ptr::eq(owner, seat))
+        self.owner_of_this_core().is_some_and(|(_, owner)| ptr::eq(owner, seat))
     }
 
     /// The worker that is pinned to the core that this thread is on.
-    fn owner_of_this_core(&self) -> Option<&SharedSeat> {
+    fn owner_of_this_core(&self) -> Option<(usize, &SharedSeat)> {
         let here = current_core().filter(|_| self.pin_state.pinning == Pinning::Core)?;
-        let mut workers = self.topology.cores.iter().skip(1).zip(self.seats.iter());
-        workers.find(|(core, _)| core.id == here).map(|(_, seat)| seat)
+        let is_here = |worker: usize| self.topology.cores.get(worker).is_some_and(|core| core.id == here);
+        (1..).zip(self.seats.iter()).find(|&(worker, _)| is_here(worker))
     }
 
     /// Moves the leader to the core of `worker`; false where cores are not told apart, and where

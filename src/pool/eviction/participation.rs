@@ -9,7 +9,7 @@ use super::{
 use crate::pool::{
     AffinityPool,
     gang::SharedSeat,
-    words::{RoundStats, Taken},
+    words::{Participants, RoundStats, Taken},
 };
 
 impl AffinityPool {
@@ -48,14 +48,14 @@ impl AffinityPool {
     }
 
     /// To be called before a round: whose time is over takes part again, and the leader is on none
-    /// of the cores of those workers. Both are looked at if the round is `due`, or if a worker that
-    /// does not rest has to be woken, which is when the leader may have come to be on its core: to
-    /// ask for the core is a system call.
+    /// of the cores of `participants`. Both are looked at if the round is `due`, or if one of them
+    /// that does not rest has to be woken, which is when the leader may have come to be on its
+    /// core: to ask for the core is a system call.
     #[inline]
-    pub(in crate::pool) fn prepare_round(&self, due: bool) {
+    pub(in crate::pool) fn prepare_round(&self, participants: Participants, due: bool) {
         let is_to_be_woken =
             |seat: &SharedSeat| seat.round.is_asleep() && !seat.round.rests() && !self.has_left_out(seat);
-        if !due && !self.seats.iter().any(is_to_be_woken) {
+        if !due && !self.called(participants).any(|(_, seat)| is_to_be_woken(seat)) {
             return;
         }
         if self.watchful {
@@ -63,7 +63,7 @@ impl AffinityPool {
         }
         self.wake_who_rested();
         if self.may_be_on_workers_core() {
-            self.leave_workers_core();
+            self.leave_workers_core(participants);
         }
     }
 
