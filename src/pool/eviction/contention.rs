@@ -35,12 +35,13 @@ const LARGEST_PART: u64 = 3;
 /// process.
 const SUSPICIOUS: u64 = 2_000_000;
 
-/// A look that took this many nanoseconds is dear: those of processes with some hundred threads.
-const DEAR_LOOK: u64 = 1_000_000;
-
 /// The rest after a dear look, in multiples of its time: looks take at most a hundredth of the
 /// thread's time.
 const REST_AFTER_DEAR: u64 = 100;
+
+/// A look that takes this many nanoseconds is dear: one in each window would take more than that
+/// part of it. Those of processes with thirty threads.
+const DEAR_LOOK: u64 = WINDOW / REST_AFTER_DEAR;
 
 /// A thread that neither ran nor waited for this many nanoseconds between two questions slept.
 const SLEEP: u64 = 1_000_000;

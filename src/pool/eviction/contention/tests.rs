@@ -158,6 +158,16 @@ fn looks_at_very_many_threads_take_a_hundredth_of_the_time() {
 }
 
 #[test]
+fn looks_that_come_to_no_verdict_take_a_hundredth_of_the_time_too() {
+    let mut machine = Machine::new();
+    machine.own.cost = MS / 3;
+    // In each window the thread waits for long enough to look, and not for long enough to judge.
+    assert!((0..1_000).all(|_| !machine.waits_for_own(3) && !machine.runs(14)));
+    let looked = u64::from(machine.own.looks) * machine.own.cost;
+    assert!(looked > 0 && looked <= 17_000 * MS / 100, "{} looks", machine.own.looks);
+}
+
+#[test]
 fn strangers_beside_busy_threads_of_the_process_are_noticed_by_what_they_take() {
     let mut machine = Machine::new();
     assert!((0..100).any(|_| machine.waits_for_own(1) || machine.waits_for_strangers(6) || machine.runs(4)));
