@@ -59,11 +59,11 @@ const COUNTED_OFTEN: f32 = 100.0;
 /// ... unless they lie in this many storages at most.
 const FEW_STORAGES: usize = 8;
 
-/// Calls that find the workers asleep come seldom, and little of what is known of them is in the
-/// leader's caches: to learn from one takes 2 us. Behind the first ones only those of so many
-/// nanoseconds are all timed.
-const LONG_BESIDE_SLEEPERS: f32 = 100_000.0;
+/// A call that comes once in a frame finds little of what is known of its place in the leader's
+/// caches: to learn from it takes 1.5 us. Only the first ones are all timed, and those that take so
+/// many nanoseconds.
 const FIRST_CALLS: u64 = 64;
+const LONG_CALL: f32 = 16_000.0;
 
 /// Calls between trials of one strategy: doubles each time it was no better than the present one. A
 /// trial takes longer than is seen, since it moves rows to other caches.
@@ -174,8 +174,8 @@ impl Model {
         self.calls += 1;
         self.rows_now = counted.unwrap_or(self.last.rows);
         let wanted = size == Size::Changed || !self.estimate(self.current).is_known();
-        let is_to_be_learned = |mean: &f32| !asleep || self.calls <= FIRST_CALLS || *mean >= LONG_BESIDE_SLEEPERS;
-        let Sample { due, timed } = self.sampling.next(self.mean.filter(is_to_be_learned), wanted);
+        let mean = self.mean.filter(|&mean| self.calls <= FIRST_CALLS || mean >= LONG_CALL);
+        let Sample { due, timed } = self.sampling.next(mean, wanted);
         let timed = due || timed && self.is_long_beside_counting(storages);
         if !timed && self.trial.is_none() && !first {
             return Decision::of_model(self.current, false);
