@@ -31,11 +31,6 @@ mod trace;
 mod unwind;
 mod words;
 
-/// As `short_calls.rs` names it.
-mod leader_task {
-    pub(super) use super::handed::Handed as LeaderTask;
-}
-
 pub use batch::BatchedCalls;
 pub use heartbeat::Scope;
 pub use per_worker::PerWorker;

@@ -14,8 +14,8 @@ use std::{
 use super::{
     AffinityPool, Scope,
     clock::{nanoseconds, now},
+    handed::Handed,
     heartbeat::{Others, alone, on_the_spot},
-    leader_task::LeaderTask,
     round::Lead,
 };
 use crate::{
@@ -178,7 +178,7 @@ impl AffinityPool {
         &self,
         place: &'static Location<'static>,
         lead: Lead<'_>,
-        root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
+        root: &Handed<impl FnOnce(&mut Scope) -> R + Send, R>,
     ) {
         let sleepers = || Sleepers { now: now(), spin: self.spin, worth: worth_a_wake_up(self.workers()) };
         let (calls, asleep) = (&self.short_calls, self.is_asleep().then(sleepers));
@@ -201,7 +201,7 @@ impl AffinityPool {
         &self,
         lead: Lead<'_>,
         limit: u64,
-        root: &LeaderTask<impl FnOnce(&mut Scope) -> R + Send, R>,
+        root: &Handed<impl FnOnce(&mut Scope) -> R + Send, R>,
     ) -> Range<u64> {
         let began = now();
         let lead = Mutex::new(Some(lead));
@@ -236,7 +236,7 @@ impl Others for Waiting<'_> {
             on_the_spot(f);
             return 0;
         };
-        let (began, root) = (now(), LeaderTask::new(f));
+        let (began, root) = (now(), Handed::new(f));
         let (finished, _) = self.pool.lead_session(lead, &root);
         let work = finished.work();
         *lock(&self.lead) = finished.into_lead();
