@@ -260,7 +260,7 @@ impl Model {
         let nanoseconds = call.end.saturating_sub(call.start);
         if self.sizes.are_few(rows) {
             let reckoned = self.reckoned(strategy, question);
-            return reckoned.into_iter().for_each(|time| self.sizes.check(nanoseconds as f32, time, LEAST_SURPRISE));
+            return reckoned.into_iter().for_each(|time| self.sizes.check(nanoseconds as f32, time));
         }
         // Not all workers took part.
         let idle = strategy != Strategy::Serial && busy.is_none();
