@@ -43,14 +43,15 @@ pub(crate) const WORTH_A_ROUND: u64 = 5_000;
 
 /// The same of trees and recursions where one worker sleeps: to wake it takes some 10 us of the
 /// leader, and it comes 30 us later.
-pub(crate) const WORTH_A_WAKE_UP: u64 = 40_000;
+const WORTH_A_WAKE_UP: u64 = 40_000;
 
 /// What each further worker takes the leader that it has to wake, in nanoseconds: it wakes one
 /// after another.
 const ONE_MORE_WAKE_UP: u64 = 5_000;
 
-/// What trees and recursions take one thread at least before it wakes the others of `workers`: as
-/// long as that takes, so it is never more than twice as long as either.
+/// What trees and recursions take one thread at least before it wakes the others of `workers`, in
+/// nanoseconds. About as long as waking them takes: so a call takes at most twice what the better
+/// way does.
 pub(crate) fn worth_a_wake_up(workers: usize) -> u64 {
     WORTH_A_WAKE_UP + ONE_MORE_WAKE_UP * workers.saturating_sub(2) as u64
 }

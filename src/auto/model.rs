@@ -14,7 +14,7 @@ mod trials;
 use std::ops::Range;
 
 use super::{
-    Decision, Situation, Strategy, UNKNOWN_ROWS,
+    Decision, Outcome, Situation, Strategy, UNKNOWN_ROWS,
     credit::Credit,
     estimate::Estimate,
     heavy::HeavyCalls,
@@ -59,11 +59,12 @@ const COUNTED_OFTEN: f32 = 100.0;
 /// ... unless they lie in this many storages at most.
 const FEW_STORAGES: usize = 8;
 
-/// A call that comes once in a frame finds little of what is known of its place in the leader's
-/// caches: to learn from it takes 1.5 us. Only the first ones are all timed, and those that take so
-/// many nanoseconds.
-const FIRST_CALLS: u64 = 64;
+/// Calls that take this many nanoseconds are all timed. One that comes once in a frame finds little
+/// of what is known of its place in the leader's caches: to learn from it takes 1.5 us.
 const LONG_CALL: f32 = 16_000.0;
+
+/// Until this many of the present strategy were measured, those of half as long are, too.
+const FIRST_MEASURED: u32 = 64;
 
 /// Calls between trials of one strategy: doubles each time it was no better than the present one. A
 /// trial takes longer than is seen, since it moves rows to other caches.
@@ -115,6 +116,9 @@ pub(crate) struct Model {
     /// round.
     busy: f32,
     busy_rows: u64,
+    /// What a row took the leader in the last round that some worker was late for, in nanoseconds;
+    /// 0 before.
+    leader_row: f32,
     /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
     credit: Credit,
     surprises: u32,
@@ -141,6 +145,7 @@ impl Default for Model {
             exploration_budget: FIRST_BUDGET,
             busy: 0.0,
             busy_rows: 0,
+            leader_row: 0.0,
             credit: Credit::default(),
             surprises: 0,
             last: Question::default(),
@@ -174,8 +179,8 @@ impl Model {
         self.calls += 1;
         self.rows_now = counted.unwrap_or(self.last.rows);
         let wanted = size == Size::Changed || !self.estimate(self.current).is_known();
-        let mean = self.mean.filter(|&mean| self.calls <= FIRST_CALLS || mean >= LONG_CALL);
-        let Sample { due, timed } = self.sampling.next(mean, wanted);
+        let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
+        let Sample { due, timed } = self.sampling.next(self.mean.filter(|&mean| is_new || mean >= LONG_CALL), wanted);
         let timed = due || timed && self.is_long_beside_counting(storages);
         if !timed && self.trial.is_none() && !first {
             return Decision::of_model(self.current, false);
@@ -199,7 +204,8 @@ impl Model {
     fn choose_for_fewer(&mut self, rows: u64, timed: bool) -> Decision {
         self.aside += 1;
         self.rows_now = rows;
-        let strategy = if rows == 0 { Strategy::Serial } else { self.best_for_fewer(rows) };
+        let stays = rows == 0 || self.sizes.few_stay();
+        let strategy = if stays { Strategy::Serial } else { self.best_for_fewer(rows) };
         Decision::of_model(strategy, timed)
     }
 
@@ -260,7 +266,7 @@ impl Model {
         let nanoseconds = call.end.saturating_sub(call.start);
         if self.sizes.are_few(rows) {
             let reckoned = self.reckoned(strategy, question);
-            return reckoned.into_iter().for_each(|time| self.sizes.check(nanoseconds as f32, time));
+            return reckoned.into_iter().for_each(|time| self.sizes.check(strategy, nanoseconds as f32, time));
         }
         // Not all workers took part.
         let idle = strategy != Strategy::Serial && busy.is_none();
@@ -290,6 +296,14 @@ impl Model {
                 self.try_soon();
             }
             self.mean = Some(self.takes(strategy, question));
+        }
+    }
+
+    /// Learns what the leader took for its rows in a call that was just observed, if some worker
+    /// was late for it.
+    pub(crate) fn note_late(&mut self, outcome: &Outcome) {
+        if outcome.busy.is_none() && outcome.leader_rows > 0 {
+            self.leader_row = outcome.leader_ns as f32 / outcome.leader_rows as f32;
         }
     }
 

@@ -64,7 +64,9 @@ impl Site {
             None => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
         }
         if let Some(call) = call {
-            self.calls().last().observe(strategy, outcome.rows, call, outcome.busy);
+            let mut calls = self.calls();
+            calls.last().observe(strategy, outcome.rows, call, outcome.busy);
+            calls.last().note_late(outcome);
         }
     }
 

@@ -2,7 +2,7 @@
 //! frame, mostly nothing. What calls take is learned from the larger ones, and for the others
 //! reckoned from that: the other way round it would be a guess.
 
-use super::WORTH_A_ROUND;
+use super::Strategy;
 
 /// A call has few rows if these are less than one part in this many of those of the first call of
 /// the usual size.
@@ -18,13 +18,16 @@ const ON_END_IN_TRIAL: u32 = 4_096;
 const CHECKED: u32 = 8;
 
 /// If this many of these in a row take [`WRONG`] times what was reckoned, or one part in it, rows
-/// of small calls cost something else: then no call counts as one with few rows.
+/// of small calls cost something else: then no call counts as one with few rows. If they were on
+/// the gang and took more, it is the gang that costs more: then they stay on one thread.
 const MOST_WRONG: u32 = 4;
 const WRONG: f32 = 3.0;
 
-/// But not for less than one thread keeps anyway, in nanoseconds: ten rows that nobody has looked
-/// at for a while take some cache misses, 1 to 3 us, and not what ten of 50,000 take.
-const LEAST_WRONG: f32 = WORTH_A_ROUND as f32;
+/// On one thread it takes this many nanoseconds of difference, too: ten rows that nobody has looked
+/// at for a while take some cache misses, 1 to 3 us, and not what ten of 50,000 take. On the gang
+/// less will do: there one thread may be better.
+const LEAST_WRONG_ALONE: f32 = 5_000.0;
+const LEAST_WRONG: f32 = 200.0;
 
 /// How many rows a call has, beside those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +52,13 @@ pub(super) struct Sizes {
     all_fewer: u32,
     /// How many that were timed took in a row what was not reckoned.
     wrong: u32,
+    /// Whether those with fewer rows stay on one thread.
+    few_stay: bool,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { fewest: 1, most: 0, fewer: 0, all_fewer: 0, wrong: 0 }
+        Self { fewest: 1, most: 0, fewer: 0, all_fewer: 0, wrong: 0, few_stay: false }
     }
 }
 
@@ -89,13 +94,21 @@ impl Sizes {
         rows < self.fewest
     }
 
-    /// Notes that a call with few rows took this many nanoseconds, of which another number was
-    /// `expected`.
-    pub(super) fn check(&mut self, nanoseconds: f32, expected: f32) {
+    /// Whether calls with few rows stay on one thread.
+    pub(super) fn few_stay(&self) -> bool {
+        self.few_stay
+    }
+
+    /// Notes that a call with few rows took this many nanoseconds by `strategy`, of which another
+    /// number was `expected`.
+    pub(super) fn check(&mut self, strategy: Strategy, nanoseconds: f32, expected: f32) {
+        let least = if strategy == Strategy::Serial { LEAST_WRONG_ALONE } else { LEAST_WRONG };
         let is_wrong = !(expected / WRONG..expected * WRONG).contains(&nanoseconds);
-        let is_wrong = is_wrong && (nanoseconds - expected).abs() > LEAST_WRONG;
+        let is_wrong = is_wrong && (nanoseconds - expected).abs() > least;
         self.wrong = if is_wrong { self.wrong + 1 } else { 0 };
-        if self.wrong == MOST_WRONG {
+        if self.wrong == MOST_WRONG && strategy.is_the_gangs() && nanoseconds > expected {
+            (self.few_stay, self.wrong) = (true, 0);
+        } else if self.wrong == MOST_WRONG {
             (self.fewest, self.most) = (1, u64::MAX);
         }
     }
@@ -127,13 +140,15 @@ mod tests {
         let mut sizes = Sizes::default();
         sizes.note(1_000, false);
         for _ in 0..2 {
-            (1..MOST_WRONG).for_each(|_| sizes.check(40_000.0, 10_000.0));
-            sizes.check(11_000.0, 10_000.0);
+            (1..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 40_000.0, 10_000.0));
+            sizes.check(Strategy::Serial, 11_000.0, 10_000.0);
             assert!(sizes.are_few(10));
         }
-        (0..MOST_WRONG).for_each(|_| sizes.check(2_000.0, 20.0));
+        (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 2_000.0, 20.0));
         assert!(sizes.are_few(10), "a call takes some time, whatever its rows");
-        (0..MOST_WRONG).for_each(|_| sizes.check(10_000.0, 40_000.0));
+        (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::LockStep, 2_600.0, 700.0));
+        assert!(sizes.few_stay() && sizes.are_few(10), "the gang costs more than was reckoned");
+        (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 10_000.0, 1_000.0));
         assert_eq!([10, 1_000, 10].map(|rows| sizes.note(rows, false)), [Size::Usual; 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept of an executor outside of the schedule that it was installed in.
+//! An executor, for those who are not in the schedule that it was installed in.
 
 use std::sync::Arc;
 

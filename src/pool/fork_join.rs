@@ -20,11 +20,11 @@ impl AffinityPool {
     /// Work is only given away when another worker has none, and by each worker at most once in a
     /// [heartbeat](crate::AffinitySettings::heartbeat), or up to n times on 2^n workers: a join
     /// that is not shared costs about a nanosecond. Where the calls of one place in the program
-    /// were shorter than a session pays for (5 us; 40 where workers sleep) the next one begins on
-    /// this thread, and calls others only when it has taken longer: to the second halves of joins
-    /// that are left. Inside a round or another `heartbeat`, and while another thread leads,
-    /// everything runs on this thread. So no half of a join, and no call of a loop, must wait for
-    /// another one: where both run on one thread that is for ever.
+    /// were shorter than a session pays for (5 us; 40 where one worker sleeps, and 5 more for each
+    /// further one) the next one begins on this thread, and calls others only when it has taken
+    /// longer: to the second halves of joins that are left. Inside a round or another `heartbeat`,
+    /// and while another thread leads, everything runs on this thread. So no half of a join, and no
+    /// call of a loop, must wait for another one: where both run on one thread that is for ever.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;

@@ -462,7 +462,7 @@ impl Lead<'_> {
             }
         }
         // With nothing else between these stores and the one of the call: workers that spin fetch
-        // the line again after the first one, and then once more.
+        // the line twice, after the first of them and after the last.
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
         order.job.with_mut(|slot| unsafe { *slot = Some(job.erased()) });
         order.participants.store(participants);

@@ -78,13 +78,15 @@ struct PastSession {
     workers: usize,
     /// For how many nanoseconds all of them together were busy.
     busy: u64,
+    /// What one thread would have done before it woke them, in nanoseconds.
+    worth: u64,
     /// Halves of a join may have waited for each other. On one thread they would do so for ever.
     may_have_waited: bool,
 }
 
 impl PastSession {
     fn is_short(&self) -> bool {
-        self.busy <= OF_SESSION * worth_a_wake_up(self.workers) + OF_WORKER * self.workers as u64
+        self.busy <= OF_SESSION * self.worth + OF_WORKER * self.workers as u64
     }
 }
 
@@ -185,7 +187,8 @@ impl AffinityPool {
         match calls.limit(place, asleep) {
             None => {
                 let (finished, may_have_waited) = self.lead_session(lead, root);
-                let session = PastSession { workers: self.workers(), busy: finished.work(), may_have_waited };
+                let worth = asleep.map_or(worth_a_wake_up(2), |sleepers| sleepers.worth);
+                let session = PastSession { workers: self.workers(), busy: finished.work(), worth, may_have_waited };
                 calls.note_session(place, session);
             }
             Some(limit) => {
@@ -260,7 +263,7 @@ mod tests {
     }
 
     fn session(busy: u64) -> PastSession {
-        PastSession { workers: 2, busy, may_have_waited: false }
+        PastSession { workers: 2, busy, worth: WORTH, may_have_waited: false }
     }
 
     /// Makes calls that take one thread so long each, while workers wait. Which of them began

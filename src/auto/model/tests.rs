@@ -320,19 +320,35 @@ fn run_sizes(machine: &Machine, sizes: &[u64], rounds: u32) -> Vec<f64> {
     took.iter().zip(sizes).map(|(took, &rows)| took / best(rows)).collect()
 }
 
-#[test]
-fn one_thread_is_no_cheap_trial_where_some_worker_is_always_late() {
-    let (many, rows) = (Machine { row: 1_000.0, workers: 62, ..PLAIN }, 62_000);
-    let mut model = Model::default();
+/// Makes 20,000 calls with a frame in between, in each of which some worker is late; whether the
+/// leader's rows are told. How many ran on one thread.
+fn calls_alone_where_some_worker_is_late(machine: &Machine, rows: u64, leader_rows: u64) -> usize {
+    let (mut model, mut now) = (Model::default(), 0);
     let mut call = || {
-        let decision = model.choose(Situation { workers: many.workers, ..TWO_AWAKE }, || rows);
-        let takes = many.takes(decision.strategy, rows) as u64;
+        let decision = model.choose(Situation { workers: machine.workers, ..TWO_AWAKE }, || rows);
+        let takes = machine.takes(decision.strategy, rows) as u64;
         if decision.timing == Timing::Asked {
-            model.observe(decision.strategy, rows, 0..takes, None);
+            model.observe(decision.strategy, rows, now..now + takes, None);
+            let leader_ns = (machine.row * leader_rows as f64) as u64;
+            model.note_late(&Outcome { rows, leader_rows, leader_ns, busy: None });
         }
+        now += 16_000_000;
         decision.strategy == Strategy::Serial
     };
-    assert_eq!((0..1_000).filter(|_| call()).count(), 0, "62 times as long as on the gang");
+    (0..20_000).filter(|_| call()).count()
+}
+
+#[test]
+fn one_thread_is_tried_where_some_worker_is_always_late_if_that_is_short() {
+    // 62 times as long as on the gang: 62 ms.
+    let long = Machine { row: 1_000.0, workers: 62, ..PLAIN };
+    for leader_rows in [0, 1_000] {
+        assert_eq!(calls_alone_where_some_worker_is_late(&long, 62_000, leader_rows), 0, "{leader_rows}");
+    }
+    // Waking fifteen workers takes longer than the rows do.
+    let short = Machine { row: 20.0, workers: 16, round: 170_000.0, session: 200_000.0, ..PLAIN };
+    let alone = calls_alone_where_some_worker_is_late(&short, 5_000, 3_000);
+    assert!(alone > 19_500, "{alone}");
 }
 
 #[test]
@@ -340,7 +356,8 @@ fn calls_of_different_sizes_each_go_where_they_take_least() {
     let sixteen = Machine { workers: 16, round: 2_500.0, session: 6_000.0, ..PLAIN };
     for machine in [PLAIN, sixteen] {
         let machine = Machine { row: 10.0, ..machine };
-        for sizes in [[10, 100_000], [100_000, 10], [400, 2_000], [1_000, 1_000_000], [10_000, 50_000]] {
+        for sizes in [[10, 100_000], [100_000, 10], [100, 100_000], [400, 2_000], [1_000, 1_000_000], [10_000, 50_000]]
+        {
             let took = run_sizes(&machine, &sizes, 2_000);
             assert!(took.iter().all(|&took| took < 1.1), "{sizes:?} rows, {} workers: {took:?}", machine.workers);
         }

@@ -78,8 +78,10 @@ impl Model {
         let now = self.expected(self.current, question);
         // Rows that get in each other's way may take one thread a part of what several take: any
         // part. Once is enough to know.
-        let is_probe = self.is_probe(other) && self.longest_alone(question) < LONGEST_PROBE;
-        if self.at_best(other, question) >= now * BETTER && !is_probe {
+        let is_probe = self.is_probe(other);
+        let is_short_probe = is_probe && self.longest_alone(question) < LONGEST_PROBE;
+        let may_be_better = (!is_probe || self.busy > 0.0) && self.at_best(other, question) < now * BETTER;
+        if !may_be_better && !is_short_probe {
             return false;
         }
         self.rivals[other as usize].may_be_tried() && self.exploration_budget >= self.cost_of_trial(other, question)
@@ -121,10 +123,12 @@ impl Model {
     }
 
     /// What a call takes one thread at most: for as long as all workers together are busy in one.
-    /// If that was never seen, since some worker was late each time, as if all were to its end.
+    /// If that was never seen, since some worker was late each time, as the leader's rows; and if
+    /// it had none, as if all were busy to the end.
     fn longest_alone(&self, question: Question) -> f32 {
-        let busy = self.busy_with(question.rows);
-        if busy > 0.0 { busy } else { self.takes(self.current, question) * question.workers as f32 }
+        let (busy, alone) = (self.busy_with(question.rows), self.leader_row * question.rows as f32);
+        let all = || self.takes(self.current, question) * question.workers as f32;
+        [busy, alone].into_iter().find(|&known| known > 0.0).unwrap_or_else(all)
     }
 
     /// Whether a trial of `strategy` would be the first one of one thread where that may take many

@@ -143,7 +143,7 @@ impl<'r> ScheduleRun<'r> {
                 let is_to_run = unsafe { self.is_to_run(system) };
                 if is_to_run {
                     // SAFETY: as the caller promises: a sync point is alone.
-                    unsafe { self.apply_deferred() };
+                    unsafe { self.apply_all_deferred() };
                 }
                 is_to_run
             }
@@ -218,7 +218,7 @@ impl<'r> ScheduleRun<'r> {
     ///
     /// # Safety
     /// No other thread touches systems or world.
-    unsafe fn apply_deferred(&self) {
+    unsafe fn apply_all_deferred(&self) {
         for (place, unapplied) in self.notes.unapplied.iter().enumerate() {
             if !unapplied.load(Ordering::Relaxed) {
                 continue;
@@ -238,7 +238,7 @@ impl<'r> ScheduleRun<'r> {
     /// The payload of the first panic that an error handler let through.
     pub(super) fn finish(self) -> Result<(), Payload> {
         // SAFETY: this is the only reference to the run, so no thread runs a task of it.
-        let apply = || unsafe { self.apply_deferred() };
+        let apply = || unsafe { self.apply_all_deferred() };
         // An error handler that panics leaves the rest for the next call.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(apply)) {
             self.panic.keep(payload);

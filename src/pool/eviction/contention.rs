@@ -40,8 +40,12 @@ const SUSPICIOUS: u64 = 2_000_000;
 const REST_AFTER_DEAR: u64 = 100;
 
 /// A look that takes this many nanoseconds is dear: one in each window would take more than that
-/// part of it. Those of processes with thirty threads.
+/// part of it. Those of processes with some thirty threads or more.
 const DEAR_LOOK: u64 = WINDOW / REST_AFTER_DEAR;
+
+/// The same of looks at who keeps a worker away: while they rest it counts as excused, so they rest
+/// seldom. Those of processes with some hundred threads.
+const VERY_DEAR_LOOK: u64 = 1_000_000;
 
 /// A thread that neither ran nor waited for this many nanoseconds between two questions slept.
 const SLEEP: u64 = 1_000_000;
@@ -144,9 +148,8 @@ impl Judge {
     }
 
     fn rest_if_dear(&mut self, now: u64, witness: &impl Witness) {
-        let cost = witness.cost();
-        if cost >= DEAR_LOOK {
-            self.resting_until = now.saturating_add(cost.saturating_mul(REST_AFTER_DEAR));
+        if let Some(until) = rest_after(witness.cost(), DEAR_LOOK, now) {
+            self.resting_until = until;
         }
     }
 
@@ -186,6 +189,11 @@ impl Judge {
     }
 }
 
+/// The end of the rest after a look that is over `now`, if it was `dear`.
+fn rest_after(cost: u64, dear: u64, now: u64) -> Option<u64> {
+    (cost >= dear).then(|| now.saturating_add(cost.saturating_mul(REST_AFTER_DEAR)))
+}
+
 /// By whom a core is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) enum CoreTaken {
@@ -202,6 +210,8 @@ struct Watch {
     asked: u64,
     judge: Judge,
     own_threads: OwnThreads,
+    /// The end of the rest after a very dear look at who keeps a worker away.
+    excused_until: u64,
 }
 
 impl Watch {
@@ -238,16 +248,18 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
 
 /// Whether `thread` waits at `now` for a core that other threads of this process have: no evidence
 /// of other processes. Asks the system for each thread of the process, once for all that are asked
-/// about at the same time. During the rest after a dear look the answer is yes.
+/// about at the same time. During the rest after a very dear look the answer is yes.
 #[cold]
 pub(in crate::pool) fn waits_for_own_threads(thread: ThreadNumber, now: u64) -> bool {
     let look = |watch: &RefCell<Watch>| {
-        let Watch { judge, own_threads, .. } = &mut *watch.borrow_mut();
-        if now < judge.resting_until {
+        let Watch { own_threads, excused_until, .. } = &mut *watch.borrow_mut();
+        if now < *excused_until {
             return Some(true);
         }
         let waits = own_threads.are_before(thread, now);
-        judge.rest_if_dear(now, own_threads);
+        if let Some(until) = rest_after(own_threads.cost(), VERY_DEAR_LOOK, now) {
+            *excused_until = until;
+        }
         waits
     };
     WATCH.try_with(look).ok().flatten().unwrap_or(false)

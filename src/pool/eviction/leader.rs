@@ -34,7 +34,8 @@ impl AffinityPool {
     /// Moves the leader home from the core of a worker that takes part in rounds, or leaves the
     /// worker out if the leader is better off here, or if the application keeps it from its home.
     /// The leader comes to be there when it wakes up while the workers sleep; called, the worker
-    /// would wait for its core, and the leader would run its rows. One of `participants` is meant.
+    /// would wait for its core, and the leader would run its rows. Nothing is done unless that
+    /// worker is one of `participants`.
     #[cold]
     pub(super) fn leave_workers_core(&self, participants: Participants) {
         let takes_part = |&(worker, seat): &(usize, &SharedSeat)| participants.has(worker) && !self.has_left_out(seat);
