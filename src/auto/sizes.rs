@@ -23,6 +23,9 @@ const CHECKED: u32 = 8;
 const MOST_WRONG: u32 = 4;
 const WRONG: f32 = 3.0;
 
+/// So many of them: another process may have been the cause. To find out anew takes 32 calls.
+const STAY: u32 = 4_096;
+
 /// On one thread it takes this many nanoseconds of difference, too: ten rows that nobody has looked
 /// at for a while take some cache misses, 1 to 3 us, and not what ten of 50,000 take. On the gang
 /// less will do: there one thread may be better.
@@ -52,13 +55,13 @@ pub(super) struct Sizes {
     all_fewer: u32,
     /// How many that were timed took in a row what was not reckoned.
     wrong: u32,
-    /// Whether those with fewer rows stay on one thread.
-    few_stay: bool,
+    /// How many calls with fewer rows are still to stay on one thread.
+    few_stay: u32,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { fewest: 1, most: 0, fewer: 0, all_fewer: 0, wrong: 0, few_stay: false }
+        Self { fewest: 1, most: 0, fewer: 0, all_fewer: 0, wrong: 0, few_stay: 0 }
     }
 }
 
@@ -81,11 +84,13 @@ impl Sizes {
         }
         if self.are_few(rows) && self.fewer < on_end {
             self.fewer += 1;
+            self.few_stay = self.few_stay.saturating_sub(1);
             self.all_fewer = self.all_fewer.wrapping_add(1);
             return Size::Fewer { timed: self.all_fewer.is_multiple_of(CHECKED) };
         }
         let is_first = self.most == 0;
-        *self = Self { fewest: (rows / FEWER).max(1), most: rows.saturating_mul(FEWER), fewer: 0, ..*self };
+        *self =
+            Self { fewest: (rows / FEWER).max(1), most: rows.saturating_mul(FEWER), fewer: 0, few_stay: 0, ..*self };
         if is_first { Size::Usual } else { Size::Changed }
     }
 
@@ -96,7 +101,7 @@ impl Sizes {
 
     /// Whether calls with few rows stay on one thread.
     pub(super) fn few_stay(&self) -> bool {
-        self.few_stay
+        self.few_stay > 0
     }
 
     /// Notes that a call with few rows took this many nanoseconds by `strategy`, of which another
@@ -107,7 +112,7 @@ impl Sizes {
         let is_wrong = is_wrong && (nanoseconds - expected).abs() > least;
         self.wrong = if is_wrong { self.wrong + 1 } else { 0 };
         if self.wrong == MOST_WRONG && strategy.is_the_gangs() && nanoseconds > expected {
-            (self.few_stay, self.wrong) = (true, 0);
+            (self.few_stay, self.wrong) = (STAY, 0);
         } else if self.wrong == MOST_WRONG {
             (self.fewest, self.most) = (1, u64::MAX);
         }
@@ -148,6 +153,8 @@ mod tests {
         assert!(sizes.are_few(10), "a call takes some time, whatever its rows");
         (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::LockStep, 2_600.0, 700.0));
         assert!(sizes.few_stay() && sizes.are_few(10), "the gang costs more than was reckoned");
+        (0..STAY).for_each(|_| _ = sizes.note(10, true));
+        assert!(!sizes.few_stay() && sizes.are_few(10), "that may have been a while ago");
         (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 10_000.0, 1_000.0));
         assert_eq!([10, 1_000, 10].map(|rows| sizes.note(rows, false)), [Size::Usual; 3]);
     }
