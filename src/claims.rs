@@ -148,7 +148,7 @@ pub(crate) struct ClaimBoard {
 struct ShareBook {
     /// The owner writes it with each claim ..
     claims: CachePadded<Claims>,
-    /// .. and the leader reads what is here after each round.
+    /// .. and the leader reads what is here after rounds with thefts.
     thefts: CachePadded<Thefts>,
 }
 

@@ -116,8 +116,8 @@ pub(crate) struct Model {
     /// round.
     busy: f32,
     busy_rows: u64,
-    /// What a row took the leader in the last round that some worker was late for, in nanoseconds;
-    /// 0 before.
+    /// What a row took the leader in the last call that was timed for which `busy` is not known, as
+    /// where some worker was late; in nanoseconds, 0 before.
     leader_row: f32,
     /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
     credit: Credit,
@@ -299,8 +299,8 @@ impl Model {
         }
     }
 
-    /// Learns what the leader took for its rows in a call that was just observed, if some worker
-    /// was late for it.
+    /// Learns what the leader took for its rows in a call that was just observed, if what all took
+    /// together is not known.
     pub(crate) fn note_late(&mut self, outcome: &Outcome) {
         if outcome.busy.is_none() && outcome.leader_rows > 0 {
             self.leader_row = outcome.leader_ns as f32 / outcome.leader_rows as f32;
