@@ -381,6 +381,14 @@ fn learn(pool: &AffinityPool) {
     wait_until("a call that is known to be short", is_alone);
 }
 
+/// A pool that knows that calls are short, and of none that was long: after each of those it takes
+/// twice as many short ones to learn it, and on a busy machine some of these look long.
+fn learned() -> AffinityPool {
+    let pool = pool(2);
+    learn(&pool);
+    pool
+}
+
 fn on_one_thread(seed: u64, size: u64) -> u64 {
     pool(1).heartbeat(|s| random_tree(s, seed, size))
 }
@@ -473,11 +481,10 @@ fn a_long_call_among_short_ones_is_shared_in_the_end() {
         ("a caught panic", 64, |s, leaf| caught(s, true, leaf)),
     ];
     let _turn = turn();
-    let pool = pool(2);
     let pause = || thread::sleep(Duration::from_micros(100));
     for (what, leaves, call) in LONG {
         let is_shared = || {
-            learn(&pool);
+            let pool = learned();
             let (threads, calls) = (Mutex::new(HashSet::new()), AtomicUsize::new(0));
             let leaf = || {
                 pause();
@@ -506,10 +513,9 @@ fn a_long_call_among_short_ones_is_shared_in_the_end() {
 fn of_many_short_joins_not_each_is_a_session() {
     const JOINS: u64 = 4_000;
     let _turn = turn();
-    let pool = pool(2);
     // In some try neither thread loses its core for long, so that nearly all sessions are short.
     let are_few = || {
-        learn(&pool);
+        let pool = learned();
         let before = rounds(&pool);
         short_call(&pool, |s| {
             s.join(|_| thread::sleep(Duration::from_micros(100)), |_| ());
@@ -523,10 +529,9 @@ fn of_many_short_joins_not_each_is_a_session() {
 #[test]
 fn panics_in_calls_that_were_short_arrive() {
     let _turn = turn();
-    let pool = pool(2);
     let pause = |micros| thread::sleep(Duration::from_micros(micros));
     for (length, first, second) in [(0, true, true), (0, false, true), (200, true, false), (200, false, true)] {
-        learn(&pool);
+        let pool = learned();
         let call = || {
             short_call(&pool, |s| {
                 s.join(
@@ -542,16 +547,15 @@ fn panics_in_calls_that_were_short_arrive() {
         };
         let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
         assert_eq!(payload.downcast_ref(), Some(&if first { "first" } else { "second" }), "{length} us");
+        learn(&pool);
     }
-    learn(&pool);
 }
 
 #[test]
 fn what_a_short_call_asks_of_pools_runs_on_the_spot() {
     let _turn = turn();
-    let pool = pool(2);
     for length in [0, 100] {
-        learn(&pool);
+        let pool = learned();
         let here = thread::current().id();
         short_call(&pool, |s| {
             thread::sleep(Duration::from_micros(length));
