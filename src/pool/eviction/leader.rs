@@ -64,7 +64,7 @@ impl AffinityPool {
         let is_better_off = |seat: &SharedSeat| !seat.record.is_out() && !seat.record.is_taken(now);
         let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
         let Some((last, seat)) = better_off.next_back() else {
-            return self.records().for_each(|record| record.end_backoff(now));
+            return eviction.call_all_back(self.records(), now);
         };
         eviction.leave_out(&seat.record, now, Evidence::Account);
         self.move_leader(last + 1);

@@ -74,12 +74,44 @@ pub(in crate::pool) struct Eviction {
     out_count: AtomicU32,
     /// How many workers rest.
     resting_count: AtomicU32,
-    /// When the core that the leader is on was found to be taken last.
-    leader_core_taken_at: AtomicU64,
-    /// When the core that no worker is pinned to was found to be taken last.
-    home_core_taken_at: AtomicU64,
+    /// Of the core that the leader is on.
+    leaders_core: Findings,
+    /// Of the core that no worker is pinned to.
+    home: Findings,
+    /// When the leader was found to wait for threads of its own process last.
+    leader_waited_at: AtomicU64,
     /// When the leader was last to leave a worker's core.
     leader_moved_at: AtomicU64,
+}
+
+/// When a core was found to be taken by other processes: the last time, and the time before.
+#[derive(Default)]
+struct Findings {
+    last: AtomicU64,
+    before: AtomicU64,
+}
+
+impl Findings {
+    fn note(&self, now: u64) {
+        self.before.store(self.last.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.last.store(now, Ordering::Relaxed);
+    }
+
+    /// What is known of another core holds for this one from now on.
+    fn copy(&self, other: &Self) {
+        self.before.store(other.before.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.last.store(other.last.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Whether it was a short time ago.
+    fn hold(&self, now: u64) -> bool {
+        is_recent(&self.last, now)
+    }
+
+    /// Whether it was so twice: once may have been of something that passed by.
+    fn are_certain(&self, now: u64) -> bool {
+        is_recent(&self.before, now)
+    }
 }
 
 /// A time in which a worker rests or is left out, each as long as all before it.
@@ -137,8 +169,7 @@ impl Backoff {
 pub(in crate::pool) struct Record {
     out: Backoff,
     rest: Backoff,
-    /// When its core was found to be taken last.
-    core_taken_at: AtomicU64,
+    core: Findings,
     /// Nanoseconds of rounds that it missed, one after another.
     missed: AtomicU64,
     /// Whether it was found to be away once, and nothing of this process in its way.
@@ -167,19 +198,13 @@ impl Record {
             self.is_suspected.store(false, Ordering::Relaxed);
         }
         if taken {
-            self.core_taken_at.store(now, Ordering::Relaxed);
+            self.core.note(now);
         }
-    }
-
-    /// Lets the worker come back, if it is out, and stay awake between rounds.
-    pub(super) fn end_backoff(&self, now: u64) {
-        self.out.cut_short(now);
-        self.rest.cut_short(now);
     }
 
     /// Whether its core was found to be taken a short time ago.
     pub(in crate::pool) fn is_taken(&self, now: u64) -> bool {
-        is_recent(&self.core_taken_at, now)
+        self.core.hold(now)
     }
 
     /// Notes that the worker missed a round of this many nanoseconds, which ended `now`; true if it
@@ -255,27 +280,26 @@ impl Eviction {
     /// Notes that the core the leader is on was found to be taken: that of the worker with `owner`,
     /// its own, where it `is_home`, or a spare one.
     pub(super) fn note_leader(&self, owner: Option<&Record>, is_home: bool, now: u64) {
-        self.leader_core_taken_at.store(now, Ordering::Relaxed);
-        let core_taken_at = owner.map(|owner| &owner.core_taken_at).or(is_home.then_some(&self.home_core_taken_at));
-        core_taken_at.into_iter().for_each(|taken_at| taken_at.store(now, Ordering::Relaxed));
+        let core = owner.map(|owner| &owner.core).or(is_home.then_some(&self.home));
+        core.into_iter().chain([&self.leaders_core]).for_each(|core| core.note(now));
     }
 
     /// Notes that the leader waits for its core, though for no stranger: it is no better off than a
     /// worker that waits.
     pub(in crate::pool) fn note_leader_waits(&self, now: u64) {
-        self.leader_core_taken_at.store(now, Ordering::Relaxed);
+        self.leader_waited_at.store(now, Ordering::Relaxed);
     }
 
-    /// Notes that the leader is on the core of the worker with `owner` now, or else at home: what
-    /// is known of that core holds for the leader from now on.
+    /// Notes that the leader is on the core of the worker with `owner` now, or else at home. What it
+    /// waited for elsewhere no longer counts.
     pub(super) fn note_leader_moved(&self, owner: Option<&Record>) {
-        let core_taken_at = owner.map_or(&self.home_core_taken_at, |owner| &owner.core_taken_at);
-        self.leader_core_taken_at.store(core_taken_at.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.leader_waited_at.store(0, Ordering::Relaxed);
+        self.leaders_core.copy(owner.map_or(&self.home, |owner| &owner.core));
     }
 
     /// Whether the core that no worker is pinned to was found to be taken a short time ago.
     pub(super) fn is_home_taken(&self, now: u64) -> bool {
-        is_recent(&self.home_core_taken_at, now)
+        self.home.hold(now)
     }
 
     /// Whether the leader is better off on the core of the worker with `owner` than at home. Not
@@ -296,14 +320,30 @@ impl Eviction {
 
     /// Has the worker rest, or leaves it out of rounds, from the next one on, unless the leader is
     /// no better off: where all cores are taken, more threads that stay have a larger part of them.
+    /// To rest does no harm where the leader waits for its own process, or for what passes by.
     #[cold]
     pub(in crate::pool) fn act_on(&self, record: &Record, now: u64, evidence: Evidence) {
-        if is_recent(&self.leader_core_taken_at, now) {
-            return;
-        }
         match evidence {
-            Evidence::Sharing => self.let_rest(record, now),
-            Evidence::Account | Evidence::Absence => self.leave_out(record, now, evidence),
+            Evidence::Sharing if !self.leaders_core.are_certain(now) => self.let_rest(record, now),
+            Evidence::Account | Evidence::Absence if self.is_leader_better_off(now) => {
+                self.leave_out(record, now, evidence);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_leader_better_off(&self, now: u64) -> bool {
+        !self.leaders_core.hold(now) && !is_recent(&self.leader_waited_at, now)
+    }
+
+    /// All take part again, since the leader is no better off.
+    #[cold]
+    pub(super) fn call_all_back<'a>(&self, records: impl Iterator<Item = &'a Record>, now: u64) {
+        for record in records {
+            record.out.cut_short(now);
+            if self.leaders_core.are_certain(now) {
+                record.rest.cut_short(now);
+            }
         }
     }
 

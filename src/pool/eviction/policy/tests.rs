@@ -53,10 +53,10 @@ fn the_leader_goes_home_and_leaves_nobody_out_where_both_cores_are_taken() {
     record.note_present(true, 2 * MS);
     assert!(!eviction.is_better_off_than_home(&record, 3 * MS), "no better off");
     eviction.note_leader_moved(None);
-    for evidence in [Evidence::Sharing, Evidence::Account, Evidence::Absence] {
+    for evidence in [Evidence::Account, Evidence::Absence] {
         eviction.act_on(&record, 4 * MS, evidence);
     }
-    assert!(!record.is_out() && !record.rests(), "home is taken as well");
+    assert!(!record.is_out(), "home is taken as well");
     assert!(!eviction.is_better_off_than_home(&record, MS + RECENT), "home is free again");
 }
 
@@ -84,9 +84,28 @@ fn who_shares_its_core_rests_and_is_called() {
     assert!(record.rests(), "it shared its core even so");
     eviction.call_back(records.iter(), 11 * MS + FIRST_REST);
     assert!(!record.rests() && !eviction.does_anybody_rest());
-    eviction.note_leader(None, true, 12 * MS + FIRST_REST);
-    eviction.act_on(record, 13 * MS + FIRST_REST, Evidence::Sharing);
-    assert!(!record.rests(), "the leader is no better off");
+}
+
+#[test]
+fn who_shares_its_core_rests_unless_the_leader_surely_does_too() {
+    let (eviction, records) = (Eviction::default(), [Record::default()]);
+    let rests = |now| {
+        eviction.act_on(&records[0], now, Evidence::Sharing);
+        let rests = records[0].rests();
+        eviction.call_all_back(records.iter(), now);
+        eviction.call_back(records.iter(), now + FIRST_REST);
+        rests
+    };
+    eviction.note_leader_waits(MS);
+    assert!(rests(2 * MS), "the leader waits for its own process");
+    eviction.note_leader(None, true, 3 * MS);
+    assert!(rests(4 * MS), "something passed by");
+    eviction.act_on(&records[0], 5 * MS, Evidence::Sharing);
+    eviction.note_leader(None, true, 6 * MS);
+    eviction.call_all_back(records.iter(), 7 * MS);
+    eviction.call_back(records.iter(), 7 * MS);
+    assert!(!records[0].rests() && !rests(8 * MS), "all cores are taken");
+    assert!(rests(3 * MS + RECENT), "no longer for certain");
 }
 
 #[test]
