@@ -8,14 +8,15 @@ mod contiguous;
 mod forward;
 mod par_iter;
 mod reduce;
+mod views;
 
 pub(crate) use blocks::BLOCK_OF_DUE_ROWS;
 pub use chunk::ChunkData;
 pub use commands::AffineCommands;
 pub use contiguous::AffineContiguousParIter;
-pub use forward::ReborrowQuery;
 pub use par_iter::AffineParIter;
 pub(crate) use reduce::reduce_blocks;
+pub use views::ReborrowQuery;
 
 use std::{any::type_name, fmt, ops::Deref};
 
