@@ -1,7 +1,7 @@
-//! How batches get from the caller to the workers, and who runs what lies in which inbox.
+//! How batches get from the caller to the workers, and who runs what lies in which inbox
+//! (`inbox.rs`).
 
 use std::{
-    collections::VecDeque,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Duration,
@@ -13,109 +13,20 @@ use crossbeam_utils::CachePadded;
 use super::{
     super::{
         clock::now,
-        parker::Parker,
         spin::spin_until,
         unwind::{AbortOnUnwind, FirstPanic, Payload},
     },
-    FULL_BATCH,
+    inbox::{Batch, Holder, Inbox, PATIENCE},
 };
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, handshake_fence, lock, needed, planted};
-
-/// For how long calls wait for a worker that has not begun before another one takes them over, in
-/// nanoseconds. To wake up takes a twentieth of that. Under loom, where no time passes, they do not
-/// wait.
-const PATIENCE: u64 = if cfg!(affinity_loom) { 0 } else { 1_000_000 };
+use crate::sync::{AtomicBool, AtomicUsize, Ordering, handshake_fence, needed, planted};
 
 /// How many inboxes the keys of the caller's thread are spread over. The caller makes its calls
 /// before it runs any, and each of these inboxes goes as a whole to who is idle first: a worker, or
 /// the caller when it flushes. So the last to be done is late by this part of its calls at most.
 const LOOSE: usize = if cfg!(affinity_loom) { 1 } else { 32 };
 
-/// Calls that travel together: what each is called with.
-pub(super) type Batch<A> = Vec<A>;
-
-/// The most bytes that a new batch takes at once.
-const FIRST_BYTES: usize = 4096;
-
-/// A batch with room for all its calls, if they are small: to grow one takes five steps.
-fn new_batch<A>() -> Batch<A> {
-    Vec::with_capacity((FIRST_BYTES / size_of::<A>().max(1)).clamp(1, FULL_BATCH))
-}
-
 /// Runs calls of one inbox. Those that are left when it panics are its caller's.
 pub(crate) type RunCalls<'a, A> = &'a (dyn Fn(usize, &mut Drain<'_, A>) + Sync + 'a);
-
-/// Who runs the calls of an inbox.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Holder {
-    /// Its worker has not begun, and no other has taken over.
-    Nobody,
-    /// The worker that sleeps on the bench of this inbox when it has no call.
-    Worker(usize),
-    /// The caller, when it flushes.
-    Caller,
-}
-
-/// Where the calls of one worker arrive.
-struct Inbox<A> {
-    queue: Mutex<Queue<A>>,
-    /// How many batches lie here; written under the lock, and a hint without it.
-    waiting: AtomicUsize,
-    /// One of its calls has panicked; written under the lock.
-    closed: AtomicBool,
-    /// From when on other workers may take over what lies here, in nanoseconds of the pool's clock.
-    /// Written by the caller.
-    overdue: AtomicU64,
-    /// Where the worker sleeps when it has no call.
-    bench: Parker,
-}
-
-/// # Invariant (holder)
-/// Who becomes the holder stays it, and only the holder takes batches from the queue. So all calls
-/// of a key run on one thread, one after another, in the order in which they were made.
-struct Queue<A> {
-    batches: VecDeque<Batch<A>>,
-    /// Batches that were run, to be filled again: memory that one thread allocates and another
-    /// frees has both wait for the allocator's lock.
-    empty: Vec<Batch<A>>,
-    holder: Holder,
-}
-
-impl<A> Inbox<A> {
-    fn new() -> Self {
-        Self {
-            queue: Mutex::new(Queue { batches: VecDeque::new(), empty: Vec::new(), holder: Holder::Nobody }),
-            waiting: AtomicUsize::new(0),
-            closed: AtomicBool::new(false),
-            overdue: AtomicU64::new(u64::MAX),
-            bench: Parker::new(),
-        }
-    }
-
-    fn take(&self) -> Option<Batch<A>> {
-        let mut queue = lock(&self.queue);
-        let batch = queue.batches.pop_front();
-        self.waiting.store(queue.batches.len(), Ordering::Relaxed);
-        batch
-    }
-
-    /// To be called with a batch that was run.
-    fn give_back(&self, empty: Batch<A>) {
-        lock(&self.queue).empty.push(empty);
-    }
-
-    /// Lets nothing in any more; returns what lay here.
-    fn close(&self) -> VecDeque<Batch<A>> {
-        let mut queue = lock(&self.queue);
-        self.waiting.store(0, Ordering::Relaxed);
-        // Release: who sees it sees what the call did that panicked.
-        self.closed.store(true, Ordering::Release);
-        if planted("close_keeps_calls") {
-            return VecDeque::new();
-        }
-        std::mem::take(&mut queue.batches)
-    }
-}
 
 /// What came to a worker.
 enum News<A> {
@@ -215,14 +126,13 @@ impl<A> BatchExchange<A> {
     /// Whether calls to the inbox are dropped because one has panicked.
     #[inline]
     pub(super) fn is_closed(&self, inbox: usize) -> bool {
-        // Acquire: pairs with `close`.
-        self.any_closed.load(Ordering::Relaxed) && self.inboxes[inbox].closed.load(Ordering::Acquire)
+        self.any_closed.load(Ordering::Relaxed) && self.inboxes[inbox].is_closed()
     }
 
     /// Whether no batch lies in the inbox, as far as one can tell without its lock.
     #[inline]
     pub(super) fn is_empty(&self, inbox: usize) -> bool {
-        self.inboxes[inbox].waiting.load(Ordering::Relaxed) == 0
+        self.inboxes[inbox].is_empty()
     }
 
     /// Sends a batch. Returns an empty one to go on with.
@@ -230,7 +140,7 @@ impl<A> BatchExchange<A> {
     /// # Errors
     /// The batch, if the inbox is closed.
     pub(super) fn put(&self, inbox: usize, batch: Batch<A>) -> Result<Batch<A>, Batch<A>> {
-        let (holder, empty) = self.push(inbox, batch)?;
+        let (holder, empty) = self.inboxes[inbox].push(batch, &self.strays)?;
         // The sleep handshake of `Parker`: a batch that waits is the condition, and so is a stray
         // one.
         handshake_fence("put_fence");
@@ -243,33 +153,9 @@ impl<A> BatchExchange<A> {
         Ok(empty)
     }
 
-    fn push(&self, inbox: usize, batch: Batch<A>) -> Result<(Holder, Batch<A>), Batch<A>> {
-        let inbox = &*self.inboxes[inbox];
-        let mut queue = lock(&inbox.queue);
-        // Relaxed: written under this lock.
-        if inbox.closed.load(Ordering::Relaxed) && !planted("closed_lets_in") {
-            return Err(batch);
-        }
-        if queue.holder == Holder::Nobody && queue.batches.is_empty() {
-            inbox.overdue.fetch_min(now() + PATIENCE, Ordering::Relaxed);
-            self.strays.fetch_add(1, Ordering::Relaxed);
-        }
-        queue.batches.push_back(batch);
-        inbox.waiting.store(queue.batches.len(), Ordering::Relaxed);
-        Ok((queue.holder, queue.empty.pop().unwrap_or_else(new_batch)))
-    }
-
     /// Makes `holder` the one who runs the calls of the inbox, if none is.
     fn hold(&self, inbox: usize, holder: Holder) -> bool {
-        let mut queue = lock(&self.inboxes[inbox].queue);
-        let is_free = queue.holder == Holder::Nobody || planted("two_holders");
-        if is_free {
-            queue.holder = holder;
-            if !queue.batches.is_empty() {
-                self.strays.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-        is_free
+        self.inboxes[inbox].hold(holder, &self.strays)
     }
 
     /// Runs on the caller's thread what lies in the loose inboxes, but for those that a worker has
@@ -299,16 +185,13 @@ impl<A> BatchExchange<A> {
 
     /// Runs a batch of an inbox that is the caller's, or has no holder yet. Whether there was one.
     fn run_if_callers(&self, inbox: usize, run: RunCalls<A>) -> bool {
-        let is_callers = || self.hold(inbox, Holder::Caller) || self.is_callers(inbox) || planted("callers_unclaimed");
+        let is_callers =
+            || self.hold(inbox, Holder::Caller) || self.inboxes[inbox].is_callers() || planted("callers_unclaimed");
         if self.is_empty(inbox) || !is_callers() {
             return false;
         }
         let batch = self.inboxes[inbox].take();
         batch.map(|batch| self.run(inbox, batch, run)).is_some()
-    }
-
-    fn is_callers(&self, inbox: usize) -> bool {
-        lock(&self.inboxes[inbox].queue).holder == Holder::Caller
     }
 
     /// Runs a batch. A panic closes the inbox: what lies there is dropped at once, by this thread,

@@ -2,9 +2,11 @@
 //! asynchronous external calls of the language Dew, as a library. `../README.md` has the protocol;
 //! `tests/loom/batches.rs` checks these very files.
 //!
-//! `exchange.rs` brings the calls to those who run them; here is what the caller sees of it.
+//! `inbox.rs` has where calls arrive, `exchange.rs` brings them there and to those who run them;
+//! here is what the caller sees of it.
 
 mod exchange;
+mod inbox;
 #[cfg(all(test, not(affinity_loom)))]
 mod tests;
 
@@ -15,8 +17,9 @@ use std::{
 
 use super::unwind::{AbortOnUnwind, FirstPanic, drop_or_abort};
 use crate::sync::{Mutex, into_inner};
-use exchange::{Batch, drop_each};
+use exchange::drop_each;
 pub(crate) use exchange::{BatchExchange, RunCalls};
+use inbox::Batch;
 
 /// The most calls that travel together. Handing a batch over costs 100 to 300 ns, so about 3 ns a
 /// call.
