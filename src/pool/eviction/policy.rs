@@ -318,16 +318,16 @@ impl Eviction {
         due
     }
 
-    /// Has the worker rest, or leaves it out of rounds, from the next one on, unless the leader is
+    /// Leaves the worker out of rounds, or has it rest, from the next one on, unless the leader is
     /// no better off: where all cores are taken, more threads that stay have a larger part of them.
     /// To rest does no harm where the leader waits for its own process, or for what passes by.
     #[cold]
     pub(in crate::pool) fn act_on(&self, record: &Record, now: u64, evidence: Evidence) {
         match evidence {
-            Evidence::Sharing if !self.leaders_core.are_certain(now) => self.let_rest(record, now),
             Evidence::Account | Evidence::Absence if self.is_leader_better_off(now) => {
                 self.leave_out(record, now, evidence);
             }
+            Evidence::Account | Evidence::Sharing if !self.leaders_core.are_certain(now) => self.let_rest(record, now),
             _ => {}
         }
     }

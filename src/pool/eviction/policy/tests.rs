@@ -36,8 +36,10 @@ fn whoever_is_found_out_again_stays_out_longer() {
 fn nobody_is_left_out_where_all_cores_are_taken() {
     let (eviction, record) = (Eviction::default(), Record::default());
     eviction.note_leader(None, true, MS);
+    eviction.act_on(&record, 2 * MS, Evidence::Absence);
+    assert!(!record.is_out() && !record.rests());
     eviction.act_on(&record, 2 * MS, Evidence::Account);
-    assert!(!record.is_out());
+    assert!(!record.is_out() && record.rests(), "it rests until the leader's core is known for certain");
     eviction.note_leader_waits(2 * MS + RECENT);
     eviction.act_on(&record, 3 * MS + RECENT, Evidence::Account);
     assert!(!record.is_out() && !eviction.is_home_taken(3 * MS + RECENT), "it waits for threads of its own process");
