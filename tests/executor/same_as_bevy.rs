@@ -6,7 +6,8 @@ use bevy::{
     ecs::{
         error::FallbackErrorHandler,
         schedule::{ScheduleBuildSettings, ScheduleConfigs},
-        system::ScheduleSystem,
+        system::{Deferred, ScheduleSystem, SystemBuffer, SystemMeta},
+        world::DeferredWorld,
     },
     prelude::*,
 };
@@ -123,6 +124,45 @@ fn sync_points_keep_their_conditions() {
         for (order, stage) in orders.into_iter().zip(4..) {
             schedule.add_systems(order((|| {}).in_set(Stage(stage))));
         }
+        for run in 1..=RUNS {
+            schedule.run(&mut world);
+            assert_eq!(world.resource::<Count>().0, run, "{executor:?}");
+        }
+    }
+}
+
+/// What a system defers without access to anything, not even `Commands`.
+#[derive(Default)]
+struct Births(usize);
+
+impl SystemBuffer for Births {
+    fn queue(&mut self, _: &SystemMeta, _: DeferredWorld) {}
+
+    fn apply(&mut self, _: &SystemMeta, world: &mut World) {
+        (0..std::mem::take(&mut self.0)).for_each(|_| _ = world.spawn(Spawned));
+    }
+}
+
+/// Bevy's second sort, for weak orders, has the two sync points here in another order than the
+/// first one.
+#[test]
+fn sync_points_apply_what_systems_without_any_access_defer() {
+    #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Stage(u32);
+
+    let give_birth = |mut births: Deferred<Births>| births.0 += 1;
+    let see = |spawned: Query<&Spawned>, mut count: ResMut<Count>| count.0 = spawned.iter().count();
+    for executor in Executor::ALL {
+        let (mut schedule, mut world) = executor.schedule_and_world();
+        world.init_resource::<Count>();
+        schedule.set_build_settings(ScheduleBuildSettings { auto_insert_apply_deferred: false, ..default() });
+        schedule
+            .add_systems((|| {}).before(Stage(0)).before(Stage(1)).before_weak(Stage(3)))
+            .add_systems((|| {}).in_set(Stage(2)))
+            .add_systems((|_: &mut World| {}).before(Stage(1)))
+            .add_systems((give_birth.in_set(Stage(1)), ApplyDeferred, see).chain())
+            .add_systems(((|| {}).in_set(Stage(0)), ApplyDeferred, || {}).chain())
+            .add_systems((|| {}).in_set(Stage(3)));
         for run in 1..=RUNS {
             schedule.run(&mut world);
             assert_eq!(world.resource::<Count>().0, run, "{executor:?}");

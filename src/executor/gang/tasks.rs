@@ -255,8 +255,13 @@ impl Order<'_> {
         is_wanted() || is_evaluated_for() || self.conflict(earlier, later)
     }
 
+    /// As Bevy has it; and a system that has the world to itself conflicts with all others, also
+    /// with those without any access: it may apply what they defer.
     fn conflict(&self, earlier: usize, later: usize) -> bool {
-        let with = |access: &SystemAccess| self.accesses[later].iter().any(|other| !access.is_compatible(other));
+        let conflict = |access: &SystemAccess, other: &SystemAccess| {
+            access.is_exclusive() || other.is_exclusive() || !access.is_compatible(other)
+        };
+        let with = |access| self.accesses[later].iter().any(|other| conflict(access, other));
         self.accesses[earlier].iter().any(with)
     }
 }
