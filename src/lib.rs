@@ -133,6 +133,10 @@ pub use tree::{AffineTree, TreeFold, TreeReport};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(doctest)]
+#[doc = include_str!("../docs/tuning.md")]
+struct Tuning;
+
 /// All that a game needs: `use bevy_affinity::prelude::*;`
 ///
 /// What is tagged, or used in a tagged system, begins with `Affine`; the plugin, and what belongs

@@ -223,7 +223,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// # Panics
     /// Also if a filter of the query, or one that applies to all queries (see
     /// `DefaultQueryFilters`), is in a sparse set: rows that match are not contiguous then. A
-    /// component of the data in a sparse set is a compile error.
+    /// component of the data in a sparse set is a compile error (by `cargo build`, not by `cargo
+    /// check`).
     #[track_caller]
     pub fn for_each_chunk(self, f: impl Fn(D::Chunk<'w>) + Send + Sync)
     where

@@ -168,6 +168,12 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 
     /// Calls `f` with each item, on as many workers as pay.
     ///
+    /// `f` is called on several threads at a time, so it cannot write to variables of the system
+    /// ("captured variable in a `Fn` closure"). A sum or a count is
+    /// [`map_reduce`](Self::map_reduce), a list or messages are [`fold_reduce`](Self::fold_reduce),
+    /// commands [`for_each_with_commands`](Self::for_each_with_commands), writes to other rows
+    /// [`scatter`](Self::scatter).
+    ///
     /// Take what `f` needs out of resources before (`let dt = time.delta_secs();`): of a variable
     /// of the system's the compiler knows that writing rows does not change it, so that short loops
     /// vectorise.
@@ -287,6 +293,22 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     #[doc(hidden)]
     pub fn find<G: Fn(&D::Item<'w, 's>) -> bool + IteratorOnly>(self, _: G) -> Option<D::Item<'w, 's>> {
         None
+    }
+
+    #[doc(hidden)]
+    pub fn reduce<T>(self, identity: impl Fn() -> T, _: impl Fn(T, T) -> T) -> T
+    where
+        Self: IteratorOnly,
+    {
+        identity()
+    }
+
+    #[doc(hidden)]
+    pub fn enumerate(self) -> Empty<(usize, D::Item<'w, 's>)>
+    where
+        Self: IteratorOnly,
+    {
+        empty()
     }
 
     #[doc(hidden)]

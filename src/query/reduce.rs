@@ -45,7 +45,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ) -> T {
         // A value that is taken and put back is nothing in between: only a panic sees that.
         let add = |sum: &mut Option<T>, item| *sum = sum.take().map(|sum| combine(sum, map(item)));
-        self.reduce(|| Some(identity()), add, |sum| sum, &combine).unwrap_or_else(identity)
+        self.reduce_rows(|| Some(identity()), add, |sum| sum, &combine).unwrap_or_else(identity)
     }
 
     /// Folds the items of each block of rows into a value, and combines the values: what is found
@@ -92,12 +92,12 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         fold: impl Fn(&mut T, D::Item<'w, 's>) + Send + Sync,
         combine: impl Fn(T, T) -> T + Send + Sync,
     ) -> T {
-        self.reduce(&identity, fold, Some, &combine).unwrap_or_else(identity)
+        self.reduce_rows(&identity, fold, Some, &combine).unwrap_or_else(identity)
     }
 
     /// Adds the items of each block of rows to what `begin` makes, and combines what `end` makes of
     /// that; `None` if there are no rows.
-    fn reduce<A, T: Send>(
+    fn reduce_rows<A, T: Send>(
         self,
         begin: impl Fn() -> A + Sync,
         add: impl Fn(&mut A, D::Item<'w, 's>) + Sync,

@@ -25,7 +25,8 @@ use tagged::{Tagged, enter};
 /// before.
 ///
 /// A system is a function of system parameters without input and output (`Result` is allowed), an
-/// exclusive one too. What can not be tagged, and what to do instead:
+/// exclusive one too. The tag is the system's: `app.add_systems(Update, drive.affine())`. What can
+/// not be tagged, and what to do instead:
 ///
 /// | | |
 /// |---|---|
@@ -55,6 +56,7 @@ use tagged::{Tagged, enter};
     message = "`{Self}` cannot be tagged with `.affine()`",
     label = "not a system without input and output, nor a tuple of such",
     note = "a system takes system parameters only, and returns nothing or a `Result`: give output on by `.pipe(next)`",
+    note = "which parameter is not one, Bevy says where the system is added without `.affine()`",
     note = "a tuple has at most 20 systems: put tuples in a tuple",
     note = "an observer or a run condition cannot be tagged; a one-shot system can: `affine_system(system)`"
 )]
@@ -110,6 +112,7 @@ pub trait IntoAffine<Marker>: Sized {
     message = "`{Self}` cannot be tagged with `.affine()`",
     label = "not a system without input and output, nor a tuple of such",
     note = "a system takes system parameters only, and returns nothing or a `Result`: give output on by `.pipe(next)`",
+    note = "which parameter is not one, Bevy says where the system is added without `.affine()`",
     note = "a tuple has at most 20 systems: put tuples in a tuple",
     note = "an observer or a run condition cannot be tagged; a one-shot system can: `affine_system(system)`"
 )]
