@@ -290,8 +290,8 @@ impl Eviction {
         self.leader_waited_at.store(now, Ordering::Relaxed);
     }
 
-    /// Notes that the leader is on the core of the worker with `owner` now, or else at home. What it
-    /// waited for elsewhere no longer counts.
+    /// Notes that the leader is on the core of the worker with `owner` now, or else at home. What
+    /// it waited for elsewhere no longer counts.
     pub(super) fn note_leader_moved(&self, owner: Option<&Record>) {
         self.leader_waited_at.store(0, Ordering::Relaxed);
         self.leaders_core.copy(owner.map_or(&self.home, |owner| &owner.core));
