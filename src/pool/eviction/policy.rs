@@ -1,8 +1,9 @@
 //! Which workers rest between rounds or are left out of them, and for how long. A worker that
 //! shares its core with another process rests: it sleeps as soon as it has nothing to do, so that
 //! the system owes it the core when it is called. Lock step would wait for a worker whose core is
-//! taken by others for the most part: it is left out for a while, and then tried again. Where the
-//! system does not tell whose core is taken, only workers that stay away altogether are noticed.
+//! taken by others for the most part: it is left out for a while, and then tried again; it only
+//! rests where the leader is no better off. Where the system does not tell whose core is taken,
+//! only workers that stay away altogether are noticed.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -39,6 +40,10 @@ const EXCUSE: u64 = 20_000_000;
 /// soon as that would move there and leave them out.
 const RECENT: u64 = 2_000_000_000;
 
+/// A core that is found to be taken on and on for this many nanoseconds is taken for certain: what
+/// passes by has it for some tens of milliseconds.
+const CERTAIN_AFTER: u64 = 100_000_000;
+
 /// A leader that was moved is left where it is for this many nanoseconds: to move takes some 5 us,
 /// and who brings it back again and again has reasons.
 const MOVE_INTERVAL: u64 = 1_000_000;
@@ -46,7 +51,7 @@ const MOVE_INTERVAL: u64 = 1_000_000;
 /// The backoff starts over after this many backoffs without another.
 const PROBATION: u64 = 2;
 
-/// What speaks for leaving a worker out.
+/// What speaks for having a worker rest, or leaving it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) enum Evidence {
     /// It shares its core, by the system's account of it.
@@ -84,22 +89,25 @@ pub(in crate::pool) struct Eviction {
     leader_moved_at: AtomicU64,
 }
 
-/// When a core was found to be taken by other processes: the last time, and the time before.
+/// When a core was found to be taken by other processes: the last time, and the first of those that
+/// it followed within [`RECENT`] each.
 #[derive(Default)]
 struct Findings {
+    first: AtomicU64,
     last: AtomicU64,
-    before: AtomicU64,
 }
 
 impl Findings {
     fn note(&self, now: u64) {
-        self.before.store(self.last.load(Ordering::Relaxed), Ordering::Relaxed);
+        if !self.hold(now) {
+            self.first.store(now, Ordering::Relaxed);
+        }
         self.last.store(now, Ordering::Relaxed);
     }
 
     /// What is known of another core holds for this one from now on.
     fn copy(&self, other: &Self) {
-        self.before.store(other.before.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.first.store(other.first.load(Ordering::Relaxed), Ordering::Relaxed);
         self.last.store(other.last.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
@@ -108,9 +116,10 @@ impl Findings {
         is_recent(&self.last, now)
     }
 
-    /// Whether it was so twice: once may have been of something that passed by.
+    /// Whether it is no passer-by.
     fn are_certain(&self, now: u64) -> bool {
-        is_recent(&self.before, now)
+        let lasted = self.last.load(Ordering::Relaxed) - self.first.load(Ordering::Relaxed);
+        self.hold(now) && lasted >= CERTAIN_AFTER
     }
 }
 

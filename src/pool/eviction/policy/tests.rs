@@ -90,24 +90,53 @@ fn who_shares_its_core_rests_and_is_called() {
 
 #[test]
 fn who_shares_its_core_rests_unless_the_leader_surely_does_too() {
-    let (eviction, records) = (Eviction::default(), [Record::default()]);
+    let (eviction, second) = (Eviction::default(), CERTAIN_AFTER + 4 * MS);
     let rests = |now| {
-        eviction.act_on(&records[0], now, Evidence::Sharing);
-        let rests = records[0].rests();
-        eviction.call_all_back(records.iter(), now);
-        eviction.call_back(records.iter(), now + FIRST_REST);
-        rests
+        let record = Record::default();
+        eviction.act_on(&record, now, Evidence::Sharing);
+        record.rests()
     };
     eviction.note_leader_waits(MS);
     assert!(rests(2 * MS), "the leader waits for its own process");
-    eviction.note_leader(None, true, 3 * MS);
-    assert!(rests(4 * MS), "something passed by");
-    eviction.act_on(&records[0], 5 * MS, Evidence::Sharing);
-    eviction.note_leader(None, true, 6 * MS);
-    eviction.call_all_back(records.iter(), 7 * MS);
-    eviction.call_back(records.iter(), 7 * MS);
-    assert!(!records[0].rests() && !rests(8 * MS), "all cores are taken");
-    assert!(rests(3 * MS + RECENT), "no longer for certain");
+    for now in [3 * MS, 4 * MS] {
+        eviction.note_leader(None, true, now);
+        assert!(rests(now + 1), "something passed by");
+    }
+    eviction.note_leader(None, true, second);
+    assert!(!rests(second + 1), "all cores are taken");
+    eviction.note_leader_moved(Some(&Record::default()));
+    assert!(rests(second + 1), "the leader is on a core that is free");
+    eviction.note_leader_moved(None);
+    assert!(!rests(second + 1), "it is back");
+    assert!(rests(second + RECENT), "no longer for certain");
+    eviction.note_leader(None, true, second + RECENT);
+    assert!(rests(second + RECENT + 1), "something passed by again");
+}
+
+#[test]
+fn all_take_part_again_where_the_leader_is_no_better_off() {
+    let (eviction, records) = (Eviction::default(), [Record::default(), Record::default()]);
+    eviction.act_on(&records[0], MS, Evidence::Sharing);
+    eviction.act_on(&records[1], MS, Evidence::Account);
+    let call_back = |now| {
+        eviction.note_leader(None, true, now);
+        eviction.call_all_back(records.iter(), now);
+        eviction.call_back(records.iter(), now);
+        (records[0].rests(), records[1].is_out())
+    };
+    assert_eq!(call_back(2 * MS), (true, false), "to rest does no harm");
+    assert_eq!(call_back(2 * MS + CERTAIN_AFTER), (false, false));
+}
+
+#[test]
+fn what_the_leader_waited_for_elsewhere_does_not_count() {
+    let (eviction, record) = (Eviction::default(), Record::default());
+    eviction.note_leader_waits(MS);
+    eviction.act_on(&record, 2 * MS, Evidence::Absence);
+    assert!(!record.is_out());
+    eviction.note_leader_moved(None);
+    eviction.act_on(&record, 3 * MS, Evidence::Absence);
+    assert!(record.is_out());
 }
 
 #[test]
