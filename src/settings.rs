@@ -138,11 +138,12 @@ pub struct AffinitySettings {
     /// Whether workers mind other processes on their cores. One that shares its core sleeps as soon
     /// as it has nothing to do, whatever [`spin`](Self::spin) says: then the system gives it the
     /// core when it is called. One that is left less than a third of it is left out of rounds, and
-    /// its rows swept by the others, if the leader is better off: a round would wait for it. It rests for 160 ms at first, and
-    /// is left out for 20 ms (5 ms if it only stayed away), then for ever longer times, up to 1.3
-    /// s. Threads of this process, such as Bevy's, rayon's or a software rasteriser's, do not
-    /// count. Nor does anything where workers share cores. A pool for which this is off calls all
-    /// its workers, whichever the other pools of the process leave out. Default: on.
+    /// its rows swept by the others, if the leader is better off: a round would wait for it. It
+    /// rests for 160 ms at first, and is left out for 20 ms (5 ms if it only stayed away), then for
+    /// ever longer times, up to 1.3 s. Threads of this process, such as Bevy's, rayon's or a
+    /// software rasteriser's, do not count. Nor does anything where workers share cores. A pool for
+    /// which this is off calls all its workers, whichever the other pools of the process leave out.
+    /// Default: on.
     pub avoid_busy_cores: bool,
     /// Whether tagged systems keep every other system that has access to the world from running
     /// beside them, so that the gang has the cores to itself. (One without parameters, or with
