@@ -99,6 +99,18 @@ fn where_executors_differ_its_default_is_taken() {
     }
 }
 
+/// A schedule with the sync points that are added to it, and no others.
+fn with_own_sync_points(executor: Executor) -> (Schedule, World) {
+    let (mut schedule, mut world) = executor.schedule_and_world();
+    world.init_resource::<Count>();
+    schedule.set_build_settings(ScheduleBuildSettings { auto_insert_apply_deferred: false, ..default() });
+    (schedule, world)
+}
+
+fn count_spawned(spawned: Query<&Spawned>, mut count: ResMut<Count>) {
+    count.0 = spawned.iter().count();
+}
+
 /// Sync points have no state, so nothing tells one from another but their conditions. Weak orders
 /// have Bevy sort once more after all build passes.
 #[test]
@@ -106,13 +118,10 @@ fn sync_points_keep_their_conditions() {
     #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
     struct Stage(u32);
 
-    let see = |spawned: Query<&Spawned>, mut count: ResMut<Count>| count.0 = spawned.iter().count();
     for executor in Executor::ALL {
-        let (mut schedule, mut world) = executor.schedule_and_world();
-        world.init_resource::<Count>();
-        schedule.set_build_settings(ScheduleBuildSettings { auto_insert_apply_deferred: false, ..default() });
+        let (mut schedule, mut world) = with_own_sync_points(executor);
         schedule
-            .add_systems((spawn.in_set(Stage(0)), ApplyDeferred, see.in_set(Stage(1))).chain())
+            .add_systems((spawn.in_set(Stage(0)), ApplyDeferred, count_spawned.in_set(Stage(1))).chain())
             .add_systems(((|| {}).in_set(Stage(2)), ApplyDeferred.run_if(|| false), (|| {}).in_set(Stage(3))).chain());
         type Order = fn(ScheduleConfigs<ScheduleSystem>) -> ScheduleConfigs<ScheduleSystem>;
         let orders: [Order; 4] = [
@@ -151,16 +160,13 @@ fn sync_points_apply_what_systems_without_any_access_defer() {
     struct Stage(u32);
 
     let give_birth = |mut births: Deferred<Births>| births.0 += 1;
-    let see = |spawned: Query<&Spawned>, mut count: ResMut<Count>| count.0 = spawned.iter().count();
     for executor in Executor::ALL {
-        let (mut schedule, mut world) = executor.schedule_and_world();
-        world.init_resource::<Count>();
-        schedule.set_build_settings(ScheduleBuildSettings { auto_insert_apply_deferred: false, ..default() });
+        let (mut schedule, mut world) = with_own_sync_points(executor);
         schedule
             .add_systems((|| {}).before(Stage(0)).before(Stage(1)).before_weak(Stage(3)))
             .add_systems((|| {}).in_set(Stage(2)))
             .add_systems((|_: &mut World| {}).before(Stage(1)))
-            .add_systems((give_birth.in_set(Stage(1)), ApplyDeferred, see).chain())
+            .add_systems((give_birth.in_set(Stage(1)), ApplyDeferred, count_spawned).chain())
             .add_systems(((|| {}).in_set(Stage(0)), ApplyDeferred, || {}).chain())
             .add_systems((|| {}).in_set(Stage(3)));
         for run in 1..=RUNS {

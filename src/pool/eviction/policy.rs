@@ -118,7 +118,8 @@ impl Findings {
 
     /// Whether it is no passer-by.
     fn are_certain(&self, now: u64) -> bool {
-        let lasted = self.last.load(Ordering::Relaxed) - self.first.load(Ordering::Relaxed);
+        // Threads that lead in turns may have read the clock in another order.
+        let lasted = self.last.load(Ordering::Relaxed).saturating_sub(self.first.load(Ordering::Relaxed));
         self.hold(now) && lasted >= CERTAIN_AFTER
     }
 }
