@@ -1,7 +1,10 @@
 //! When each entity may be due at the earliest, by index, and the minima of that: where to look for
 //! due rows.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::iter;
+
+use super::lower::lower;
+use crate::sync::AtomicU64;
 
 /// No time.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -23,9 +26,8 @@ const PAGE: usize = SHARING.pow(FLOORS as u32);
 /// an entity to another table, and the last row of a table to its place. Indices stay.
 ///
 /// # Invariant (hints)
-/// A minimum is at most each time below it. [`lower`](Self::lower) keeps that with shared access:
-/// who writes a time lowers its minima too, before the parallel call that it is in ends, and
-/// everything else has the hints to itself. All is relaxed: the end of the call orders it.
+/// A minimum is at most each time below it. [`lower`](Self::lower) keeps that with shared access,
+/// see [`lower`](super::lower); everything else has the hints to itself.
 #[derive(Default)]
 pub(super) struct Hints {
     /// `None` where no entity ever had a time.
@@ -38,16 +40,6 @@ pub(super) struct Hints {
 #[repr(align(64))]
 struct Page([AtomicU64; Page::START_OF[FLOORS]]);
 
-/// Lowers `time` to `to`; false if it was no later.
-#[inline]
-fn lower(time: &AtomicU64, to: u64) -> bool {
-    let is_later = time.load(Ordering::Relaxed) > to;
-    if is_later {
-        time.fetch_min(to, Ordering::Relaxed);
-    }
-    is_later
-}
-
 impl Hints {
     /// How many entities there is room for.
     pub(super) fn room(&self) -> usize {
@@ -59,9 +51,7 @@ impl Hints {
     pub(super) fn lower(&self, index: u32, time: u64) {
         let (page, slot) = (index as usize / PAGE, index as usize % PAGE);
         let Some(Some(hints)) = self.pages.get(page) else { return };
-        if hints.lower(slot, time) {
-            lower(&self.earliest[page], time);
-        }
+        lower(hints.upwards(slot).chain(iter::once(&self.earliest[page])), time);
     }
 
     /// As [`lower`](Self::lower), and makes room.
@@ -152,15 +142,14 @@ impl Page {
         self.0[..PAGE].iter_mut().for_each(|time| *time.get_mut() = NEVER);
     }
 
-    /// Lowers the time of `slot` and its minima up to the first that is no later, as those above it
-    /// are no later then; true if all were.
+    /// The time of `slot`, and its minima from floor to floor.
     #[inline]
-    fn lower(&self, slot: usize, to: u64) -> bool {
+    fn upwards(&self, slot: usize) -> impl Iterator<Item = &AtomicU64> {
         let mut place = slot;
-        Self::START_OF[..FLOORS].iter().all(|start| {
-            let is_later = lower(&self.0[start + place], to);
+        Self::START_OF[..FLOORS].iter().map(move |start| {
+            let time = &self.0[start + place];
             place /= SHARING;
-            is_later
+            time
         })
     }
 

@@ -1,6 +1,6 @@
 //! Who visits an entity: the thread that claims it first, once in a call.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering, planted};
 
 /// A word for each entity index: in which call the entity was last reserved as a root, and in which
 /// it was last claimed.
@@ -47,16 +47,18 @@ impl NodeClaims {
         }
         self.call += 1;
         if self.words.len() < indices as usize {
-            self.words.resize_with(indices as usize, AtomicU32::default);
+            self.words.resize_with(indices as usize, || AtomicU32::new(0));
         }
     }
 
     /// Reserves an entity for a claim as [`Rank::Root`]; false if that has been done already.
     pub(super) fn reserve_root(&mut self, index: u32) -> bool {
         let reserved = self.reserved();
-        let word = self.words[index as usize].get_mut();
-        let is_first = *word < reserved;
-        *word = (*word).max(reserved);
+        let word = &self.words[index as usize];
+        let is_first = word.load(Ordering::Relaxed) < reserved;
+        if is_first {
+            word.store(reserved, Ordering::Relaxed);
+        }
         is_first
     }
 
@@ -77,7 +79,7 @@ impl NodeClaims {
         if !is_free {
             return false;
         }
-        match threads {
+        match if planted("node_claimed_in_two_steps") { Threads::One } else { threads } {
             Threads::One => word.store(claimed, Ordering::Relaxed),
             // If the exchange fails, another thread has claimed: nothing else is written while
             // claims are made.
@@ -91,7 +93,7 @@ impl NodeClaims {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(affinity_loom)))]
 mod tests {
     use super::{LAST_CALL, NodeClaims, Rank, Threads};
 
