@@ -24,6 +24,7 @@ GROUPS = {
     "calls": ["calls", "--rows", "1000,10000", "--quick"],
     "busy": ["busy", "--quick"],
     "quota": ["quota", "--quick"],
+    "changes": ["changes"],
     "skew": ["skew"],
 }
 CITIES = [32, 100]

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! cargo bench --bench never_slower -- [calls] [cold] [schedules] [chains] [busy]
-//!     [neighbours] [quota] [idle] [bursts] [skew]
+//!     [neighbours] [quota] [idle] [bursts] [changes] [skew]
 //!     [--quick] [--workers N] [--rounds N] [--rows N,N,..] [--json FILE]
 //! ```
 //!
@@ -17,6 +17,7 @@ mod calls;
 mod cell;
 mod cgroup;
 mod chains;
+mod changes;
 mod cold;
 mod contest;
 mod idle;
@@ -63,7 +64,7 @@ fn run(setup: &Setup) -> Result<(), String> {
     let _gang = ours::pool(setup.workers);
     let mut journal = Journal::open(setup.json.as_deref())?;
     println!("{}", setup.describe());
-    let groups: [(Group, Run); 10] = [
+    let groups: [(Group, Run); 11] = [
         (Group::Calls, calls::run),
         (Group::Cold, cold::run),
         (Group::Schedules, schedules::run),
@@ -73,6 +74,7 @@ fn run(setup: &Setup) -> Result<(), String> {
         (Group::Quota, quota::run),
         (Group::Idle, idle::run),
         (Group::Bursts, bursts::run),
+        (Group::Changes, changes::run),
         (Group::Skew, skew::run),
     ];
     for (group, run) in groups {

@@ -41,6 +41,8 @@ pub enum Group {
     Idle,
     /// Few rows in most calls, or none, and very many in some.
     Bursts,
+    /// Rows that get in each other's way and then no longer, or the other way about.
+    Changes,
     /// A table whose last tenth costs 20 times as much: how soon the shares are even, and what
     /// moves afterwards.
     Skew,
@@ -67,8 +69,8 @@ pub struct Arguments {
     /// Rounds of each race; groups whose turns are long run fewer [default: 60, with --quick 10].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Only cells with so many rows, such as 1000,100000; not for `schedules`, `chains`, `bursts`
-    /// and `skew`.
+    /// Only cells with so many rows, such as 1000,100000; not for `schedules`, `chains`, `bursts`,
+    /// `changes` and `skew`.
     #[arg(long, value_delimiter = ',')]
     rows: Vec<usize>,
     /// Writes all figures to this file too.

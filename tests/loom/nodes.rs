@@ -1,5 +1,5 @@
-//! Claiming the nodes of a tree under loom: every schedule of two and three threads that come by the
-//! same entities.
+//! Claiming the nodes of a tree under loom: every schedule of two threads that come by the same
+//! entities.
 //!
 //! `cargo test --release --manifest-path tests/loom/Cargo.toml --test nodes`
 #![cfg(affinity_loom)]
