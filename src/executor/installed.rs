@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use bevy_ecs::schedule::{InternedSystemSet, Schedule};
 
-use super::{gang::BlueprintSlot, record::ScheduleRecord};
+use super::{
+    gang::{BlueprintSlot, WeakBlueprintSlot},
+    record::ScheduleRecord,
+};
 
 /// What is kept of an executor outside of its schedule.
 pub(crate) struct Installed {
@@ -12,7 +15,7 @@ pub(crate) struct Installed {
     pub(crate) record: Arc<ScheduleRecord>,
     /// Of the schedule that it was installed in.
     pub(crate) mark: InternedSystemSet,
-    pub(super) slot: BlueprintSlot,
+    pub(super) slot: WeakBlueprintSlot,
 }
 
 impl Installed {
@@ -24,12 +27,12 @@ impl Installed {
     /// To be called before `schedule`, which has it, is built: build passes that were added since
     /// come before the one that tells it of orders and conditions.
     pub(crate) fn see_all_passes(&self, schedule: &mut Schedule) {
-        self.slot.watch(schedule);
+        self.slot.slot().iter().for_each(|slot| slot.watch(schedule));
     }
 
-    /// To be called when the schedule no longer has it: lets go of its conditions.
+    /// To be called when the schedule no longer has it: lets go of what it knew of its conditions.
     pub(crate) fn let_go(&self) {
-        self.slot.let_go();
+        self.slot.slot().iter().for_each(BlueprintSlot::let_go);
     }
 
     /// Whether it was installed in this schedule, whichever executor that has now.

@@ -189,7 +189,7 @@ impl AffinityExecutor {
         // A schedule that has been built is built once more for that.
         let mark = Mark::next();
         schedule.configure_sets(mark);
-        Installed { record, slot, mark }
+        Installed { record, slot: slot.downgrade(), mark }
     }
 
     fn reading(slot: BlueprintSlot, forced: Option<ScheduleWay>) -> Self {

@@ -183,8 +183,8 @@ impl LookedInto {
         known
     }
 
-    /// Lets go of what is kept for schedules that are gone, or run now with another executor: what
-    /// their conditions hold goes with them. Those that stay away are forgotten.
+    /// Lets go of what is kept for schedules that run now with another executor. Those that stay
+    /// away are forgotten.
     fn let_go_of_removed(&mut self) {
         let looks = self.looks;
         self.schedules.retain(|_, seen| seen.is_to_be_kept(looks));

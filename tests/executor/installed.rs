@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use bevy::{
     app::SubApp,
-    ecs::schedule::{ScheduleCleanupPolicy, ScheduleLabel},
+    ecs::schedule::{MultiThreadedExecutor, ScheduleCleanupPolicy, ScheduleLabel},
     prelude::*,
 };
 use bevy_affinity::{ScheduleWay, prelude::*};
@@ -171,15 +171,29 @@ fn conditions_are_wrapped_once_however_often_a_schedule_is_built() {
     }
 }
 
+/// As without the plugin: who waits for what they hold does not wait for the next frame.
 #[test]
-fn conditions_of_schedules_that_are_gone_are_dropped() {
-    let (mut app, kept) = (app(), Arc::new(()));
-    let captured = kept.clone();
-    app.add_systems(Own, light.run_if(move || Arc::strong_count(&captured) > 0));
-    app.update();
-    app.world_mut().run_schedule(Own);
-    app.world_mut().resource_mut::<Schedules>().remove(Own);
-    update_until(&mut app, |_| Arc::strong_count(&kept) == 1);
+fn what_conditions_hold_goes_with_their_schedule() {
+    type Goes = fn(&mut Schedules) -> Option<Schedule>;
+    let other = |schedules: &mut Schedules| {
+        let mut schedule = schedules.remove(Own)?;
+        schedule.set_executor(MultiThreadedExecutor::new());
+        Some(schedule)
+    };
+    let ways: [Goes; 3] = [|schedules| schedules.remove(Own), |schedules| schedules.insert(Schedule::new(Own)), other];
+    for goes in ways {
+        let (mut app, kept) = (app(), Arc::new(()));
+        let captured = kept.clone();
+        app.add_systems(Own, light.run_if(move || Arc::strong_count(&captured) > 0));
+        for _ in 0..3 {
+            app.update();
+            app.world_mut().run_schedule(Own);
+        }
+        let schedule = goes(&mut app.world_mut().resource_mut::<Schedules>());
+        assert_eq!(Arc::strong_count(&kept), 2, "it is there still");
+        drop(schedule);
+        assert_eq!(Arc::strong_count(&kept), 1);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{
     any::TypeId,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
 use bevy_ecs::{
@@ -58,9 +58,20 @@ pub(super) struct Blueprint {
     pub(super) sets_of: Vec<Vec<usize>>,
 }
 
-/// Where a build pass leaves what it saw, for the executor of the same schedule.
+/// Where a build pass leaves what it saw, for the executor of the same schedule. Both are in the
+/// schedule: what its conditions hold goes with it.
 #[derive(Clone, Default)]
 pub(in crate::executor) struct BlueprintSlot(Arc<Mutex<Seen>>);
+
+/// The slot of a schedule that may be gone.
+pub(in crate::executor) struct WeakBlueprintSlot(Weak<Mutex<Seen>>);
+
+impl WeakBlueprintSlot {
+    /// The slot, if the schedule, or its executor, is there still.
+    pub(in crate::executor) fn slot(&self) -> Option<BlueprintSlot> {
+        self.0.upgrade().map(BlueprintSlot)
+    }
+}
 
 /// What a build pass saw.
 #[derive(Default)]
@@ -77,6 +88,10 @@ struct Seen {
 }
 
 impl BlueprintSlot {
+    pub(in crate::executor) fn downgrade(&self) -> WeakBlueprintSlot {
+        WeakBlueprintSlot(Arc::downgrade(&self.0))
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         lock(&self.0)
     }
@@ -107,9 +122,9 @@ impl BlueprintSlot {
         self.seen().conditions_defer
     }
 
-    /// Forgets all, for good: no executor reads it any more, and conditions are to go with their
-    /// schedule. A schedule that is there still is seen no more, or its conditions would be shared
-    /// anew, each behind the one before, whenever it is built.
+    /// Forgets all, for good: no executor reads it any more. The schedule, if it is there still, is
+    /// seen no more, or its conditions would be shared anew, each behind the one before, at each
+    /// build.
     pub(in crate::executor) fn let_go(&self) {
         let seen = std::mem::replace(&mut *self.seen(), Seen { is_let_go: true, ..Seen::default() });
         // Without the lock: what conditions hold is dropped here, by code of users.

@@ -25,7 +25,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub(super) use blueprint::BlueprintSlot;
+pub(super) use blueprint::{BlueprintSlot, WeakBlueprintSlot};
 pub(crate) use on_leader::OnLeader;
 pub(super) use run::{Handler, apply_deferred};
 pub(crate) use tasks::is_sync_point;
