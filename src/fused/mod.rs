@@ -34,7 +34,8 @@ mod sealed {
 ///
 /// A kernel's first parameter is its [`Row`]: query data, and a filter if it has one. The others
 /// are what all rows share, and only read: `&T` of a resource, [`Query`](bevy_ecs::system::Query)
-/// over read-only data, and [`Option`] of these. Kernels may be functions or closures.
+/// over read-only data, and [`Option`] of these; eight at most. Kernels may be functions or
+/// closures, one to twelve of them.
 ///
 /// ```
 /// use bevy::prelude::*;

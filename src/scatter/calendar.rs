@@ -112,6 +112,30 @@ impl<M: Send + Sync + 'static> Default for Calendar<M> {
     }
 }
 
+/// Sends each message to its entity, to arrive at its time.
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// let letters = [(3, Entity::PLACEHOLDER, "Dear"), (1, Entity::PLACEHOLDER, "Sir")];
+/// let mut calendar: Calendar<&str> = letters.into_iter().collect();
+/// calendar.extend([(2, Entity::PLACEHOLDER, "or Madam")]);
+/// assert_eq!((calendar.len(), calendar.next_time()), (3, Some(1)));
+/// ```
+impl<M: Send + Sync + 'static> Extend<(u64, Entity, M)> for Calendar<M> {
+    fn extend<I: IntoIterator<Item = (u64, Entity, M)>>(&mut self, messages: I) {
+        messages.into_iter().for_each(|(time, entity, message)| self.send_at(entity, time, message));
+    }
+}
+
+impl<M: Send + Sync + 'static> FromIterator<(u64, Entity, M)> for Calendar<M> {
+    fn from_iter<I: IntoIterator<Item = (u64, Entity, M)>>(messages: I) -> Self {
+        let mut calendar = Self::default();
+        calendar.extend(messages);
+        calendar
+    }
+}
+
 impl<M: Send + Sync + 'static> Calendar<M> {
     /// Sends `message` to `entity`, to arrive at `time`: behind what was sent for that time before.
     pub fn send_at(&mut self, entity: Entity, time: u64, message: M) {

@@ -1,6 +1,10 @@
 //! What became of the messages of a call.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    iter::Sum,
+    ops::{Add, AddAssign},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use log::warn;
 
@@ -28,6 +32,10 @@ use crate::once::Once;
 ///     }
 /// }
 /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
+///
+/// // Reports of several calls add up.
+/// let one = ScatterReport { delivered: 2, despawned: 1, unmatched: 0 };
+/// assert_eq!([one, one].into_iter().sum::<ScatterReport>(), one + one);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScatterReport {
@@ -37,6 +45,30 @@ pub struct ScatterReport {
     pub despawned: u64,
     /// Messages to entities that exist but do not match the receiving query; dropped.
     pub unmatched: u64,
+}
+
+impl Add for ScatterReport {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            delivered: self.delivered + other.delivered,
+            despawned: self.despawned + other.despawned,
+            unmatched: self.unmatched + other.unmatched,
+        }
+    }
+}
+
+impl AddAssign for ScatterReport {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for ScatterReport {
+    fn sum<I: Iterator<Item = Self>>(reports: I) -> Self {
+        reports.fold(Self::default(), Self::add)
+    }
 }
 
 /// The counts of a [`ScatterReport`] while workers add to them.

@@ -10,6 +10,7 @@ mod shared_walk;
 mod visits;
 
 use std::{
+    iter::Sum,
     marker::PhantomData,
     ops::{Add, AddAssign},
 };
@@ -49,6 +50,9 @@ use visits::{Node, Walk};
 /// the [`TreeReport`]. If two nodes name the same child, either may get it.
 ///
 /// A root is visited as a root, even if it lies below another one.
+///
+/// Besides its data a tree reads the relationship's target (`Children`): data that writes that
+/// (`&mut Children`, `EntityMut`) conflicts with it.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -158,6 +162,12 @@ impl Add for TreeReport {
 impl AddAssign for TreeReport {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
+    }
+}
+
+impl Sum for TreeReport {
+    fn sum<I: Iterator<Item = Self>>(reports: I) -> Self {
+        reports.fold(Self::default(), Self::add)
     }
 }
 
