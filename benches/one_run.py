@@ -16,12 +16,12 @@ PAGE = Path(__file__).parent / "results" / "one-run.md"
 SECTIONS = [
     (
         "Rounds, sweeps, fork/join",
-        "round sweep uneven fused tree joins same-core transforms batched messages".split(),
+        "round sweep changed uneven fused tree joins same-core transforms batched messages".split(),
         "compare-",
     ),
     ("Programs written for Bevy, two compute threads", ["ports"], "compare-"),
     ("Programs written for Bevy, one compute thread", ["ports-1"], "compare-"),
-    ("Never slower?", "calls cold schedules chains busy neighbours quota idle bursts skew".split(), "never-slower-"),
+    ("Never slower?", "calls cold schedules chains busy neighbours quota idle bursts changes skew".split(), "never-slower-"),
     ("Whole frames", "schedules matrix apps scenes game bursts".split(), "frames-"),
     ("Frames with the plugins for drawing, without a window", ["apps-game"], "frames-"),
     ("Due rows", ["due"], ""),

@@ -2,9 +2,9 @@
 //! with checked results. Prints tables of `benches/results`.
 //!
 //! ```text
-//! cargo bench --bench compare -- [round] [sweep] [uneven] [fused] [tree] [joins] [same-core]
-//!     [transforms] [ports] [batched] [messages] [--quick] [--workers N] [--compute-threads N]
-//!     [--rounds N]
+//! cargo bench --bench compare -- [round] [sweep] [changed] [uneven] [fused] [tree] [joins]
+//!     [same-core] [transforms] [ports] [batched] [messages] [--quick] [--workers N]
+//!     [--compute-threads N] [--rounds N]
 //! ```
 //!
 //! With `--features rivals` fork_union takes part too; its crate needs a C++ compiler.
@@ -54,9 +54,10 @@ fn main() -> ExitCode {
 fn run(setup: &Setup) -> Result<(), String> {
     bevys_pool::start(setup.compute_threads);
     println!("{}", setup.describe());
-    let groups: [(Group, Run); 11] = [
+    let groups: [(Group, Run); 12] = [
         (Group::Round, round::run),
         (Group::Sweep, sweep::run),
+        (Group::Changed, sweep::changed::run),
         (Group::Uneven, sweep::uneven::run),
         (Group::Fused, fused::run),
         (Group::Tree, tree::run),

@@ -23,6 +23,8 @@ pub enum Group {
     Round,
     /// `+= 1` over a slice and over components, from 1,000 to 10 million.
     Sweep,
+    /// A sweep over the rows that have changed.
+    Changed,
     /// A sweep in which one row in a thousand costs a thousand times as much.
     Uneven,
     /// Three systems that sweep the same rows, chained and fused.

@@ -246,7 +246,7 @@ macro_rules! impl_kernel {
                     #[inline]
                     unsafe fn run(&self, sweep: &Sweep<'_, '_, D, F>, at: Storage, rows: Range<u32>, $($param: $param),*) {
                         // SAFETY: the caller's promise.
-                        unsafe { sweep.visit(at, rows, |item| call(self, <D as RowData<F>>::row(item), $($param),*)) };
+                        unsafe { sweep.visit_in_any_order(at, rows, |item| call(self, <D as RowData<F>>::row(item), $($param),*)) };
                     }
                 }
 

@@ -250,7 +250,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 part.for_each_range(|_, storage, rows| {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the
                     // iterator, so each row is visited once while its items can live.
-                    unsafe { sweep.visit(storage, rows, |item| f(&mut local, item)) };
+                    unsafe { sweep.visit_in_any_order(storage, rows, |item| f(&mut local, item)) };
                 });
             }),
         }

@@ -40,31 +40,6 @@ impl<D: IterQueryData, F: QueryFilter> Clone for Sweep<'_, '_, D, F> {
 impl<D: IterQueryData, F: QueryFilter> Copy for Sweep<'_, '_, D, F> {}
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
-    /// Calls `visit` with the item of each of `rows` that passes the filters, in order.
-    ///
-    /// # Safety
-    /// `storage` matches the query. No other thread visits these rows meanwhile, and no item of
-    /// them that was handed out before is still alive.
-    #[inline]
-    pub(crate) unsafe fn visit(&self, storage: Storage, rows: Range<u32>, mut visit: impl FnMut(D::Item<'w, 's>)) {
-        // On the stack, and new for each call: the compiler sees that what `visit` writes is not
-        // the column's address, and vectorises. What is kept elsewhere is written word by word and
-        // read back in pairs, for which a processor waits some 5 ns each time: as long as a small
-        // table takes.
-        let Some(StorageFetch { mut data, mut filter, at }) = self.fetch_storage(storage) else { return };
-        // One loop for tables and archetypes alike: `visit` is called in one place only, so that it
-        // is inlined however long it is.
-        for (entities, first) in at.runs(rows) {
-            for (&entity, row) in entities.iter().zip(first..) {
-                // SAFETY: the storage was entered and the row is in it, and no other item of it is
-                // alive: the caller's promise.
-                if let Some(item) = unsafe { self.item(&mut data, &mut filter, entity, table_row(row)) } {
-                    visit(item);
-                }
-            }
-        }
-    }
-
     /// The item of a row, if it passes the filters.
     ///
     /// # Safety
@@ -149,8 +124,27 @@ pub(super) enum At<'w> {
 }
 
 impl<'w> At<'w> {
+    /// An archetype that is all of its table as that table: the same rows, in the order in which
+    /// they lie in memory.
+    #[inline]
+    pub(super) fn in_order_of_table(self) -> Self {
+        match self {
+            Self::Archetype(members, entities) if members.len() == entities.len() => Self::Table(entities),
+            at => at,
+        }
+    }
+
+    /// An archetype's `rows`.
+    #[inline]
+    pub(super) fn members(self, rows: Range<u32>) -> &'w [ArchetypeEntity] {
+        match self {
+            Self::Table(_) => unreachable!("a query with something in a sparse set visits archetypes"),
+            Self::Archetype(members, _) => &members[rows.start as usize..rows.end as usize],
+        }
+    }
+
     /// The entities of `rows` that stand one after another in their table, and the first one's row
-    /// there: all of a table's rows at once, an archetype's one by one.
+    /// there: all of a table's rows at once, an archetype's as far as they do.
     #[inline]
     pub(super) fn runs(self, rows: Range<u32>) -> impl Iterator<Item = (&'w [Entity], u32)> {
         let range = rows.start as usize..rows.end as usize;
@@ -158,12 +152,13 @@ impl<'w> At<'w> {
             Self::Table(entities) => (Some((&entities[range], rows.start)), &[]),
             Self::Archetype(members, _) => (None, &members[range]),
         };
-        let single = move |member: &ArchetypeEntity| {
-            let row = member.table_row().index();
+        let row = |member: &ArchetypeEntity| member.table_row().index_u32();
+        let together = move |members: &[ArchetypeEntity]| {
+            let first = row(&members[0]);
             let entities = if let Self::Archetype(_, entities) = self { entities } else { &[] };
-            (&entities[row..=row], row as u32)
+            (&entities[first as usize..][..members.len()], first)
         };
-        whole.into_iter().chain(scattered.iter().map(single))
+        whole.into_iter().chain(scattered.chunk_by(move |member, next| row(member) + 1 == row(next)).map(together))
     }
 }
 

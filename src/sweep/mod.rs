@@ -8,10 +8,10 @@
 //! (`fork_range.rs`, `ranges.rs`), or one part of an even division (`division.rs`).
 //!
 //! `rows.rs` says which rows there are, `selection.rs` which of them are meant, `layout.rs` in what
-//! order they are swept and by whom. `fetch.rs` is the contract with the ECS: the items of a range
-//! of rows; `selected.rs` visits some of a range, `lookup.rs` single rows, and `prefetch.rs` asks
-//! for large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs` records what the
-//! gang has no part in, `untagged.rs` warns.
+//! order they are swept and by whom. `fetch.rs` is the contract with the ECS: the items of rows.
+//! `visit.rs` visits a range of rows, `selected.rs` some of a range, `lookup.rs` single rows, and
+//! `prefetch.rs` asks for large ones ahead. `scratch.rs` keeps memory from call to call, `span.rs`
+//! records what the gang has no part in, `untagged.rs` warns.
 
 mod bevys_threads;
 mod cursor;
@@ -34,6 +34,7 @@ mod selection;
 mod share;
 mod span;
 mod untagged;
+mod visit;
 
 pub(crate) use division::{Division, Owners, Parts, split_by_length};
 pub use fetch::Sweep;

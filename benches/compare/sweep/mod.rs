@@ -1,5 +1,6 @@
 //! Group `sweep`: add one to everything, in slices and in components, small and large.
 
+pub mod changed;
 mod components;
 mod slice;
 pub mod uneven;
