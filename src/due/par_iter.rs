@@ -1,6 +1,6 @@
 //! Parallel calls that visit due rows only.
 
-use std::{panic::Location, sync::atomic::AtomicU64};
+use std::{fmt, panic::Location, sync::atomic::AtomicU64};
 
 use bevy_ecs::{
     change_detection::Mut,
@@ -117,6 +117,17 @@ pub struct DueParIter<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A: Send + Sy
     times: Times<'a, A>,
     store: &'a mut Store<A>,
     now: u64,
+}
+
+impl<D, F, A> fmt::Debug for DueParIter<'_, '_, '_, D, F, A>
+where
+    D: IterQueryData,
+    F: QueryFilter,
+    A: Send + Sync + 'static,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DueParIter").field("place", &self.few).field("now", &self.now).finish_non_exhaustive()
+    }
 }
 
 impl<'w, 's, D, F, A> DueParIter<'_, 'w, 's, D, F, A>

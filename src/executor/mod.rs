@@ -24,7 +24,7 @@ pub(crate) use record::ScheduleRecord;
 pub use way::ScheduleWay;
 pub use which::AffinitySchedules;
 
-use std::{mem, ops::Range, panic::resume_unwind, sync::Arc};
+use std::{fmt, mem, ops::Range, panic::resume_unwind, sync::Arc};
 
 use bevy_ecs::{
     error::{BevyError, ErrorContext},
@@ -134,6 +134,14 @@ pub struct AffinityExecutor {
     /// Whether Bevy's executors apply deferred effects of the schedule at different times; unknown
     /// before its first run.
     differs: Option<bool>,
+}
+
+impl fmt::Debug for AffinityExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = self.forced.unwrap_or(self.race.present());
+        let mut executor = f.debug_struct("AffinityExecutor");
+        executor.field("way", &way).field("runs", &self.race.runs()).finish_non_exhaustive()
+    }
 }
 
 impl Default for AffinityExecutor {

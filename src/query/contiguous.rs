@@ -1,6 +1,6 @@
 //! Contiguous runs of rows, as Bevy's `contiguous_par_iter` gives them, on the gang.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use super::{AffineQuery, par_iter::AffineParIter};
 use crate::{
@@ -119,6 +119,12 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 #[must_use = "a parallel iterator does nothing until one of its methods is called"]
 pub struct AffineContiguousParIter<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> {
     rows: AffineParIter<'w, 's, D, F>,
+}
+
+impl<D: ContiguousQueryData, F: ArchetypeFilter> fmt::Debug for AffineContiguousParIter<'_, '_, D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AffineContiguousParIter").field(&self.rows).finish()
+    }
 }
 
 impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter<'w, 's, D, F> {

@@ -185,7 +185,7 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
         format!(
             "error[B0001]: Affine{} in {system} accesses {components} in a way that conflicts with a previous system parameter. To send messages \
              from rows to others with the same components use one query and `scatter_within`. Otherwise make the queries disjoint with \
-             `Without<T>`, or put them in a `ParamSet`. See: https://bevy.org/learn/errors/b0001",
+             `Without<T>`, or put them in a `ParamSet`. (An `AffineTree<D>` counts as an `AffineQuery<(D, Option<&Children>)>`.) See: https://bevy.org/learn/errors/b0001",
             ShortName(type_name::<Query<'_, '_, D, F>>()),
         )
     }

@@ -1,6 +1,9 @@
 //! Parallel iteration over an [`AffineQuery`].
 
-use std::iter::{Empty, empty};
+use std::{
+    fmt,
+    iter::{Empty, empty},
+};
 
 use bevy_ecs::{
     batching::BatchingStrategy,
@@ -133,6 +136,12 @@ pub struct AffineParIter<'w, 's, D: IterQueryData, F: QueryFilter> {
     /// The most rows in a slice.
     pub(super) longest_chunk: usize,
     pub(super) batching: BatchingStrategy,
+}
+
+impl<D: IterQueryData, F: QueryFilter> fmt::Debug for AffineParIter<'_, '_, D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AffineParIter").field("place", &self.site).finish_non_exhaustive()
+    }
 }
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {

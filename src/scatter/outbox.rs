@@ -1,5 +1,7 @@
 //! [`Outbox`] and [`TimedOutbox`]: what rows send messages through, for now and for later.
 
+use std::fmt;
+
 use bevy_ecs::prelude::Entity;
 
 use super::{
@@ -58,6 +60,12 @@ impl<'a, M> Outbox<'a, M> {
 
     pub(super) fn report(&self) -> ScatterReport {
         self.report
+    }
+}
+
+impl<M> fmt::Debug for Outbox<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("report", &self.report).finish_non_exhaustive()
     }
 }
 
@@ -138,5 +146,11 @@ impl<'a, 'b, M> TimedOutbox<'a, 'b, M> {
             true => self.later.push(self.outbox.ordinal, Later { entity, time, message }),
             false => self.outbox.send(entity, message),
         }
+    }
+}
+
+impl<M> fmt::Debug for TimedOutbox<'_, '_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimedOutbox").field("now", &self.now).field("outbox", &self.outbox).finish_non_exhaustive()
     }
 }

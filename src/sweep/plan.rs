@@ -2,6 +2,7 @@
 //! from the same place, and by where it is started), and what is learned from it.
 
 use std::{
+    fmt,
     ops::Range,
     panic::Location,
     sync::{Arc, Mutex},
@@ -63,6 +64,13 @@ impl<'s> SiteRef<'s> {
     #[inline]
     pub(crate) fn at(location: &'static Location<'static>, calls: &'s QueryCalls) -> Self {
         Self { site: calls.sites.at(location), calls }
+    }
+}
+
+/// The place, as a compiler's message names it.
+impl fmt::Debug for SiteRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.site.location(), f)
     }
 }
 

@@ -10,6 +10,7 @@ mod shared_walk;
 mod visits;
 
 use std::{
+    fmt,
     iter::Sum,
     marker::PhantomData,
     ops::{Add, AddAssign},
@@ -113,6 +114,17 @@ where
 {
     nodes: AffineQuery<'w, 's, Node<D, R>, F>,
     claims: Local<'s, NodeClaims>,
+}
+
+impl<D, F, R> fmt::Debug for AffineTree<'_, '_, D, F, R>
+where
+    D: QueryData + 'static,
+    F: QueryFilter + 'static,
+    R: Relationship,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AffineTree").field("nodes", &self.nodes).finish_non_exhaustive()
+    }
 }
 
 /// What became of the entities that one call met.

@@ -9,6 +9,7 @@ mod due;
 mod fused;
 #[path = "../common/mix.rs"]
 mod mix;
+mod printed;
 mod query;
 mod reduce;
 mod scatter;
