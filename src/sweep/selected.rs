@@ -11,6 +11,7 @@ use bevy_ecs::{
 use super::{
     fetch::{StorageFetch, Sweep, table_row},
     prefetch::Columns,
+    visit::{LOOKED_AT, ONE_BY_ONE},
 };
 use crate::placement::Storage;
 
@@ -70,7 +71,31 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     }
 
     /// Visits those that are selected of rows that stand one after another in a table that was
-    /// entered.
+    /// entered: rows of which none is are passed over, some at a time.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    unsafe fn visit_run<T>(
+        &self,
+        fetch: &StorageFetch<'w, D, F>,
+        run: RowRun<'_, T>,
+        select: &impl Fn(&T) -> bool,
+        visit: &mut impl FnMut(&T, Option<D::Item<'w, 's>>),
+    ) -> u64 {
+        let (mut left, mut taken, mut one_by_one) = (run, 0, LOOKED_AT);
+        while !left.entities.is_empty() {
+            let passed_over = leading_unselected(left.beside, select);
+            let (some, others) = left.from(passed_over).split_at(one_by_one);
+            // SAFETY: the caller's promise.
+            taken += unsafe { self.visit_each(fetch, some, select, visit) };
+            // Where many are selected there is nothing to pass over, so it is looked for more seldom.
+            one_by_one = if passed_over == 0 { ONE_BY_ONE.min(2 * one_by_one) } else { LOOKED_AT };
+            left = others;
+        }
+        taken
+    }
+
+    /// [`visit_run`](Self::visit_run), one by one.
     ///
     /// Not inlined: beside the loops of its callers this one would not have the registers that it
     /// needs.
@@ -78,7 +103,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     /// # Safety
     /// As for [`visit`](Self::visit).
     #[inline(never)]
-    unsafe fn visit_run<T>(
+    unsafe fn visit_each<T>(
         &self,
         fetch: &StorageFetch<'w, D, F>,
         run: RowRun<'_, T>,
@@ -137,6 +162,22 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         (taken, entities.len())
     }
 }
+
+/// How many rows can be passed over, as none of them is selected; others may follow of which none
+/// is.
+///
+/// Not inlined: beside the loop that visits, this one would take the registers that the other
+/// needs.
+#[inline(never)]
+fn leading_unselected<T>(beside: &[T], select: &impl Fn(&T) -> bool) -> usize {
+    // Counted: of a question for any the compiler makes a branch for each.
+    let none = |rows: &&[T; TOGETHER]| rows.iter().map(|row| u32::from(select(row))).sum::<u32>() == 0;
+    beside.as_chunks().0.iter().take_while(none).count() * TOGETHER
+}
+
+/// Rows of which is found together whether any is selected: one branch for all of them. Of more the
+/// count does not fit the registers beside what each is compared with.
+const TOGETHER: usize = 8;
 
 /// Rows that stand one after another in their table.
 struct RowRun<'a, T> {

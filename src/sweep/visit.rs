@@ -13,10 +13,10 @@ use crate::placement::Storage;
 
 /// Rows of which is found together whether any passes the filters: enough that adding up what is
 /// found of each is little beside it.
-const LOOKED_AT: usize = 32;
+pub(super) const LOOKED_AT: usize = 32;
 
 /// The most rows that are looked at one by one, where rows that pass come one after another.
-const ONE_BY_ONE: usize = 1024;
+pub(super) const ONE_BY_ONE: usize = 1024;
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     /// Whether nothing of the query is in a sparse set. Otherwise it visits archetypes.
