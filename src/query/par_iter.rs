@@ -244,10 +244,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     ) {
         let Self { query, sweep, batching, .. } = self;
         match plan.strategy {
-            // Bevy's own iteration, where it is one thread's or Bevy's threads'.
             Strategy::Serial => plan.here(move || {
                 let mut local = init();
-                query.into_iter().for_each(move |item| f(&mut local, item));
+                Self::visit_here(query, sweep, move |item| f(&mut local, item));
             }),
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(&sweep.rows);
@@ -262,6 +261,19 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                     unsafe { sweep.visit_in_any_order(storage, rows, |item| f(&mut local, item)) };
                 });
             }),
+        }
+    }
+
+    /// By Bevy's own iteration, but where a filter looks at each row of a table: here many are
+    /// looked at together.
+    #[inline(always)]
+    fn visit_here(query: Query<'w, 's, D, F>, sweep: Sweep<'w, 's, D, F>, mut visit: impl FnMut(D::Item<'w, 's>)) {
+        if !D::IS_DENSE || !Sweep::<D, F>::LOOKS_AT_ROWS {
+            return query.into_iter().for_each(visit);
+        }
+        for storage in sweep.rows.storages() {
+            // SAFETY: 'access' on `Sweep`; this consumes the query, and visits each row once.
+            unsafe { sweep.visit_in_any_order(storage, 0..sweep.rows.count(storage), &mut visit) };
         }
     }
 }

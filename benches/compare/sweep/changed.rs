@@ -10,10 +10,10 @@ use crate::setup::Setup;
 use crate::shared::stopwatch::Stopwatch;
 use crate::{ours, report};
 
-const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
+const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 /// One row in so many changes before each call, at random; 0 for none.
-const ONE_IN: [u64; 4] = [0, 1_000, 20, 1];
+const ONE_IN: [u64; 5] = [0, 1_000, 100, 20, 1];
 
 /// Makes the race of a table's line.
 type Races = fn(&Setup, Rows) -> Race<'static, ()>;
@@ -66,8 +66,13 @@ enum Contest {
 }
 
 impl Contest {
-    const ALL: [Self; 4] =
-        [Self::IterMut, Self::ParIterMut, Self::Affine(SchedulerMode::Auto), Self::Affine(SchedulerMode::LockStep)];
+    const ALL: [Self; 5] = [
+        Self::IterMut,
+        Self::ParIterMut,
+        Self::Affine(SchedulerMode::Serial),
+        Self::Affine(SchedulerMode::Auto),
+        Self::Affine(SchedulerMode::LockStep),
+    ];
 
     fn name(self) -> String {
         match self {
