@@ -114,12 +114,13 @@ fn follow_settings_and_cores(
     pool: Option<Res<AffinityPool>>,
     mut commands: Commands,
 ) {
-    let (Some(settings), Some(world_context)) = (settings, world_context) else { return };
+    let Some(world_context) = world_context else { return };
     // An app that runs inside a round may be on a pinned worker, which is told of one core.
     let is_pinned = worker_of_round().is_some_and(|worker| worker > 0);
-    let context = match is_pinned {
-        true => world_context.for_settings(&settings),
-        false => world_context.for_cores(&settings, &Topology::follow()),
+    let context = match settings {
+        None => world_context.current(),
+        Some(settings) if is_pinned => world_context.for_settings(&settings),
+        Some(settings) => world_context.for_cores(&settings, &Topology::follow()),
     };
     if pool.is_none_or(|pool| !context.pool.is_same(&pool)) {
         commands.insert_resource(context.pool.clone());

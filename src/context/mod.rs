@@ -27,7 +27,7 @@ use crate::{
     placement::{Footprints, Placement},
     pool::{AffinityPool, worker_of_round},
     record::{Recorder, Span, SpanKind, SystemTiming, SystemTimings},
-    settings::AffinitySettings,
+    settings::{AffinitySettings, SchedulerMode},
     sync::{lock, try_lock},
     topology::Topology,
 };
@@ -103,7 +103,7 @@ impl Context {
         try_lock(&self.ownership)
     }
 
-    /// Notes a run of a tagged system on this thread.
+    /// Notes when a tagged system ran on this thread.
     pub(crate) fn record_system(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
         let worker = worker_of_round();
         if self.recorder.recording().is_on() {
@@ -111,12 +111,12 @@ impl Context {
             let span = Span::of_caller(SpanKind::System, Some(system.number()), run.clone());
             self.recorder.write(|spans| spans.push(Span { worker: number, share_of: number, ..span }));
         }
-        self.systems.note(worker, system, run);
+        self.systems.note(worker, system, &run);
     }
 
-    /// Notes a run that was not timed, and is taken to have been this long.
-    pub(crate) fn count_system(&self, nanoseconds: u64) {
-        self.systems.count(worker_of_round(), nanoseconds);
+    /// Counts a run of a tagged system on this thread, and its time, if that is not another one's.
+    pub(crate) fn count_system(&self, mode: SchedulerMode, nanoseconds: u64) {
+        self.systems.count(worker_of_round(), mode, nanoseconds);
     }
 }
 

@@ -50,7 +50,8 @@ impl Observers<'_, '_> {
         diagnostics.pull(context, &places, looked_into.as_deref());
         let mode = mode.map(|mode| *mode).unwrap_or_default();
         let frame = diagnostics.end_frame(extent, tagged, mode);
-        observe_mode(&mut diagnostics.modes, &frame);
+        let is_mixed = context.systems.take_other_modes(mode);
+        observe_mode(&mut diagnostics.modes, &frame, is_mixed);
         if let Some(mut timeline) = timeline {
             timeline.take(&context.recorder, frame, &places);
         }
@@ -67,7 +68,8 @@ impl AffinityDiagnostics {
     /// Adds the frame to the history; `extent` is from the first tagged system's begin to the last
     /// one's end, `tagged` what they did together.
     fn end_frame(&mut self, extent: Option<Range<u64>>, tagged: Totals, mode: SchedulerMode) -> FrameSpan {
-        let extent = extent.unwrap_or(self.began..self.began);
+        // Schedules may run between frames.
+        let extent = extent.map_or(self.began..self.began, |ran| ran.start.max(self.began)..ran.end.max(self.began));
         let frame = FrameSpan {
             number: self.frames,
             begin: self.began,

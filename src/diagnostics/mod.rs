@@ -72,7 +72,8 @@ pub struct AffinityDiagnostics {
     /// changes, for before and after.
     pub modes: Vec<ModeDiagnostics>,
     /// The places that started parallel calls in mode [`Auto`](SchedulerMode::Auto), in the order
-    /// of their first calls; refreshed some times a second. None where the gang has one worker.
+    /// of their first calls, as they were in the last one in that mode; refreshed some times a
+    /// second. None where the gang has one worker.
     pub call_sites: Vec<CallSiteDiagnostics>,
     /// The schedules that the plugin gave an executor, by label; refreshed some times a second.
     pub schedules: Vec<ScheduleDiagnostics>,
@@ -154,7 +155,8 @@ pub struct WorkerDiagnostics {
     pub taken_over: u64,
     /// As [`WorkerStats::rounds_left_out`].
     pub rounds_left_out: u64,
-    /// Rows swept in calls on the gang.
+    /// Rows of the worker's shares that were swept in calls on the gang, also by the leader where
+    /// the worker did not start in time, and with them those that it took from other workers.
     pub swept_rows: u64,
     /// Those of them that were swept on a core that is known: all, on Linux and Android. Other
     /// systems do not tell where a thread that is not pinned runs, as the leader.
@@ -226,7 +228,7 @@ impl AffinityDiagnostics {
         self.pull_systems(places, self.refreshed);
         // A place that was vacated is not that of their systems any more.
         if self.refreshed || !places.vacated().is_empty() {
-            pull_sites(&mut self.call_sites, &context.sites, places);
+            pull_sites(&mut self.call_sites, context, places);
             pull_schedules(&mut self.schedules, looked_into);
         }
     }

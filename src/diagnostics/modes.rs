@@ -66,13 +66,14 @@ const LEAST_FRAMES: u64 = 4;
 const SMOOTHING: u64 = 32;
 
 /// Adds a frame to the averages of its mode, if it ran in that mode from begin to end.
-pub(super) fn observe_mode(modes: &mut Vec<ModeDiagnostics>, frame: &FrameSpan) {
+/// Adds a frame, which is of no mode if it `is_mixed`: tagged systems ran in others too.
+pub(super) fn observe_mode(modes: &mut Vec<ModeDiagnostics>, frame: &FrameSpan, is_mixed: bool) {
     let known = modes.iter().position(|known| known.mode == frame.mode);
     let index = known.unwrap_or_else(|| {
         modes.push(ModeDiagnostics::new(frame.mode));
         modes.len() - 1
     });
-    modes[index].observe(frame);
+    modes[index].observe(frame, is_mixed);
 }
 
 impl ModeDiagnostics {
@@ -99,9 +100,9 @@ impl ModeDiagnostics {
         Some(own.tagged.div_duration_f64(others.tagged))
     }
 
-    fn observe(&mut self, frame: &FrameSpan) {
+    fn observe(&mut self, frame: &FrameSpan, is_mixed: bool) {
         let before = self.last_number.replace(frame.number);
-        if before.is_none_or(|before| before + 1 != frame.number) {
+        if is_mixed || before.is_none_or(|before| before + 1 != frame.number) {
             return;
         }
         self.frames += 1;
@@ -158,14 +159,18 @@ mod tests {
     #[test]
     fn a_mode_keeps_its_numbers_and_mixed_frames_are_left_out() {
         let mut modes = Vec::new();
-        (1..=10).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::Serial, 800)));
+        (1..=10).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::Serial, 800), false));
         let serial = modes[0];
         assert_eq!((serial.frames, serial.tagged_time.as_nanos()), (9, 800));
         // The first frame of the new mode is the one in which it changed.
-        observe_mode(&mut modes, &frame(11, SchedulerMode::LockStep, 600));
-        (12..=20).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::LockStep, 400)));
+        observe_mode(&mut modes, &frame(11, SchedulerMode::LockStep, 600), false);
+        (12..=20).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::LockStep, 400), false));
         assert_eq!(modes[0], serial);
         assert_eq!((modes[1].frames, modes[1].call_time.as_nanos()), (9, 200));
+        // It changed and changed back.
+        let before = modes[1];
+        observe_mode(&mut modes, &frame(21, SchedulerMode::LockStep, 9_000), true);
+        assert_eq!((modes[1].frames, modes[1].tagged_time), (before.frames, before.tagged_time));
     }
 
     #[test]
@@ -173,7 +178,7 @@ mod tests {
         let mut modes = Vec::new();
         let mut run = |mode, numbers: std::ops::Range<u64>, calls, tagged| {
             for number in numbers {
-                observe_mode(&mut modes, &FrameSpan { calls, ..frame(number, mode, tagged) });
+                observe_mode(&mut modes, &FrameSpan { calls, ..frame(number, mode, tagged) }, false);
             }
             modes.clone()
         };
@@ -190,7 +195,7 @@ mod tests {
         let mut run = |mode, numbers: std::ops::Range<u64>, calls: &[u64], tagged| {
             for number in numbers {
                 let calls = calls[number as usize % calls.len()];
-                observe_mode(&mut modes, &FrameSpan { calls, ..frame(number, mode, tagged) });
+                observe_mode(&mut modes, &FrameSpan { calls, ..frame(number, mode, tagged) }, false);
             }
             modes.clone()
         };
@@ -206,8 +211,8 @@ mod tests {
     #[test]
     fn averages_follow() {
         let mut modes = Vec::new();
-        (1..=100).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::Serial, 800)));
-        (101..=400).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::Serial, 400)));
+        (1..=100).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::Serial, 800), false));
+        (101..=400).for_each(|number| observe_mode(&mut modes, &frame(number, SchedulerMode::Serial, 400), false));
         assert!(modes[0].tagged_time.as_nanos() < 440, "{:?}", modes[0]);
     }
 }

@@ -127,10 +127,12 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::SchedulerMode;
 
     fn run(timings: &SystemTimings, name: &str) -> Arc<SystemTiming> {
         let system = Arc::new(SystemTiming::new(name.into()));
-        timings.note(None, &system, 0..1);
+        timings.note(None, &system, &(0..1));
+        timings.count(None, SchedulerMode::Auto, 1);
         system
     }
 

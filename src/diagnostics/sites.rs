@@ -4,7 +4,8 @@ use std::{panic::Location, time::Duration};
 
 use super::places::Places;
 use crate::{
-    auto::{ChoiceReason, Explanation, Figure, Site, SiteRegistry, Strategy},
+    auto::{ChoiceReason, Explanation, Figure, Site, Strategy},
+    context::Context,
     pool::now,
     settings::SchedulerMode,
 };
@@ -32,7 +33,8 @@ pub struct CallSiteDiagnostics {
     pub system: Option<usize>,
     /// Where `par_iter`, `par_iter_mut`, `due` or `fused` is called.
     pub location: &'static Location<'static>,
-    /// Calls so far.
+    /// Calls so far, without those that ran on one thread as their system was dealt out with others
+    /// ([`ScheduleWay::OnTheGang`](crate::ScheduleWay::OnTheGang)).
     pub calls: u64,
     /// How often another way to run them was tried, mostly for three calls.
     pub trials: u64,
@@ -104,8 +106,10 @@ impl CallMeasurement {
     }
 }
 
-/// Replaces what was known by what is.
-pub(super) fn pull_sites(known: &mut Vec<CallSiteDiagnostics>, sites: &SiteRegistry, places: &Places) {
+/// Replaces what was known by what is. One worker has no choice: then none are known.
+pub(super) fn pull_sites(known: &mut Vec<CallSiteDiagnostics>, context: &Context, places: &Places) {
     known.clear();
-    sites.for_each(|site, explanation| known.push(CallSiteDiagnostics::new(site, explanation, places)));
+    if context.pool.workers() > 1 {
+        context.sites.for_each(|site, explanation| known.push(CallSiteDiagnostics::new(site, explanation, places)));
+    }
 }

@@ -16,7 +16,7 @@ use crate::{
 /// Nothing is recorded until [`record`](Self::record) asks for it; then each round costs some
 /// dozens of nanoseconds for each worker more. The last 65,536 spans and the last 1,024 frames are
 /// kept, in memory (9 MiB) that is allocated when recording is first asked for. Spans are added at
-/// the end of each frame.
+/// the end of each frame: its last 8,192.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -124,8 +124,8 @@ impl AffinityTimeline {
         self.frames.values().iter()
     }
 
-    /// The last 16,384 stages of frames, in the order in which they ended: runs of the schedules
-    /// that the plugin gave an executor, and parts of rendering.
+    /// The last 16,384 stages of frames, 4,096 of each at most, in the order in which they ended:
+    /// runs of the schedules that the plugin gave an executor, and parts of rendering.
     pub fn stages(&self) -> impl DoubleEndedIterator<Item = &StageSpan> + ExactSizeIterator {
         self.stages.values().iter()
     }

@@ -333,6 +333,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     }
 
     #[doc(hidden)]
+    pub fn collect<T>(self) -> T
+    where
+        Self: IteratorOnly,
+    {
+        unreachable!("nothing is `IteratorOnly`")
+    }
+
+    #[doc(hidden)]
     pub fn count(self) -> usize
     where
         Self: IteratorOnly,

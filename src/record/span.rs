@@ -168,12 +168,15 @@ pub struct FrameSpan {
     /// How long before [`begin`](Self::begin) the last frame began, as Bevy's `Time::delta`; 0 in
     /// the first frame.
     pub delta: u64,
-    /// When the first tagged system of the frame began; [`begin`](Self::begin) if none ran.
+    /// When the first tagged system of the frame began; [`begin`](Self::begin) if none ran, or if
+    /// it ran between frames.
     pub tagged_begin: u64,
     /// When the last tagged system ended; [`begin`](Self::begin) if none ran.
     pub tagged_end: u64,
     /// The durations of the frame's tagged systems together, in nanoseconds: of those that ran on
-    /// several workers at a time, those of the worker that was longest at it.
+    /// several workers at a time, those of the worker that was longest at it. One that runs inside
+    /// of another (in a schedule that a tagged exclusive system runs) is a part of that. What ran
+    /// between frames is in it too.
     pub tagged: u64,
     /// How often tagged systems ran.
     pub calls: u64,

@@ -4,7 +4,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -13,7 +13,10 @@ use bevy_utils::prelude::DebugName;
 use crossbeam_utils::CachePadded;
 
 use super::{WeakList, sampling::distance};
-use crate::sync::{OwnCounter, lock};
+use crate::{
+    settings::SchedulerMode,
+    sync::{OwnCounter, lock},
+};
 
 /// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
 /// names.
@@ -87,8 +90,8 @@ impl SystemTiming {
         self.untimed_left.load(Ordering::Relaxed) == 0
     }
 
-    /// Notes a call that was timed.
-    pub(crate) fn record(&self, nanoseconds: u64) {
+    /// Notes a call that was timed; returns how long it was.
+    pub(crate) fn record(&self, nanoseconds: u64) -> u64 {
         let timed = self.timed.load(Ordering::Relaxed);
         self.recent[timed as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
         self.timed.store(timed + 1, Ordering::Relaxed);
@@ -99,6 +102,7 @@ impl SystemTiming {
         let untimed = if nanoseconds < SHORT { u64::from(distance(timed)) - 1 } else { 0 };
         self.untimed_left.store(untimed, Ordering::Relaxed);
         self.count(nanoseconds);
+        nanoseconds
     }
 
     /// Notes a call that was not; returns how long it is taken to have been.
@@ -158,6 +162,12 @@ pub(crate) struct SystemTimings {
     inside: OwnCounter,
     /// What ran inside of them, by worker: these run at a time.
     by_worker: OnceLock<Box<[CachePadded<Lane>]>>,
+    /// The modes that they ran in since [`take_other_modes`](Self::take_other_modes), a bit each.
+    modes: AtomicU8,
+}
+
+fn bit_of(mode: SchedulerMode) -> u8 {
+    1 << mode as u8
 }
 
 /// Workers beyond that many share lanes: what they took is added up as if one had done it, and a
@@ -186,7 +196,9 @@ impl Lane {
     }
 
     fn note(&self, run: &Range<u64>) {
-        if self.began.load(Ordering::Relaxed) == 0 {
+        // Those that ran inside of this one ended before it.
+        let began = self.began.load(Ordering::Relaxed);
+        if began == 0 || run.start < began {
             self.began.store(run.start, Ordering::Relaxed);
         }
         self.ended.store(run.end, Ordering::Relaxed);
@@ -230,21 +242,28 @@ impl SystemTimings {
         self.by_worker.get().into_iter().flat_map(|lanes| lanes.iter().map(|lane| &**lane))
     }
 
-    /// Notes that a run of a system took as long as this, or is taken to have, on a worker inside a
-    /// round or outside of rounds.
-    pub(crate) fn count(&self, worker: Option<usize>, nanoseconds: u64) {
+    /// Counts a run of a system, in `mode`, which took as long as this, or is taken to have, on a
+    /// worker inside a round or outside of rounds.
+    pub(crate) fn count(&self, worker: Option<usize>, mode: SchedulerMode, nanoseconds: u64) {
+        let mode = bit_of(mode);
+        if self.modes.load(Ordering::Relaxed) & mode == 0 {
+            self.modes.fetch_or(mode, Ordering::Relaxed);
+        }
         self.lane(worker).count(nanoseconds);
     }
 
-    /// Notes that `system` ran, as timed.
-    pub(crate) fn note(&self, worker: Option<usize>, system: &Arc<SystemTiming>, run: Range<u64>) {
+    /// Whether systems ran in modes other than this one since the last call.
+    pub(crate) fn take_other_modes(&self, mode: SchedulerMode) -> bool {
+        self.modes.swap(0, Ordering::Relaxed) & !bit_of(mode) != 0
+    }
+
+    /// Notes when `system` ran; counts nothing.
+    pub(crate) fn note(&self, worker: Option<usize>, system: &Arc<SystemTiming>, run: &Range<u64>) {
         if !system.listed.load(Ordering::Relaxed) {
             system.listed.store(true, Ordering::Relaxed);
             lock(&self.new).push(system);
         }
-        let lane = self.lane(worker);
-        lane.note(&run);
-        lane.count(run.end.saturating_sub(run.start));
+        self.lane(worker).note(run);
     }
 
     /// Calls `take` with each system that has run for the first time since the last call and still
@@ -315,8 +334,8 @@ mod tests {
         let timings = SystemTimings::default();
         let frame = |took: [u64; 3]| {
             let before = timings.totals();
-            timings.count(None, took[0]);
-            (0..2).for_each(|worker| timings.count(Some(worker), took[worker + 1]));
+            timings.count(None, SchedulerMode::Auto, took[0]);
+            (0..2).for_each(|worker| timings.count(Some(worker), SchedulerMode::Auto, took[worker + 1]));
             timings.end_frame();
             timings.totals().since(before)
         };

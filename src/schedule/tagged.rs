@@ -10,7 +10,7 @@ use bevy_ecs::{
 };
 
 use crate::{
-    context::{SystemContext, SystemScope, WorldContext, enter as enter_context, enter_nothing},
+    context::{SystemContext, SystemScope, WorldContext, enter as enter_context, enter_nothing, with_system},
     executor::OnLeader,
     pool::now,
     record::SystemTiming,
@@ -84,21 +84,17 @@ impl Tagged {
 
     /// Notes a run, which took this long if it was timed.
     fn record(&self, timed: Option<Range<u64>>) {
-        let context = self.given.as_ref().map(|given| &given.context);
-        match timed {
-            Some(run) => {
-                self.timing.record(run.end.saturating_sub(run.start));
-                if let Some(context) = context {
-                    context.record_system(&self.timing, run);
-                }
-            }
-            None => {
-                let nanoseconds = self.timing.record_untimed();
-                if let Some(context) = context {
-                    context.count_system(nanoseconds);
-                }
-            }
+        let nanoseconds = match &timed {
+            Some(run) => self.timing.record(run.end.saturating_sub(run.start)),
+            None => self.timing.record_untimed(),
+        };
+        let Some(SystemContext { mode, context }) = &self.given else { return };
+        if let Some(run) = timed {
+            context.record_system(&self.timing, run);
         }
+        // The one that this one ran inside of takes its time too.
+        let is_inside = with_system(|outer| Arc::ptr_eq(&outer.context.systems, &context.systems)).unwrap_or(false);
+        context.count_system(*mode, if is_inside { 0 } else { nanoseconds });
     }
 }
 

@@ -88,7 +88,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
             let (some, others) = left.from(passed_over).split_at(one_by_one);
             // SAFETY: the caller's promise.
             taken += unsafe { self.visit_each(fetch, some, select, visit) };
-            // Where many are selected there is nothing to pass over, so it is looked for more seldom.
+            // Where many are selected there is nothing to pass over: it is looked for more seldom.
             one_by_one = if passed_over == 0 { ONE_BY_ONE.min(2 * one_by_one) } else { LOOKED_AT };
             left = others;
         }

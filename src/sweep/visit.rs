@@ -19,8 +19,8 @@ pub(super) const LOOKED_AT: usize = 32;
 /// ends with a jump that no processor foresees, as long as looking at some 140.
 const WORTH_PASSING_OVER: usize = 128;
 
-/// Rows that are looked at one by one where the first ones of a call pass: short sweeps of rows that
-/// all pass look ahead no more than three times in vain.
+/// Rows that are looked at one by one where the first ones of a call pass: short sweeps of rows
+/// that all pass look ahead no more than three times in vain.
 const FIRST_ONE_BY_ONE: usize = 128;
 
 /// The most rows that are looked at one by one, where rows that pass come one after another.

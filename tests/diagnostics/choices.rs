@@ -95,3 +95,17 @@ fn other_modes_choose_nothing() {
         assert!(diagnostics(&app).call_sites.is_empty(), "{scheduling:?}");
     }
 }
+
+#[test]
+fn one_worker_has_nothing_to_choose() {
+    let mut app = super::app(Scheduling::auto(2));
+    app.update();
+    assert_eq!(diagnostics(&app).call_sites.len(), 2);
+    app.world_mut().resource_mut::<AffinitySettings>().workers = WorkerCount::Exactly(1);
+    // As many as until they are brought up to date.
+    (0..32).for_each(|_| app.update());
+    assert!(diagnostics(&app).call_sites.is_empty());
+    app.world_mut().resource_mut::<AffinitySettings>().workers = WorkerCount::Exactly(2);
+    (0..32).for_each(|_| app.update());
+    assert_eq!(diagnostics(&app).call_sites.len(), 2);
+}

@@ -75,3 +75,47 @@ fn systems_have_all_their_numbers() {
         assert!(system.mean <= system.max && system.recent_mean <= system.max && system.p95 <= system.max);
     }
 }
+
+#[test]
+fn a_frame_in_which_the_mode_changes_and_changes_back_is_of_none() {
+    let mut app = app(Scheduling { mode: SchedulerMode::Serial, workers: 2 });
+    app.add_systems(First, |mut mode: ResMut<SchedulerMode>| *mode = SchedulerMode::LockStep);
+    app.add_systems(PostUpdate, |mut mode: ResMut<SchedulerMode>| *mode = SchedulerMode::Serial);
+    (0..10).for_each(|_| app.update());
+    assert_eq!(diagnostics(&app).modes.iter().map(|mode| mode.frames).sum::<u64>(), 0);
+}
+
+#[derive(bevy::ecs::schedule::ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct Step;
+
+fn run_a_step(world: &mut World) {
+    world.run_schedule(Step);
+}
+
+#[test]
+fn what_runs_inside_of_another_system_is_a_part_of_it() {
+    let mut app = Scheduling::lock_step(2).app();
+    app.add_systems(Step, mix.affine()).add_systems(Update, run_a_step.affine());
+    app.world_mut().spawn_batch((0..ROWS as u64).map(Seed));
+    (0..10).for_each(|_| app.update());
+    for frame in diagnostics(&app).history() {
+        assert_eq!(frame.calls, 2);
+        assert!(frame.tagged > 0 && frame.tagged <= frame.tagged_end - frame.tagged_begin, "{frame:?}");
+    }
+    let of_systems: Duration = diagnostics(&app).systems.iter().map(|system| system.total).sum();
+    let tagged: u64 = diagnostics(&app).history().map(|frame| frame.tagged).sum();
+    assert!(of_systems.as_nanos() > u128::from(tagged), "each system knows all of its own time");
+}
+
+#[test]
+fn a_frame_begins_before_its_tagged_systems() {
+    let mut app = app(Scheduling::lock_step(2));
+    app.add_systems(Step, mix.affine());
+    for _ in 0..10 {
+        app.update();
+        app.world_mut().run_schedule(Step);
+    }
+    for frame in diagnostics(&app).history() {
+        assert!(frame.begin <= frame.tagged_begin && frame.tagged_begin <= frame.tagged_end, "{frame:?}");
+    }
+}

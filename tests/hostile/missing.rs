@@ -60,6 +60,17 @@ fn a_pool_that_is_removed_comes_back() {
 }
 
 #[test]
+fn a_pool_that_is_removed_with_the_settings_comes_back() {
+    check(
+        |world| {
+            _ = world.remove_resource::<AffinitySettings>();
+            drop(world.remove_resource::<AffinityPool>());
+        },
+        |world| assert!(world.contains_resource::<AffinityPool>()),
+    );
+}
+
+#[test]
 fn a_pool_of_the_users_in_its_place() {
     check(
         |world| world.insert_resource(AffinityPool::new(&Scheduling::lock_step(4).settings())),

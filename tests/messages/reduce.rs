@@ -1,4 +1,4 @@
-//! A parallel sweep has no `reduce` of rayon's.
+//! A parallel sweep has no `reduce` of rayon's, and is not collected.
 
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
@@ -12,6 +12,10 @@ fn healths_are_added(healths: AffineQuery<&Health>) {
 
 fn healths_are_numbered(healths: AffineQuery<&Health>) {
     healths.par_iter().enumerate().for_each(|(number, health)| assert!(number as u32 <= health.0));
+}
+
+fn healths_are_collected(healths: AffineQuery<&Health>) {
+    let _: Vec<_> = healths.par_iter().collect();
 }
 
 fn main() {}
