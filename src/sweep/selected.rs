@@ -11,7 +11,7 @@ use bevy_ecs::{
 use super::{
     fetch::{StorageFetch, Sweep, table_row},
     prefetch::Columns,
-    visit::{LOOKED_AT, ONE_BY_ONE},
+    visit::{LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE},
 };
 use crate::placement::Storage;
 
@@ -82,14 +82,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         select: &impl Fn(&T) -> bool,
         visit: &mut impl FnMut(&T, Option<D::Item<'w, 's>>),
     ) -> u64 {
-        let (mut left, mut taken, mut one_by_one) = (run, 0, LOOKED_AT);
+        let (mut left, mut taken, mut one_by_one) = (run, 0, LEAST_ONE_BY_ONE);
         while !left.entities.is_empty() {
             let passed_over = leading_unselected(left.beside, select);
             let (some, others) = left.from(passed_over).split_at(one_by_one);
             // SAFETY: the caller's promise.
             taken += unsafe { self.visit_each(fetch, some, select, visit) };
             // Where many are selected there is nothing to pass over: it is looked for more seldom.
-            one_by_one = if passed_over == 0 { ONE_BY_ONE.min(2 * one_by_one) } else { LOOKED_AT };
+            one_by_one = if passed_over == 0 { MOST_ONE_BY_ONE.min(2 * one_by_one) } else { LEAST_ONE_BY_ONE };
             left = others;
         }
         taken

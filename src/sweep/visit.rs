@@ -13,18 +13,22 @@ use crate::placement::Storage;
 
 /// Rows of which is found together whether any passes the filters: enough that adding up what is
 /// found of each is little beside it.
-pub(super) const LOOKED_AT: usize = 32;
+const LOOKED_AT: usize = 32;
 
 /// Rows that are passed over together, at least, where that takes less than looking at each: it
 /// ends with a jump that no processor foresees, as long as looking at some 140.
 const WORTH_PASSING_OVER: usize = 128;
 
-/// Rows that are looked at one by one where the first ones of a call pass: short sweeps of rows
-/// that all pass look ahead no more than three times in vain.
+/// The fewest rows that are looked at one by one, behind some that were passed over: those that
+/// were looked at together last, of which one passes.
+pub(super) const LEAST_ONE_BY_ONE: usize = LOOKED_AT;
+
+/// Rows that are looked at one by one first, where there are none to pass over: in a thousand rows
+/// that all pass it is looked for them four times, not six.
 const FIRST_ONE_BY_ONE: usize = 128;
 
 /// The most rows that are looked at one by one, where rows that pass come one after another.
-pub(super) const ONE_BY_ONE: usize = 1024;
+pub(super) const MOST_ONE_BY_ONE: usize = 1024;
 
 impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     /// Whether nothing of the query is in a sparse set. Otherwise it visits archetypes.
@@ -168,7 +172,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
                 unsafe { self.visit_passing(&mut data, &mut filter, (some, first), &mut visit) };
                 // Where many pass there is little to pass over, so it is looked for more seldom.
                 let is_worth_it = passed_over >= WORTH_PASSING_OVER;
-                one_by_one = if is_worth_it { LOOKED_AT } else { ONE_BY_ONE.min(2 * one_by_one) };
+                one_by_one = if is_worth_it { LEAST_ONE_BY_ONE } else { MOST_ONE_BY_ONE.min(2 * one_by_one) };
                 (entities, first) = (others, first + some.len() as u32);
             }
         }
