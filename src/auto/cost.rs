@@ -121,9 +121,10 @@ impl RowCost {
         Some(if exact > WHOLE_LINES { exact.next_multiple_of(WHOLE_LINES) } else { exact })
     }
 
-    /// Counts a sweep on one thread; true if it is one to be timed, as the first is.
+    /// Counts a sweep on one thread; true if it is one to be timed, as the first is. Of how many
+    /// rows it is, it asks only then.
     #[inline]
-    pub(crate) fn asks_of_call(&self) -> bool {
+    pub(crate) fn asks_of_call(&self, count_rows: impl FnOnce() -> u64) -> bool {
         let left = self.0.untimed_left.load(Ordering::Relaxed);
         if left > 0 {
             self.0.untimed_left.store(left - 1, Ordering::Relaxed);
@@ -131,19 +132,20 @@ impl RowCost {
         }
         let timed = self.0.timed.load(Ordering::Relaxed);
         self.0.timed.store(timed.wrapping_add(1), Ordering::Relaxed);
-        self.0.untimed_left.store(distance(timed.into()) - 1, Ordering::Relaxed);
+        let takes = self.of(count_rows()).map(|nanoseconds| nanoseconds as f32);
+        self.0.untimed_left.store(distance(timed.into(), takes) - 1, Ordering::Relaxed);
         true
     }
 
     /// Counts a sweep by the gang; true if it is one to be measured, as the first ones are.
     #[inline]
-    pub(crate) fn asks_of_round(&self) -> bool {
+    pub(crate) fn asks_of_round(&self, count_rows: impl FnOnce() -> u64) -> bool {
         let timed = self.0.timed.load(Ordering::Relaxed);
         if timed < FIRST_ROUNDS {
             self.0.timed.store(timed + 1, Ordering::Relaxed);
             return true;
         }
-        self.asks_of_call()
+        self.asks_of_call(count_rows)
     }
 
     /// Learns that sweeps of `rows` rows took this long, on one thread or on several together.
@@ -220,14 +222,16 @@ mod tests {
     #[test]
     fn the_first_sweep_is_timed_and_then_one_in_many() {
         let cost = RowCost::default();
-        let timed: Vec<_> = (0..8_000).filter(|_| cost.asks_of_call()).collect();
-        assert_eq!((timed[0], timed.len() / 100), (0, 9), "one in 8.4");
+        cost.observe(1_000, 1_000);
+        let timed = |rows| (0..8_000).filter(|_| cost.asks_of_call(|| rows)).collect::<Vec<_>>();
+        assert_eq!((timed(1_000)[0], timed(1_000).len() / 100), (0, 9), "one in 8.4");
+        assert_eq!(timed(500).len() / 10, 32, "one in 25");
     }
 
     #[test]
     fn the_first_rounds_are_measured_and_then_one_in_many() {
         let cost = RowCost::default();
-        let measured: Vec<_> = (0..8_000).filter(|_| cost.asks_of_round()).collect();
+        let measured: Vec<_> = (0..8_000).filter(|_| cost.asks_of_round(|| 1_000)).collect();
         assert!((0..FIRST_ROUNDS).all(|round| measured[round as usize] == round));
         assert_eq!((measured.len() - FIRST_ROUNDS as usize) / 100, 9, "one in 8.4");
     }

@@ -22,7 +22,7 @@ use super::{
     sizes::{Size, Sizes},
     trial::Trial,
 };
-use crate::record::{Sample, Sampling};
+use crate::record::{LONG, Sample, Sampling};
 
 /// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
 /// take, and what a trial costs.
@@ -180,7 +180,8 @@ impl Model {
         self.rows_now = counted.unwrap_or(self.last.rows);
         let wanted = size == Size::Changed || !self.estimate(self.current).is_known();
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
-        let Sample { due, timed } = self.sampling.next(self.mean.filter(|&mean| is_new || mean >= LONG_CALL), wanted);
+        let long = if is_new { LONG } else { LONG_CALL };
+        let Sample { due, timed } = self.sampling.next(self.mean, long, wanted);
         let timed = due || timed && self.is_long_beside_counting(storages);
         if !timed && self.trial.is_none() && !first {
             return Decision::of_model(self.current, false);
@@ -249,7 +250,7 @@ impl Model {
     /// the other strategies holds until they are back.
     fn choose_alone(&mut self, count_rows: impl Fn() -> u64) -> Decision {
         self.calls += 1;
-        let Sample { timed, .. } = self.sampling.next(None, false);
+        let Sample { timed, .. } = self.sampling.next(self.mean, f32::INFINITY, false);
         // Of the first call the diagnostics tell, whether or not it is timed.
         if timed || self.calls == 1 {
             self.last.rows = count_rows();

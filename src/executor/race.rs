@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     auto::rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
-    record::{Sample, Sampling},
+    record::{LONG, Sample, Sampling},
 };
 
 /// Trials may cost one part in this many of the time that runs take: 1.6%.
@@ -190,7 +190,7 @@ impl Race {
         let known = self.times.mean(self.present);
         // The very first run fetches everything into the caches.
         let Sample { due, timed } =
-            self.sampling.next(known, self.runs > 1 && known.is_none() || self.times.was_heavy());
+            self.sampling.next(known, LONG, self.runs > 1 && known.is_none() || self.times.was_heavy());
         let closely = due && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
         WayDecision { timed, closely, ..WayDecision::plainly(self.present) }
     }

@@ -1,19 +1,26 @@
 //! Which runs of a system or schedule, or calls of one place, are timed.
 
-/// Runs from one that is timed to the next: one in eight, for two readings of the clock take as
-/// long as 200 cheap rows, or half a schedule with one empty system. The distances differ and their
-/// sum is a prime, so that no period of the game hides its heavy runs from them.
+/// Runs from one that is timed to the next: one in eight, for two readings of the clock, and to
+/// learn from them, take 75 ns, as long as 200 cheap rows. The distances differ and their sum is a
+/// prime, so that no period of the game hides its heavy runs from them.
 const DISTANCES: [u32; 8] = [5, 12, 8, 3, 11, 7, 14, 7];
 
-/// What takes this long, in nanoseconds, is timed in every run: that is less than one part in a
-/// hundred. Who runs it may know better: calls of one place are told of as short ones (no `mean`)
-/// up to twice as long, once they are known.
-const LONG: f32 = 8_000.0;
+/// The same, one in 25, of runs that are [`VERY_SHORT`].
+const FAR: [u32; 8] = [15, 36, 24, 9, 33, 21, 41, 20];
 
-/// Runs from a sample, of which `before` were taken before it, to the next one.
+/// What takes less, in nanoseconds, would take 1% longer or more if one in eight were timed.
+const VERY_SHORT: f32 = 1_000.0;
+
+/// What takes this long, in nanoseconds, is timed in every run, where a caller of
+/// [`next`](Sampling::next) does not know better: that is less than one part in a hundred.
+pub(crate) const LONG: f32 = 8_000.0;
+
+/// Runs from a sample, of which `before` were taken before it, to the next one, of what takes
+/// `mean` nanoseconds.
 #[inline]
-pub(crate) fn distance(before: u64) -> u32 {
-    DISTANCES[before as usize % DISTANCES.len()]
+pub(crate) fn distance(before: u64, mean: Option<f32>) -> u32 {
+    let distances = if mean.is_some_and(|mean| mean < VERY_SHORT) { &FAR } else { &DISTANCES };
+    distances[before as usize % distances.len()]
 }
 
 /// What is to be done with one run.
@@ -34,16 +41,17 @@ pub(crate) struct Sampling {
 }
 
 impl Sampling {
-    /// Counts a run of what takes `mean` nanoseconds. A sample is due anyway if it is `wanted`.
-    pub(crate) fn next(&mut self, mean: Option<f32>, wanted: bool) -> Sample {
+    /// Counts a run of what takes `mean` nanoseconds, where all that takes `long` is timed. A
+    /// sample is due anyway if it is `wanted`.
+    pub(crate) fn next(&mut self, mean: Option<f32>, long: f32, wanted: bool) -> Sample {
         self.untimed += 1;
         self.since += 1;
-        let due = wanted || self.since >= distance(self.samples);
+        let due = wanted || self.since >= distance(self.samples, mean);
         if due {
             self.since = 0;
             self.samples += 1;
         }
-        Sample { due, timed: due || mean.is_some_and(|mean| mean >= LONG) }
+        Sample { due, timed: due || mean.is_some_and(|mean| mean >= long) }
     }
 
     /// How many runs a timed one stands for.
@@ -58,23 +66,26 @@ mod tests {
 
     #[test]
     fn no_period_hides_its_heavy_runs() {
-        let mut sampling = Sampling::default();
-        let sampled: Vec<_> =
-            (0..60 * DISTANCES.iter().sum::<u32>()).filter(|_| sampling.next(None, false).timed).collect();
-        for period in 2..=60 {
-            for offset in 0..period {
-                assert!(sampled.iter().any(|run| run % period == offset), "every {period}, {offset}");
+        for (mean, distances) in [(None, DISTANCES), (Some(100.0), FAR)] {
+            let mut sampling = Sampling::default();
+            let runs = 60 * distances.iter().sum::<u32>();
+            let sampled: Vec<_> = (0..runs).filter(|_| sampling.next(mean, LONG, false).timed).collect();
+            for period in 2..=60 {
+                for offset in 0..period {
+                    assert!(sampled.iter().any(|run| run % period == offset), "every {period}, {offset}");
+                }
             }
         }
     }
 
     #[test]
-    fn one_run_in_eight_is_timed_and_all_long_ones() {
+    fn few_short_runs_are_timed_and_all_long_ones() {
         let timed = |mean| {
             let mut sampling = Sampling::default();
-            (0..8_000).filter(|_| sampling.next(Some(mean), false).timed).count()
+            (0..8_000).filter(|_| sampling.next(Some(mean), LONG, false).timed).count()
         };
-        assert!((900..1_100).contains(&timed(1_000.0)));
+        assert!((300..340).contains(&timed(VERY_SHORT - 1.0)));
+        assert!((900..1_100).contains(&timed(VERY_SHORT)));
         assert_eq!(timed(LONG), 8_000);
     }
 
@@ -82,7 +93,7 @@ mod tests {
     fn a_sample_stands_for_the_runs_since_the_last_one() {
         let mut sampling = Sampling::default();
         let stood_for: u32 =
-            (0..1_000).map(|_| if sampling.next(None, false).timed { sampling.take_runs() } else { 0 }).sum();
+            (0..1_000).map(|_| if sampling.next(None, LONG, false).timed { sampling.take_runs() } else { 0 }).sum();
         assert_eq!(stood_for + sampling.take_runs(), 1_000);
     }
 }

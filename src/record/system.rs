@@ -99,7 +99,7 @@ impl SystemTiming {
         if nanoseconds > self.longest.load(Ordering::Relaxed) {
             self.longest.store(nanoseconds, Ordering::Relaxed);
         }
-        let untimed = if nanoseconds < SHORT { u64::from(distance(timed)) - 1 } else { 0 };
+        let untimed = if nanoseconds < SHORT { u64::from(distance(timed, Some(nanoseconds as f32))) - 1 } else { 0 };
         self.untimed_left.store(untimed, Ordering::Relaxed);
         self.count(nanoseconds);
         nanoseconds
@@ -324,9 +324,18 @@ mod tests {
     fn of_short_systems_some_runs_are_timed_and_all_are_counted() {
         let timing = SystemTiming::new("short".into());
         // Eight distances are 67 calls.
-        assert_eq!(run(&timing, 670, 500), 80);
-        assert_eq!((timing.calls(), timing.total()), (670, Duration::from_nanos(670 * 500)));
-        assert_eq!((timing.longest(), timing.recent().mean), (Duration::from_nanos(500), Duration::from_nanos(500)));
+        assert_eq!(run(&timing, 670, 1_500), 80);
+        assert_eq!((timing.calls(), timing.total()), (670, Duration::from_nanos(670 * 1_500)));
+        let took = Duration::from_nanos(1_500);
+        assert_eq!((timing.longest(), timing.recent().mean), (took, took));
+    }
+
+    #[test]
+    fn of_very_short_systems_fewer_runs_are_timed() {
+        let timing = SystemTiming::new("very short".into());
+        // Eight distances are 199 calls.
+        assert_eq!(run(&timing, 1_990, 500), 80);
+        assert_eq!((timing.calls(), timing.total()), (1_990, Duration::from_nanos(1_990 * 500)));
     }
 
     #[test]
@@ -352,7 +361,7 @@ mod tests {
         assert_eq!(run(&timing, 80, SHORT), 80);
         assert_eq!(timing.total(), Duration::from_nanos(80 * SHORT));
         // It becomes short: seen at once.
-        assert_eq!(run(&timing, 1, 10) + run(&timing, 8, 10), 2);
+        assert_eq!(run(&timing, 1, 1_000) + run(&timing, 8, 1_000), 2);
         assert_eq!(timing.recent().p95, Duration::from_nanos(SHORT));
     }
 }

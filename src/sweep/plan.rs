@@ -191,7 +191,7 @@ impl<'a> Plan<'a> {
     #[inline]
     fn is_timed_here(&self) -> bool {
         match self.timing {
-            Timing::BySample => self.at.site.cost().asks_of_call(),
+            Timing::BySample => self.at.site.cost().asks_of_call(|| self.rows.total()),
             // In debug builds `contiguous_par_iter` comes here whatever was planned: the model has
             // asked about the plan.
             Timing::Asked => self.strategy == Strategy::Serial,
@@ -212,7 +212,7 @@ impl<'a> Plan<'a> {
         let pool = &context.pool;
         let asked = self.timing == Timing::Asked;
         let watched = pool.watches_calls().then(|| pool.led());
-        let learns_rows = cost.asks_of_round() || asked;
+        let learns_rows = cost.asks_of_round(|| self.rows.total()) || asked;
         let began = (asked || watched.is_some()).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
