@@ -7,7 +7,8 @@
 //! row, a call). `model.rs` is the choice of mode `Auto`, with `trial.rs`, `rival.rs` and, where
 //! calls differ much, `heavy.rs` (by what they take) and `sizes.rs` (by their rows); a place has
 //! one for calls that find workers awake and one for the others (`calls.rs`), since to wake them is
-//! worth something to the calls that follow (`wake_ups.rs`, `credit.rs`). What was chosen and why
+//! worth something to the calls that follow (`wake_ups.rs`, `credit.rs`). Most calls of less than a
+//! microsecond do not ask (`unasked.rs`). What was chosen and why
 //! is in `explanation.rs`. When heavy ones count, and when another way is tried (`rival.rs`),
 //! schedules ask too. `strategy.rs` has the words: how a call runs, and what it took.
 
@@ -24,6 +25,7 @@ mod site;
 mod sizes;
 mod strategy;
 mod trial;
+mod unasked;
 mod wake_ups;
 
 pub(crate) use cost::RowCost;

@@ -22,7 +22,7 @@ use super::{
     sizes::{Size, Sizes},
     trial::Trial,
 };
-use crate::record::{LONG, Sample, Sampling};
+use crate::record::{LONG, Sample, Sampling, VERY_SHORT};
 
 /// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
 /// take, and what a trial costs.
@@ -90,6 +90,8 @@ fn fixed(strategy: Strategy, asleep: bool) -> f32 {
 #[derive(Clone, Copy, Debug, Default)]
 struct Question {
     rows: u64,
+    /// Storages that they lie in.
+    storages: usize,
     /// Workers at hand, the leader among them.
     workers: usize,
     /// Whether the others sleep.
@@ -163,7 +165,7 @@ impl Model {
     #[inline]
     pub(crate) fn choose(&mut self, situation: Situation, count_rows: impl Fn() -> u64) -> Decision {
         let Situation { storages, workers, asleep, .. } = situation;
-        (self.last.workers, self.last.asleep) = (workers, asleep);
+        (self.last.storages, self.last.workers, self.last.asleep) = (storages, workers, asleep);
         if workers < 2 {
             return self.choose_alone(count_rows);
         }
@@ -198,6 +200,29 @@ impl Model {
             self.reconsider(self.last);
         }
         Decision::of_model(self.current, timed)
+    }
+
+    /// How many calls from now on could only be told to stay on this thread, untimed, as long as
+    /// they have no more rows than the last one.
+    pub(super) fn unasked_ahead(&self) -> u32 {
+        let stays = self.current == Strategy::Serial && self.trial.is_none() && self.estimate(self.current).is_known();
+        match self.mean {
+            Some(mean) if stays && mean < VERY_SHORT && self.last.storages <= FEW_STORAGES => {
+                self.sampling.untimed_ahead(mean)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The rows of the last call.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows_now
+    }
+
+    /// Notes calls that were not asked about.
+    pub(super) fn pass(&mut self, calls: u32) {
+        self.calls += u64::from(calls);
+        self.sampling.pass(calls);
     }
 
     /// How to run a call with far fewer rows than usual ones, or none.

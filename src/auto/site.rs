@@ -8,7 +8,7 @@ use std::{
 
 use bevy_utils::prelude::DebugName;
 
-use super::{Explanation, Outcome, Strategy, calls::Calls, cost::RowCost};
+use super::{Explanation, Outcome, Strategy, calls::Calls, cost::RowCost, unasked::Unasked};
 use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
@@ -17,8 +17,9 @@ pub(crate) struct Site {
     location: &'static Location<'static>,
     /// What its rows cost.
     cost: RowCost,
-    /// How calls run best, in mode `Auto`.
+    /// How calls run best, in mode `Auto`, and which need not ask.
     calls: Mutex<Calls>,
+    unasked: Unasked,
     /// The number of the tagged system that it is in: asked when a [`SiteRegistry`] takes it in.
     system: OnceLock<Option<usize>>,
     /// Whether it was said that the system is not tagged.
@@ -31,6 +32,7 @@ impl Site {
             location,
             cost: RowCost::default(),
             calls: Mutex::default(),
+            unasked: Unasked::default(),
             system: OnceLock::new(),
             warned: Once::new(),
         }
@@ -70,6 +72,11 @@ impl Site {
         }
     }
 
+    #[inline]
+    pub(super) fn unasked(&self) -> &Unasked {
+        &self.unasked
+    }
+
     /// Hardly ever contended: the system that starts calls here is one, diagnostics look some times
     /// a second, and another system only to say what came of a wake-up.
     pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
@@ -95,7 +102,8 @@ impl SiteRegistry {
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&Site, Explanation)) {
         self.lock().retain(|site| {
             let explanation = site.calls().explain();
-            visit(site, explanation);
+            let calls = explanation.calls + u64::from(site.unasked.taken());
+            visit(site, Explanation { calls, ..explanation });
             true
         });
     }

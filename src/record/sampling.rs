@@ -9,7 +9,7 @@ const DISTANCES: [u32; 8] = [5, 12, 8, 3, 11, 7, 14, 7];
 const FAR: [u32; 8] = [15, 36, 24, 9, 33, 21, 41, 20];
 
 /// What takes less, in nanoseconds, would take 1% longer or more if one in eight were timed.
-const VERY_SHORT: f32 = 1_000.0;
+pub(crate) const VERY_SHORT: f32 = 1_000.0;
 
 /// What takes this long, in nanoseconds, is timed in every run, where a caller of
 /// [`next`](Sampling::next) does not know better: that is less than one part in a hundred.
@@ -52,6 +52,17 @@ impl Sampling {
             self.samples += 1;
         }
         Sample { due, timed: due || mean.is_some_and(|mean| mean >= long) }
+    }
+
+    /// How many runs of what takes `mean` nanoseconds go untimed until a sample is due.
+    pub(crate) fn untimed_ahead(&self, mean: f32) -> u32 {
+        distance(self.samples, Some(mean)).saturating_sub(self.since + 1)
+    }
+
+    /// Counts runs that were not asked about, none of which was timed.
+    pub(crate) fn pass(&mut self, runs: u32) {
+        self.untimed += runs;
+        self.since += runs;
     }
 
     /// How many runs a timed one stands for.
