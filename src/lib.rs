@@ -35,11 +35,12 @@
 //! | choose how whole schedules run | [`AffinityExecutor`], [`AffinitySchedules`] |
 //! | tag systems | [`.affine()`](IntoAffine::affine), [`affine_system`] |
 //! | sweep rows | [`AffineQuery`], then [`for_each`](AffineParIter::for_each), [`for_each_chunk`](AffineParIter::for_each_chunk), [`map_reduce`](AffineParIter::map_reduce), [`fold_reduce`](AffineParIter::fold_reduce), [`contiguous_par_iter_mut`](AffineQuery::contiguous_par_iter_mut) |
+//! | with scratch values for each worker | [`for_each_init`](AffineParIter::for_each_init) |
 //! | run several short systems in one sweep | [`fused`], [`Row`] |
 //! | visit only rows whose time has come | [`Due`], [`Agenda`], [`due`](AffineParIter::due) |
 //! | write to other entities | [`scatter`](AffineParIter::scatter), [`scatter_within`](AffineParIter::scatter_within) |
 //! | send messages that arrive later | [`Calendar`], [`scatter_timed`](AffineParIter::scatter_timed) |
-//! | spawn, despawn, insert, remove | [`AffineCommands`] |
+//! | spawn, despawn, insert, remove | [`for_each_with_commands`](AffineParIter::for_each_with_commands), [`AffineCommands`] |
 //! | walk trees, place transforms | [`AffineTree`], [`AffinityTransformPlugin`] |
 //! | work without a query | [`AffinityPool`]: [`run`](AffinityPool::run), [`heartbeat`](AffinityPool::heartbeat), [`batched`](AffinityPool::batched); [`PerWorker`] |
 //! | see where the time goes | [`AffinityDiagnostics`], [`AffinityTimeline`], the overlay (feature `overlay`) |
@@ -47,23 +48,26 @@
 //!
 //! # How a call runs
 //!
-//! 1. A tagged system enters a scope: mode, settings and the gang are at hand. It does so on the
-//!    schedule's main thread, which then leads the gang unless another app does; or, dealt out as a
-//!    whole to a worker, where its calls stay.
-//! 2. `par_iter_mut()` notes the place in the program; the verb behind it asks how to run. Modes
-//!    say so; [`Auto`](SchedulerMode::Auto) asks what calls from this place took by each way.
+//! 1. The tag sets mode, settings and gang for the system that it runs (`schedule/tagged.rs`). A
+//!    tagged system runs on the schedule's main thread, which leads the gang unless another app
+//!    does. A small one may be dealt out as a whole to a worker; its calls then stay there.
+//! 2. `par_iter_mut()` notes the place in the program that calls it (`query/par_iter.rs`). The verb
+//!    behind it asks for a plan (`sweep/plan.rs`): the mode decides, and in
+//!    [`Auto`](SchedulerMode::Auto) what calls from this place took by each way (`auto/`).
 //! 3. On one thread, the rows are visited there. On Bevy's threads, Bevy's `par_iter` visits them
 //!    for `for_each`, `for_each_init` and contiguous runs; other verbs run one part a thread.
 //! 4. On the gang, each storage is cut into one run of rows for each worker, at the same rows as in
-//!    the frame before. The leader publishes the call, workers that have rows, or chunks to help
-//!    with, begin at once (they spin for some 50 us after a round, then sleep), and so does
-//!    the leader.
-//! 5. Who is done takes chunks from the far end of a share that is late. By fork/join, all rows are
-//!    one range of which idle workers take the far half.
-//! 6. The leader waits for all, notes what the call took, and goes on. At the frame's end cuts
-//!    between shares move if some rows were found to cost more than others.
+//!    the frame before (`sweep/lock_step.rs`, `placement/`). The leader publishes the call
+//!    (`pool/round.rs`) and begins with its own rows. Workers that have rows, or chunks to help
+//!    with, begin as soon as they see it: they spin for some 50 us after a round, then sleep.
+//! 5. A worker that has finished its share steals chunks from the far end of another's
+//!    (`sweep/share.rs`). By fork/join all rows are one range, and an idle worker takes the far
+//!    half of what another has left (`sweep/fork_join.rs`).
+//! 6. The leader waits for all, learns from what the call took, and goes on. At the frame's end
+//!    cuts between shares move if some rows were found to cost more than others
+//!    (`placement/balancer.rs`).
 //!
-//! Where each step stands in the code: `docs/architecture.md`. The protocol, its memory orderings
+//! The way of a call file by file, and where a change would go: `docs/architecture.md`. The protocol, its memory orderings
 //! and every `unsafe`: `src/pool/README.md`.
 #![deny(unsafe_code)]
 

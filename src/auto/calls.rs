@@ -66,14 +66,14 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auto::Strategy;
+    use crate::auto::{Outcome, Strategy};
 
     const ASLEEP: Situation = Situation { storages: 1, workers: 2, asleep: true, wake_ups: 0 };
 
     /// Calls of 1,000 rows that take one thread 50 us.
     fn call(calls: &mut Calls, asleep: bool) -> Strategy {
         let strategy = calls.choose(Situation { asleep, ..ASLEEP }, || 1_000).strategy;
-        calls.last().observe(strategy, 1_000, 0..50_000, None);
+        calls.last().observe(strategy, &Outcome::unknown(1_000), 0..50_000);
         strategy
     }
 

@@ -1,6 +1,6 @@
 //! What a row costs at one call site, which decides how a sweep is cut.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
 
@@ -9,7 +9,7 @@ use crate::{claims::MAX_CHUNKS, placement::WHOLE_LINES, record::distance};
 
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from
 /// another core.
-const WORTH_A_RUN: u32 = 500;
+const WORTH_A_RUN: u64 = 500;
 
 /// What one more worker costs the leader of a round, in nanoseconds: a cache line there and one
 /// back.
@@ -28,20 +28,25 @@ const CHUNKS_OF_A_SHARE: u64 = 8;
 const LONGEST_CHUNK: u64 = 8_000;
 
 /// The most rows that the cheapest sweep keeps together.
-const MOST_KEPT_TOGETHER: u32 = 1024;
+const MOST_KEPT_TOGETHER: u64 = 1024;
 
 /// Fractions of a nanosecond that the average is kept in.
 const FRACTION: u64 = 256;
 
 /// Rounds of a place that are all measured, before one in some is: the first ones are of cold rows.
+/// Calls on one thread that were timed before count as well.
 const FIRST_ROUNDS: u32 = 16;
 
 /// A new measurement of a row counts as one part in this many.
-const ROW_SMOOTHING: u32 = 8;
+const ROW_SMOOTHING: u64 = 8;
 
 /// A measurement that is far below the estimate brings it down at once, to one part in this many at
 /// most.
-const FASTEST_FALL: u32 = 4;
+const FASTEST_FALL: u64 = 4;
+
+/// The dearest row that is told from dearer ones: an hour, which leaves room for what is reckoned with
+/// it.
+const DEAREST: u64 = 3_600_000_000_000 * FRACTION;
 
 /// The smoothed cost of a row of one call site.
 ///
@@ -55,7 +60,7 @@ pub(crate) struct RowCost(CachePadded<Learned>);
 #[derive(Debug, Default)]
 struct Learned {
     /// In 1/256 ns; 0 before the first measurement.
-    row: AtomicU32,
+    row: AtomicU64,
     /// Sweeps that go untimed until the next one that is timed, and those that were.
     untimed_left: AtomicU32,
     timed: AtomicU32,
@@ -63,20 +68,20 @@ struct Learned {
 
 impl RowCost {
     /// In 1/256 ns; `None` before the first measurement.
-    fn get(&self) -> Option<u32> {
+    fn get(&self) -> Option<u64> {
         Some(self.0.row.load(Ordering::Relaxed)).filter(|&cost| cost > 0)
     }
 
     /// What `rows` rows take one thread, in nanoseconds; `None` before the first measurement.
     pub(crate) fn of(&self, rows: u64) -> Option<u64> {
-        Some(rows.saturating_mul(self.get()?.into()) / FRACTION)
+        Some(rows.saturating_mul(self.get()?) / FRACTION)
     }
 
     /// Whether `rows` rows take one thread longer than a round pays for.
     #[inline]
     pub(crate) fn is_worth_a_round(&self, rows: u64) -> bool {
         match self.get() {
-            Some(cost) => rows.saturating_mul(cost.into()) >= WORTH_A_ROUND * FRACTION,
+            Some(cost) => rows.saturating_mul(cost) >= WORTH_A_ROUND * FRACTION,
             None => rows >= UNKNOWN_ROWS,
         }
     }
@@ -88,20 +93,20 @@ impl RowCost {
     /// runs may be as short as storages are.
     pub(crate) fn shortest_run(&self, rows: u64, workers: usize) -> u32 {
         let Some(cost) = self.get() else { return WHOLE_LINES };
-        let shortest = (WORTH_A_RUN * FRACTION as u32 / cost).clamp(1, MOST_KEPT_TOGETHER);
-        let sweep = rows.saturating_mul(cost.into()) / FRACTION;
+        let shortest = (WORTH_A_RUN * FRACTION / cost).clamp(1, MOST_KEPT_TOGETHER);
+        let sweep = rows.saturating_mul(cost) / FRACTION;
         if (sweep / CALLING_A_WORKER).isqrt() >= workers as u64 {
-            return shortest;
+            return shortest as u32;
         }
         let run = sweep.saturating_mul(CALLING_A_WORKER).isqrt();
-        shortest.max((run * FRACTION / u64::from(cost)).min(u32::MAX.into()) as u32)
+        shortest.max(run.saturating_mul(FRACTION) / cost).min(u32::MAX.into()) as u32
     }
 
     /// How many rows a worker should take at a time in a sweep by fork/join, before they are
     /// rounded up to whole cache lines: not more than `longest`.
     pub(crate) fn grain(&self, longest: usize) -> u64 {
         let grain = match self.get() {
-            Some(cost) => WORTH_A_GRAIN * FRACTION / u64::from(cost),
+            Some(cost) => WORTH_A_GRAIN * FRACTION / cost,
             None => WHOLE_LINES.into(),
         };
         grain.clamp(1, longest as u64)
@@ -110,7 +115,7 @@ impl RowCost {
     /// How many of `rows` rows a worker should claim in one go, of which `workers` have equal
     /// shares; `None` if the shares are too short for one worker to help another.
     pub(crate) fn rows_of_chunk(&self, rows: u64, workers: usize) -> Option<u32> {
-        let cost = u64::from(self.get()?);
+        let cost = self.get()?;
         let share = rows.saturating_mul(cost) / FRACTION / workers as u64;
         let chunk = (share / CHUNKS_OF_A_SHARE).clamp(WORTH_A_GRAIN, LONGEST_CHUNK);
         if share < CHUNKS_OF_A_SHARE / 2 * WORTH_A_GRAIN {
@@ -153,16 +158,15 @@ impl RowCost {
         if rows == 0 {
             return;
         }
-        let measured =
-            (nanoseconds.saturating_mul(FRACTION) / rows).clamp(1, u64::from(u32::MAX / ROW_SMOOTHING)) as u32;
+        let measured = (nanoseconds.saturating_mul(FRACTION) / rows).clamp(1, DEAREST);
         let smoothed = match self.get() {
             // The estimate was of cold rows, or an interrupt fell into it: what is measured is
             // never too little.
             Some(cost) if measured < cost / 2 => measured.max(cost / FASTEST_FALL),
-            Some(cost) => (cost * (ROW_SMOOTHING - 1)).saturating_add(measured) / ROW_SMOOTHING,
+            Some(cost) => (cost * (ROW_SMOOTHING - 1) + measured) / ROW_SMOOTHING,
             None => measured,
         };
-        self.0.row.store(smoothed.clamp(1, u32::MAX / ROW_SMOOTHING), Ordering::Relaxed);
+        self.0.row.store(smoothed.max(1), Ordering::Relaxed);
     }
 }
 
@@ -194,6 +198,14 @@ mod tests {
     /// How many runs a table of `rows` has on many workers.
     fn runs(cost: &RowCost, rows: u64, workers: usize) -> u64 {
         (rows / u64::from(cost.shortest_run(rows, workers))).clamp(1, workers as u64)
+    }
+
+    #[test]
+    fn a_row_may_take_seconds() {
+        let cost = RowCost::default();
+        (0..100).for_each(|_| cost.observe(3, 15_000_000_000));
+        assert_eq!(cost.of(2), Some(10_000_000_000));
+        assert_eq!((cost.shortest_run(1_000, 64), cost.grain(100), cost.rows_of_chunk(1_000, 2)), (1, 1, Some(1)));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! that was spent since would pay for it.
 
 mod explain;
+mod few_rows;
 #[cfg(test)]
 mod tests;
 mod trials;
@@ -15,6 +16,8 @@ use std::ops::Range;
 
 use super::{
     Decision, Outcome, Situation, Strategy, UNKNOWN_ROWS,
+    budget::Budget,
+    busy::Busy,
     credit::Credit,
     estimate::Estimate,
     heavy::HeavyCalls,
@@ -112,15 +115,10 @@ pub(crate) struct Model {
     sizes: Sizes,
     /// What a call of the present strategy takes on average, in nanoseconds.
     mean: Option<f32>,
-    /// Nanoseconds that trials may cost.
-    exploration_budget: f32,
-    /// What the rows of a round took, all workers together: smoothed, for the rows of the last
-    /// round.
-    busy: f32,
-    busy_rows: u64,
-    /// What a row took the leader in the last call that was timed for which `busy` is not known, as
-    /// where some worker was late; in nanoseconds, 0 before.
-    leader_row: f32,
+    /// What trials may cost.
+    exploration_budget: Budget,
+    /// For how long all workers together are busy in a call in lock step.
+    busy: Busy,
     /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
     credit: Credit,
     surprises: u32,
@@ -144,10 +142,8 @@ impl Default for Model {
             heavy: HeavyCalls::default(),
             sizes: Sizes::default(),
             mean: None,
-            exploration_budget: FIRST_BUDGET,
-            busy: 0.0,
-            busy_rows: 0,
-            leader_row: 0.0,
+            exploration_budget: Budget::new(FIRST_BUDGET),
+            busy: Busy::default(),
             credit: Credit::default(),
             surprises: 0,
             last: Question::default(),
@@ -225,39 +221,6 @@ impl Model {
         self.sampling.pass(calls);
     }
 
-    /// How to run a call with far fewer rows than usual ones, or none.
-    #[inline(never)]
-    fn choose_for_fewer(&mut self, rows: u64, timed: bool) -> Decision {
-        self.aside += 1;
-        self.rows_now = rows;
-        let stays = rows == 0 || self.sizes.few_stay();
-        let strategy = if stays { Strategy::Serial } else { self.best_for_fewer(rows) };
-        Decision::of_model(strategy, timed)
-    }
-
-    /// What takes least for a call of these few `rows`, by what usual ones take.
-    fn best_for_fewer(&self, rows: u64) -> Strategy {
-        let question = Question { rows, ..self.last };
-        let best = self.best(question);
-        let alone = self.reckoned(Strategy::Serial, question).map(|alone| alone + self.forgone(Strategy::Serial));
-        if alone.is_some_and(|alone| alone < self.expected(best, question)) { Strategy::Serial } else { best }
-    }
-
-    /// What a call should take by a strategy that was tried, or by one thread: that takes no longer
-    /// than all workers together.
-    fn reckoned(&self, strategy: Strategy, question: Question) -> Option<f32> {
-        match strategy {
-            _ if self.estimate(strategy).was_tried() => Some(self.takes(strategy, question)),
-            Strategy::Serial if self.busy > 0.0 => Some(self.busy_with(question.rows)),
-            _ => None,
-        }
-    }
-
-    /// For how long all workers together would be busy with `rows` rows, in nanoseconds.
-    fn busy_with(&self, rows: u64) -> f32 {
-        self.busy * (rows as f32 / self.busy_rows.max(1) as f32)
-    }
-
     /// Whether the rows of each call may be counted. They are not where there were no rows so far.
     #[inline]
     fn may_count_each_time(&self, storages: usize) -> bool {
@@ -285,14 +248,17 @@ impl Model {
         Decision::of_model(Strategy::Serial, timed)
     }
 
-    /// Learns what a call that was to be timed took, from its begin to its end; `busy` is for how
-    /// long all workers together were in it, if all were.
-    pub(crate) fn observe(&mut self, strategy: Strategy, rows: u64, call: Range<u64>, busy: Option<u64>) {
+    /// Learns what a call that was to be timed took, from its begin to its end.
+    pub(crate) fn observe(&mut self, strategy: Strategy, outcome: &Outcome, call: Range<u64>) {
+        let &Outcome { rows, leader_rows, leader_ns, busy } = outcome;
         let question = Question { rows, ..self.last };
         let nanoseconds = call.end.saturating_sub(call.start);
         if self.sizes.are_few(rows) {
             let reckoned = self.reckoned(strategy, question);
             return reckoned.into_iter().for_each(|time| self.sizes.check(strategy, nanoseconds as f32, time));
+        }
+        if busy.is_none() && leader_rows > 0 {
+            self.busy.observe_leader(leader_rows, leader_ns);
         }
         // Not all workers took part.
         let idle = strategy != Strategy::Serial && busy.is_none();
@@ -300,37 +266,41 @@ impl Model {
         if trial.is_some_and(|trial| trial.goes_on_while_waking(idle, call.end)) {
             return;
         }
+        let (off, heavy) = self.note_time(strategy, rows, nanoseconds);
+        self.estimates[strategy as usize].stamp(call.end);
+        if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
+            self.end_trial(strategy, question);
+        }
+        if let (Strategy::LockStep, Some(busy), false) = (strategy, busy, heavy) {
+            self.busy.observe(rows, busy);
+        }
+        if strategy == self.current {
+            self.learn_of_present(question, nanoseconds, off);
+        }
+    }
+
+    /// Notes what a call took; by what factor more than usual calls of this strategy, and whether it
+    /// is a heavy one.
+    fn note_time(&mut self, strategy: Strategy, rows: u64, nanoseconds: u64) -> (f32, bool) {
         let known = self.estimate(strategy).is_known().then(|| self.usual(strategy, rows));
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
         let off = match known {
             Some(usual) if heavy => nanoseconds as f32 / usual.max(1.0),
             _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy, self.last.asleep)),
         };
-        self.estimates[strategy as usize].stamp(call.end);
-        if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
-            self.end_trial(strategy, question);
-        }
-        if let (Strategy::LockStep, Some(busy), false) = (strategy, busy, heavy) {
-            let (busy, before) = (busy as f32, self.busy_with(rows));
-            self.busy = if before > 0.0 { before + (busy.min(before * 2.0) - before) / 4.0 } else { busy };
-            self.busy_rows = rows;
-        }
-        if strategy == self.current {
-            self.exploration_budget += nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET;
-            self.notice(off, rows, nanoseconds);
-            if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
-                self.try_soon();
-            }
-            self.mean = Some(self.takes(strategy, question));
-        }
+        (off, heavy)
     }
 
-    /// Learns what the leader took for its rows in a call that was just observed, if what all took
-    /// together is not known.
-    pub(crate) fn note_late(&mut self, outcome: &Outcome) {
-        if outcome.busy.is_none() && outcome.leader_rows > 0 {
-            self.leader_row = outcome.leader_ns as f32 / outcome.leader_rows as f32;
+    /// Learns that a call of the present strategy took this many nanoseconds, `off` times as many as
+    /// usual.
+    fn learn_of_present(&mut self, question: Question, nanoseconds: u64, off: f32) {
+        let (strategy, rows) = (self.current, question.rows);
+        self.exploration_budget.save(nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET);
+        self.notice(off, rows, nanoseconds);
+        if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
+            self.try_soon();
         }
+        self.mean = Some(self.takes(strategy, question));
     }
 
     /// Forgets what it knows when the present strategy surprises again and again.
@@ -360,8 +330,8 @@ impl Model {
     /// same. On the gang calls that find workers `asleep` take more than the others, so what those
     /// take is a bound; but not the other way round.
     pub(super) fn guess_from(&mut self, other: &Self, asleep: bool) {
-        let Self { estimates, current, busy, busy_rows, last, .. } = *other;
-        *self = Self { estimates, current, busy, busy_rows, last, ..Self::default() };
+        let Self { estimates, current, busy, last, .. } = *other;
+        *self = Self { estimates, current, busy, last, ..Self::default() };
         for strategy in Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs()) {
             let estimate = &mut self.estimates[strategy as usize];
             if asleep { estimate.doubt() } else { *estimate = Estimate::default() }
@@ -389,7 +359,7 @@ impl Model {
         }
         let question = Question { rows: self.rows_now, ..self.last };
         let known = [self, other].into_iter().find(|model| model.estimate(Strategy::Serial).was_tried());
-        let reckoned = || self.busy_with(question.rows) * UNSHARED;
+        let reckoned = || self.busy.of(question.rows) * UNSHARED;
         let alone = known.map_or_else(reckoned, |model| model.takes(Strategy::Serial, question));
         (alone - self.takes(self.current, question)).max(0.0)
     }

@@ -66,9 +66,7 @@ impl Site {
             None => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
         }
         if let Some(call) = call {
-            let mut calls = self.calls();
-            calls.last().observe(strategy, outcome.rows, call, outcome.busy);
-            calls.last().note_late(outcome);
+            self.calls().last().observe(strategy, outcome, call);
         }
     }
 

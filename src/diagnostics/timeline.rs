@@ -57,6 +57,10 @@ const SPANS: usize = 1 << 16;
 /// Frames that are kept. 72 KiB.
 const FRAMES: usize = 1 << 10;
 
+/// So long after its end a span may be recorded, in nanoseconds: a worker that runs systems of its
+/// own may lose its core in between.
+const RECORDED_LATE: u64 = 100_000_000;
+
 /// Stages that are kept: those of a thousand frames. 0.9 MiB.
 const STAGES: usize = 1 << 14;
 
@@ -114,9 +118,9 @@ impl AffinityTimeline {
     /// which they were recorded. Fast if the window is among the last things recorded.
     pub fn spans_in(&self, window: Range<u64>) -> impl Iterator<Item = &Span> {
         let spans = self.spans.values();
-        // A span is recorded when it is over, so they are in the order of their ends.
-        let first = spans.partition_point(|span| span.released < window.start);
-        spans.range(first..).filter(move |span| span.called < window.end)
+        // A span is recorded when it is over, so they are nearly in the order of their ends.
+        let first = spans.partition_point(|span| span.released < window.start.saturating_sub(RECORDED_LATE));
+        spans.range(first..).filter(move |span| span.released >= window.start && span.called < window.end)
     }
 
     /// The frames that were recorded, the oldest first. Spans of the oldest ones may be gone.

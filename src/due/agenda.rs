@@ -99,7 +99,7 @@ impl<A: Send + Sync + 'static> Agenda<'_, A> {
     /// disabled, or no query matches it) stays due.
     ///
     /// Takes as long as a call in which nothing is due. If the calls before visited a large part of
-    /// the rows, the times of all rows are looked at once.
+    /// the rows, the times of all rows are looked at, on this thread.
     pub fn next_time(&mut self) -> Option<u64> {
         Some(self.store.first(self.times)).filter(|&time| time < Due::<A>::NEVER)
     }

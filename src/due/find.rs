@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use bevy_ecs::entity::{Entities, Entity, EntityIndex};
 
-use super::{hints::NEVER, store::Store, times::Times};
+use super::{component::Due, hints::NEVER, store::Store, times::Times};
 use crate::{placement::Storage, sweep::Rows};
 
 /// Where more than one row in this many is due, a sweep that looks at all takes less than finding
@@ -97,10 +97,16 @@ impl<A: Send + Sync + 'static> Store<A> {
     pub(super) fn swept(&mut self, rows: Rows<'_, '_>, due: u64, times: Times<'_, A>) {
         let worth = due.saturating_sub(FEW / 2).saturating_mul(WORTH_FINDING);
         let looked_at = rows.storages().filter(|&storage| times.of_storage(rows, storage).is_some());
-        let looked_at: u64 = looked_at.map(|storage| u64::from(rows.count(storage))).sum();
-        self.wasted = (self.wasted + looked_at).saturating_sub(worth);
+        let looked_at = looked_at.map(|storage| u64::from(rows.count(storage))).sum();
+        self.looked_at(looked_at, worth, times);
+    }
+
+    /// Learns that so many rows were looked at that would have been `worth` it. After some waste all
+    /// times are noted anew.
+    fn looked_at(&mut self, rows: u64, worth: u64, times: Times<'_, A>) {
+        self.wasted = (self.wasted + rows).saturating_sub(worth);
         let sweeps = SWEEPS_OF_A_REBUILD << self.useless;
-        // All is counted only where it matters.
+        // To count the times is to walk all tables.
         if self.wasted > 0 && self.wasted >= sweeps * times.count() {
             self.rebuild(times);
         }
@@ -121,7 +127,12 @@ impl<A: Send + Sync + 'static> Store<A> {
     /// The earliest time of all rows.
     pub(super) fn first(&mut self, times: Times<'_, A>) -> u64 {
         if !self.holds {
-            self.rebuild(times);
+            // As a sweep that finds nothing due.
+            self.looked_at(times.count(), 0, times);
+        }
+        if !self.holds {
+            let all = times.tables().flat_map(|(_, times)| times);
+            return all.map(Due::time).min().unwrap_or(NEVER);
         }
         let entities = times.world.entities();
         self.hints.first(|index| times.of_entity(resolve(entities, index)).map_or(NEVER, |due| due.time()))
@@ -230,6 +241,30 @@ mod tests {
             rebuilt += u32::from(app.world().resource::<Store<()>>().holds);
         }
         assert!((1..10).contains(&rebuilt), "{rebuilt} times");
+    }
+
+    /// A game that is asked in each frame of a busy phase when something is due next.
+    #[test]
+    fn who_asks_for_the_next_time_changes_nothing() {
+        let mut app = app();
+        app.add_systems(Update, visit::<Sleeps>.affine());
+        app.add_systems(Last, |mut agenda: Agenda, minute: Res<Minute>| {
+            assert_eq!(agenda.next_time(), Some(minute.0 + 1));
+        });
+        app.world_mut().spawn_batch(vec![(Sleeps, Due::<()>::never()); 5_000]);
+        app.world_mut().spawn_batch(vec![(Sleeps, Due::<()>::at(0)); 5_000]);
+        assert!(!finds(&mut app), "half of the rows are due");
+        let store = app.world().resource::<Store<()>>();
+        assert_eq!(store.useless, 0, "no times were noted anew");
+    }
+
+    /// One in which nothing is due for long.
+    #[test]
+    fn the_next_time_is_found_where_no_row_is_visited() {
+        let mut app = app();
+        app.add_systems(Update, |mut agenda: Agenda| assert_eq!(agenda.next_time(), Some(7)));
+        app.world_mut().spawn_batch(vec![(Sleeps, Due::<()>::at(7)); 100]);
+        assert!(finds(&mut app));
     }
 
     #[test]

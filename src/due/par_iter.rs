@@ -353,21 +353,24 @@ where
     }
 }
 
-/// The call in which it is looked whether any row has a time: a second after the first one, in a
-/// game.
-const CALL_TO_LOOK: u32 = 64;
+/// Calls over rows none of which has a time before that is said: a second, in a game.
+const CALLS_WITHOUT: u32 = 64;
 
 /// Says once if no entity has a time although the query has `rows`: theirs may be of another
 /// agenda, or forgotten.
 fn warn_without_rows<A: Send + Sync + 'static>(store: &mut Store<A>, rows: Rows<'_, '_>, times: Times<'_, A>) {
-    if store.calls == CALL_TO_LOOK {
+    if store.calls_without == CALLS_WITHOUT {
         return;
     }
-    store.calls += 1;
-    if store.calls == CALL_TO_LOOK && times.count() == 0 && rows.total() > 0 {
+    if times.count() > 0 {
+        store.calls_without = CALLS_WITHOUT;
+        return;
+    }
+    store.calls_without += u32::from(rows.total() > 0);
+    if store.calls_without == CALLS_WITHOUT {
         let due = ShortName::of::<Due<A>>();
         warn!(
-            "bevy_affinity: no entity has a `{due}`, so none of the {} rows of a query was due in {CALL_TO_LOOK} calls: \
+            "bevy_affinity: no entity has a `{due}`, so none of the {} rows of a query was due in {CALLS_WITHOUT} calls: \
              spawn them with one, of the same agenda as the `Agenda` of the call",
             rows.total()
         );

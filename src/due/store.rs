@@ -17,8 +17,9 @@ use crate::sweep::Selection;
 pub struct Store<A: Send + Sync + 'static> {
     pub(super) hints: Hints,
     pub(super) holds: bool,
-    /// Calls so far; no more than matter are counted.
-    pub(super) calls: u32,
+    /// Calls over rows of which none had a time, before the first that had one; no more than matter
+    /// are counted.
+    pub(super) calls_without: u32,
     /// Rows that sweeps looked at, beyond those that due rows made up for.
     pub(super) wasted: u64,
     /// How often all times were noted anew since rows were last found by that.
@@ -39,7 +40,7 @@ impl<A: Send + Sync + 'static> Default for Store<A> {
         Self {
             hints: Hints::default(),
             holds: false,
-            calls: 0,
+            calls_without: 0,
             wasted: 0,
             useless: 0,
             candidates: Vec::new(),

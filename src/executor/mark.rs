@@ -16,8 +16,8 @@ use bevy_ecs::{
 pub(crate) struct Mark(u32);
 
 impl Mark {
-    /// A new one, as far as can be: Bevy never forgets a set, so they come again. As schedules know
-    /// it, which takes longer to find out than to look for it.
+    /// A new one, as far as can be: Bevy never forgets a set, so they come again. Interned, as
+    /// schedules know their sets: to intern it takes longer than to look for it in one.
     pub(super) fn next() -> InternedSystemSet {
         const MARKS: u32 = 4096;
         static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -13,7 +13,10 @@ use super::{
     way::{ScheduleWay, WAYS},
 };
 use crate::{
-    auto::rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
+    auto::{
+        Budget,
+        rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
+    },
     record::{LONG, Sample, Sampling},
 };
 
@@ -25,10 +28,6 @@ const BUDGET: f32 = 64.0;
 /// take 4 ms because many threads wake each other: one thread may need an eighth of that, but until
 /// it is tried it could as well be five times as much.
 const FIRST_BUDGET: f32 = 16_000_000.0;
-
-/// And never more than this, in nanoseconds, however long nothing was tried: what changes all the
-/// time would be tried all the time.
-const LARGEST_BUDGET: f32 = 1_000_000_000.0;
 
 /// No single run is put at risk of taking this much longer, in nanoseconds: about a frame.
 const LARGEST_RISK: f32 = 20_000_000.0;
@@ -116,7 +115,7 @@ pub(super) struct Race {
     /// What the present way took on average when the last trial ended.
     at_trial: Option<f32>,
     /// Nanoseconds that trials may cost.
-    budget: f32,
+    budget: Budget,
     sampling: Sampling,
     /// Since the schedule changed.
     runs: u64,
@@ -134,7 +133,7 @@ impl Race {
             gang: Gang::Unknown,
             trial: None,
             at_trial: None,
-            budget: FIRST_BUDGET,
+            budget: Budget::new(FIRST_BUDGET),
             sampling: Sampling::default(),
             runs: 0,
             trials: 0,
@@ -212,7 +211,7 @@ impl Race {
             return;
         }
         let runs = self.sampling.take_runs();
-        self.budget = (self.budget + nanoseconds * runs as f32 / BUDGET).min(LARGEST_BUDGET);
+        self.budget.save(nanoseconds * runs as f32 / BUDGET);
         self.rivals.iter_mut().for_each(|rival| rival.pass(runs));
         let turned = self.times.note(self.present, nanoseconds);
         let Some(mean) = self.mean(self.present) else { return };
@@ -254,7 +253,7 @@ impl Race {
     }
 
     fn can_afford(&self, risk: &Risk) -> bool {
-        risk.cost.min(LARGEST_BUDGET) <= self.budget && risk.largest <= LARGEST_RISK
+        self.budget.pays_for(risk.cost) && risk.largest <= LARGEST_RISK
     }
 
     /// Begins a trial if it is time for one and it costs no more than it may. `on_one_thread` says
@@ -270,13 +269,13 @@ impl Race {
         if lessons {
             self.begin_lessons(risk.cost);
         } else {
-            self.budget -= risk.cost;
+            self.budget.spend(risk.cost);
             self.begin_trial(rival, time, time + risk.largest);
         }
     }
 
     fn begin_lessons(&mut self, cost: f32) {
-        self.budget -= cost;
+        self.budget.spend(cost);
         self.gang = Gang::Learning(Lessons { left: LESSONS, took: [0.0; LESSONS as usize], cost });
     }
 
@@ -358,7 +357,7 @@ impl Race {
     /// There is no gang to learn for.
     pub(super) fn cancel_lessons(&mut self) {
         if let Gang::Learning(Lessons { left: LESSONS, cost, .. }) = self.gang {
-            self.budget += cost;
+            self.budget.save(cost);
         }
         self.plan(None);
     }

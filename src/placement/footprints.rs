@@ -27,12 +27,13 @@ impl Footprints {
     /// to a block: who sweeps a part of one leaves a footprint for all of it.
     pub(crate) fn leave(&self, storage: Storage, rows: Range<u32>, core: CoreId) -> u32 {
         let known = self.0.get(storage).filter(|_| !Mechanism::Footprints.is_out());
-        let Some(blocks) = known else { return 0 };
+        let first = rows.start / ROWS;
+        let blocks = known.and_then(|blocks| blocks.get(first as usize..rows.end.div_ceil(ROWS) as usize));
+        let Some(blocks) = blocks else { return 0 };
         let core = core.index() as u32 + 1;
         let mut same = 0;
-        for (block, last) in (0..).zip(blocks).take(rows.end.div_ceil(ROWS) as usize).skip((rows.start / ROWS) as usize)
-        {
-            let start: u32 = block * ROWS;
+        for (block, last) in (first..).zip(blocks) {
+            let start = block * ROWS;
             if has_stayed(last, core) {
                 same += start.saturating_add(ROWS).min(rows.end) - start.max(rows.start);
             }

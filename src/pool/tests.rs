@@ -58,6 +58,7 @@ fn rounds_after_a_sleep_find_their_workers() {
 }
 
 /// A pool that does not avoid busy cores neither honours nor changes what others have found out.
+/// And a worker is called from when it counts as present.
 #[test]
 fn whom_others_leave_out_is_called_by_who_does_not_look() {
     const MINUTE: u64 = 60_000_000_000;
@@ -65,6 +66,12 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
     let watchful = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
     let record = &careless.seats[0].record;
     let lead = lead(&careless);
+    watchful.gang.eviction.leave_out(record, 1, super::eviction::Evidence::Account);
+    while watchful.present() == 1 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    watchful.prepare_round(Participants::ALL, false);
+    assert!(!watchful.is_left_out(1), "its time is over");
     watchful.gang.eviction.leave_out(record, super::now() + MINUTE, super::eviction::Evidence::Account);
     assert_eq!((watchful.is_left_out(1), watchful.present()), (true, 1));
     assert_eq!((careless.is_left_out(1), careless.present()), (false, 2));
@@ -72,6 +79,19 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
     assert_takes_part(&careless);
     assert!(careless.worker_stats().all(|worker| worker.rounds_left_out == 0));
     assert!(record.is_out());
+}
+
+/// The core that the leader would be better off on is of no use to one that cannot go there.
+#[test]
+fn a_leader_that_cannot_move_leaves_no_worker_out() {
+    let settings = AffinitySettings { workers: WorkerCount::Exactly(6), pinning: Pinning::Off, ..Default::default() };
+    let pool = AffinityPool::new(&settings);
+    let lead = lead(&pool);
+    for _ in 0..10 {
+        pool.leave_taken_core(super::now());
+    }
+    assert!(pool.seats[1..].iter().all(|seat| !seat.record.is_out()));
+    drop(lead);
 }
 
 #[test]

@@ -166,6 +166,8 @@ pub(crate) struct SystemTimings {
     modes: AtomicU8,
 }
 
+const _: () = assert!(SchedulerMode::ALL.len() <= u8::BITS as usize, "each mode has a bit");
+
 fn bit_of(mode: SchedulerMode) -> u8 {
     1 << mode as u8
 }

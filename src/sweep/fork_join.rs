@@ -3,7 +3,7 @@
 
 use super::{
     fork_range::Fork,
-    gang_call::{Before, GangCall, Memory},
+    gang_call::{GangCall, LeaderBefore, Memory},
     layout::Layout,
     lock_step::{self, Teaches},
     part::Part,
@@ -21,7 +21,7 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let GangCall { context, ownership, memory, cost, .. } = call;
     let grain = cost.grain(context.most_rows_at_once());
     let Memory { whole, ranges, .. } = &mut **memory;
-    session(context, ownership, (whole.whole(rows), ranges), (grain, false), body)
+    session(context, ownership, (whole.lay_out_all(rows), ranges), (grain, false), body)
 }
 
 /// Runs `send` for each part of `senders`, which are at most `most_parts`; then `receive` for
@@ -34,8 +34,8 @@ pub(super) fn sweep_both(
 ) -> Outcome {
     let GangCall { context, ownership, memory, cost, .. } = call;
     let workers = context.pool.workers();
-    let Memory { whole, ranges, by_owner: [_, receiving] } = &mut **memory;
-    let sending = whole.whole(senders);
+    let Memory { whole, ranges, receivers: receiving, .. } = &mut **memory;
+    let sending = whole.lay_out_all(senders);
     let shortest = cost.shortest_run(sending.rows(), workers).max(receiving.needless_cut(receivers, workers));
     // Before anything is sent: it is addressed to owners.
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
@@ -55,7 +55,7 @@ fn session(
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     layout.segments().iter().for_each(|segment| ownership.footprints.cover(segment.storage, segment.rows.end));
-    let before = Before::of(context);
+    let before = LeaderBefore::of(context);
     let fork = Fork::new(context, ownership, layout, ranges, grain);
     let session = context.pool.run_session(move |worker| {
         // Once for all ranges: asking takes longer than sweeping many a range.

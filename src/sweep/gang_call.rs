@@ -29,19 +29,20 @@ pub(super) struct GangCall<'a> {
 /// The memory that calls on the gang are laid out in.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// The rows of each worker, and those of each that receives what they send.
-    pub(super) by_owner: [Layouts; 2],
+    /// The rows of each worker; and in a call that sends, those of each that receive.
+    pub(super) rows: Layouts,
+    pub(super) receivers: Layouts,
     /// All rows, for fork/join, and the ranges of the workers.
     pub(super) whole: Layout,
     pub(super) ranges: Ranges,
 }
 
 /// What the leader had swept before a round.
-pub(super) struct Before {
+pub(super) struct LeaderBefore {
     leader_rows: u64,
 }
 
-impl Before {
+impl LeaderBefore {
     pub(super) fn of(context: &Context) -> Self {
         Self { leader_rows: context.pool.swept[0].all() }
     }

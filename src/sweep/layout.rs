@@ -23,7 +23,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Lays out all `rows`.
-    pub(super) fn whole(&mut self, rows: &Rows<'_, '_>) -> &Self {
+    pub(super) fn lay_out_all(&mut self, rows: &Rows<'_, '_>) -> &Self {
         let mut progress = Progress::default();
         match rows.selection {
             Some(selection) => {

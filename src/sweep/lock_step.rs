@@ -2,7 +2,7 @@
 //! and who is done takes chunks from a worker that is late.
 
 use super::{
-    gang_call::{Before, GangCall},
+    gang_call::{GangCall, LeaderBefore, Memory},
     layout::Layout,
     part::Part,
     rows::Rows,
@@ -19,11 +19,11 @@ use crate::{
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
     let GangCall { context, ownership, memory, cost, learns_rows } = call;
     let workers = context.pool.workers();
-    let layouts = &mut memory.by_owner[0];
+    let layouts = &mut memory.rows;
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
-    let chunks = cost.rows_of_chunk(rows_of(layouts), workers);
-    let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
+    let rows_of_chunk = cost.rows_of_chunk(rows_of(layouts), workers);
+    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
     sweep_round(context, ownership, layouts, chunks, Teaches::of(chunks, *learns_rows), body)
 }
 
@@ -37,14 +37,14 @@ pub(super) fn sweep_both(
 ) -> Outcome {
     let GangCall { context, ownership, memory, cost, learns_rows } = call;
     let workers = context.pool.workers();
-    let [sending, receiving] = &mut memory.by_owner;
+    let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
     // The same for both: what is laid out for the senders is not cut anew for the receivers.
     let shortest = cost.shortest_run(sending.about(senders), workers).max(needless);
     let sending = sending.lay_out(senders, &mut ownership.placement, shortest);
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
-    let chunks = cost.rows_of_chunk(rows_of(sending), workers);
-    let chunks = chunks.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
+    let rows_of_chunk = cost.rows_of_chunk(rows_of(sending), workers);
+    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
     let teaches = Teaches::of(chunks, *learns_rows);
     let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
     let received = sweep_round(context, ownership, receiving, None, teaches, receive);
@@ -84,8 +84,8 @@ pub(super) fn sweep_round(
     teaches: Teaches,
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
-    let before = Before::of(context);
-    // Those of the round before, which may have ended with a panic.
+    let before = LeaderBefore::of(context);
+    // A round that panicked has not counted its thefts.
     ownership.board.forget_thefts();
     let shares = CallShares { context, ownership, layouts, chunks };
     let measured = if teaches == Teaches::Nothing { Measured::Sampled } else { Measured::Always };

@@ -24,6 +24,11 @@ const PLAIN: Machine =
 /// A call that finds one other worker, awake.
 const TWO_AWAKE: Situation = Situation { storages: 1, workers: 2, asleep: false, wake_ups: 0 };
 
+/// A call of `rows` rows in which all workers together were `busy` for so long, if all took part.
+fn seen(rows: u64, busy: Option<u64>) -> Outcome {
+    Outcome { busy, ..Outcome::unknown(rows) }
+}
+
 impl Machine {
     fn takes(&self, strategy: Strategy, rows: u64) -> f64 {
         let alone = self.row * rows as f64;
@@ -47,7 +52,7 @@ impl Machine {
             let takes = self.takes(decision.strategy, rows);
             if decision.timing == Timing::Asked {
                 let busy = self.row * self.shared * rows as f64;
-                model.observe(decision.strategy, rows, 0..takes as u64, Some(busy as u64));
+                model.observe(decision.strategy, &seen(rows, Some(busy as u64)), 0..takes as u64);
             }
             takes
         };
@@ -94,7 +99,7 @@ fn the_first_calls_and_long_ones_are_all_timed_and_of_others_one_in_eight() {
             let timed = decision.timing == Timing::Asked;
             if timed {
                 let takes = machine.takes(decision.strategy, 1_000) as u64;
-                model.observe(decision.strategy, 1_000, 0..takes, Some(2 * takes));
+                model.observe(decision.strategy, &seen(1_000, Some(2 * takes)), 0..takes);
             }
             timed
         };
@@ -141,7 +146,7 @@ fn a_bad_first_impression_is_looked_at_again() {
             _ => 98_000,
         };
         if decision.timing == Timing::Asked {
-            model.observe(decision.strategy, 1_000, 0..takes, Some(98_000));
+            model.observe(decision.strategy, &seen(1_000, Some(98_000)), 0..takes);
         }
     }
     assert_eq!(model.explain().strategy, Strategy::LockStep);
@@ -192,7 +197,7 @@ fn who_was_away_is_worked_with_again_at_once() {
 fn one_slow_call_changes_nothing() {
     let mut model = Model::default();
     PLAIN.run(&mut model, 100_000, 300);
-    model.observe(Strategy::LockStep, 100_000, 0..30_000_000, None);
+    model.observe(Strategy::LockStep, &seen(100_000, None), 0..30_000_000);
     PLAIN.run(&mut model, 100_000, 100);
     assert_eq!(model.explain().strategy, Strategy::LockStep);
 }
@@ -203,8 +208,8 @@ fn nonsense_is_survived() {
     for rows in [0, u64::MAX, 1, 0] {
         for nanoseconds in [0, u64::MAX] {
             model.choose(TWO_AWAKE, || rows);
-            model.observe(Strategy::LockStep, rows, 0..nanoseconds, Some(u64::MAX));
-            model.observe(Strategy::Serial, rows, 0..nanoseconds, None);
+            model.observe(Strategy::LockStep, &seen(rows, Some(u64::MAX)), 0..nanoseconds);
+            model.observe(Strategy::Serial, &seen(rows, None), 0..nanoseconds);
         }
     }
     PLAIN.run(&mut model, 1_000, 100);
@@ -220,7 +225,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
         let decision = model.choose(TWO_AWAKE, || 4_000);
         let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
         if decision.timing == Timing::Asked {
-            model.observe(decision.strategy, 4_000, now..now + takes, None);
+            model.observe(decision.strategy, &seen(4_000, None), now..now + takes);
         }
         assert!(call < 100 || tried || decision.strategy == Strategy::Serial, "call {call}");
         now += 2_000_000;
@@ -276,7 +281,7 @@ fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
             let interrupted = if call % 60 == 0 { 4_000_000 } else { 0 };
             let takes = machine.takes(decision.strategy, rows) as u64 + interrupted;
             if decision.timing == Timing::Asked {
-                model.observe(decision.strategy, rows, 0..takes, Some(rows));
+                model.observe(decision.strategy, &seen(rows, Some(rows)), 0..takes);
             }
         }
         assert_eq!(model.explain().strategy, best, "{rows} rows");
@@ -295,7 +300,7 @@ fn rows_of_many_tables_are_counted_now_and_then_only() {
             let Decision { strategy, timing } = model.choose(Situation { storages, ..TWO_AWAKE }, count);
             if timing == Timing::Asked {
                 let began = call * 100_000;
-                model.observe(strategy, 1_000, began..began + nanoseconds, Some(nanoseconds));
+                model.observe(strategy, &seen(1_000, Some(nanoseconds)), began..began + nanoseconds);
             }
         }
         counted.get()
@@ -328,9 +333,9 @@ fn calls_alone_where_some_worker_is_late(machine: &Machine, rows: u64, leader_ro
         let decision = model.choose(Situation { workers: machine.workers, ..TWO_AWAKE }, || rows);
         let takes = machine.takes(decision.strategy, rows) as u64;
         if decision.timing == Timing::Asked {
-            model.observe(decision.strategy, rows, now..now + takes, None);
             let leader_ns = (machine.row * leader_rows as f64) as u64;
-            model.note_late(&Outcome { rows, leader_rows, leader_ns, busy: None });
+            let outcome = Outcome { rows, leader_rows, leader_ns, busy: None };
+            model.observe(decision.strategy, &outcome, now..now + takes);
         }
         now += 16_000_000;
         decision.strategy == Strategy::Serial

@@ -63,7 +63,7 @@ impl Model {
         let wakes = strategy != Strategy::Serial && question.asleep;
         let wake_up = if self.takes(self.current, question) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
-        if self.exploration_budget >= cost {
+        if self.exploration_budget.pays_for(cost) {
             self.begin_trial(strategy, cost);
         }
     }
@@ -80,16 +80,17 @@ impl Model {
         // part. Once is enough to know.
         let is_probe = self.is_probe(other);
         let is_short_probe = is_probe && self.longest_alone(question) < LONGEST_PROBE;
-        let may_be_better = (!is_probe || self.busy > 0.0) && self.at_best(other, question) < now * BETTER;
+        let may_be_better = (!is_probe || self.busy.is_known()) && self.at_best(other, question) < now * BETTER;
         if !may_be_better && !is_short_probe {
             return false;
         }
-        self.rivals[other as usize].may_be_tried() && self.exploration_budget >= self.cost_of_trial(other, question)
+        self.rivals[other as usize].may_be_tried()
+            && self.exploration_budget.pays_for(self.cost_of_trial(other, question))
     }
 
     /// What a call could take by another strategy if all went well there.
     pub(super) fn at_best(&self, other: Strategy, Question { rows, workers, .. }: Question) -> f32 {
-        let busy = self.busy_with(rows);
+        let busy = self.busy.of(rows);
         let alone = self.estimate(Strategy::Serial);
         let shared = self.estimate(Strategy::LockStep);
         let work = match (alone.was_tried(), shared.was_tried()) {
@@ -114,7 +115,7 @@ impl Model {
         let then = match other {
             tried if self.estimate(tried).was_tried() => self.takes(tried, question),
             Strategy::Serial if self.is_probe(other) => self.longest_alone(question),
-            Strategy::Serial => self.busy_with(question.rows),
+            Strategy::Serial => self.busy.of(question.rows),
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
         };
@@ -126,7 +127,7 @@ impl Model {
     /// If that was never seen, since some worker was late each time, as the leader's rows; and if
     /// it had none, as if all were busy to the end.
     fn longest_alone(&self, question: Question) -> f32 {
-        let (busy, alone) = (self.busy_with(question.rows), self.leader_row * question.rows as f32);
+        let (busy, alone) = (self.busy.of(question.rows), self.busy.by_leaders_rows(question.rows));
         let all = || self.takes(self.current, question) * question.workers as f32;
         [busy, alone].into_iter().find(|&known| known > 0.0).unwrap_or_else(all)
     }
@@ -139,7 +140,7 @@ impl Model {
 
     fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
         let place = strategy as usize;
-        self.exploration_budget -= cost;
+        self.exploration_budget.spend(cost);
         let trial = match () {
             () if self.is_probe(strategy) => Trial::probe(strategy),
             () => Trial::new(strategy, !self.estimates[place].was_tried()),

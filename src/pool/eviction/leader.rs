@@ -53,7 +53,8 @@ impl AffinityPool {
     /// Moves the leader off a core that is taken: a round waits for no one as it does for the
     /// leader. From a worker's core it goes home, to the core that no worker is pinned to; if that
     /// is taken too, to the core of the last worker that is better off, which is left out. Where
-    /// none is better off all take part again: together they have a larger part of the cores.
+    /// none is better off all take part again: together they have a larger part of the cores. A
+    /// leader that cannot move stays, and so do its workers.
     #[cold]
     pub(in crate::pool) fn leave_taken_core(&self, now: u64) {
         let eviction = &self.gang.eviction;
@@ -66,8 +67,9 @@ impl AffinityPool {
         let Some((last, seat)) = better_off.next_back() else {
             return eviction.call_all_back(self.records(), now);
         };
-        eviction.leave_out(&seat.record, now, Evidence::Account);
-        self.move_leader(last + 1);
+        if self.move_leader(last + 1) {
+            eviction.leave_out(&seat.record, now, Evidence::Account);
+        }
     }
 
     /// Whether this thread is on the core that the worker is pinned to.

@@ -47,14 +47,18 @@ impl AffinityPool {
         self.watchful && self.gang.eviction.is_anybody_out()
     }
 
-    /// To be called before a round: whose time is over takes part again, and the leader is on none
-    /// of the cores of `participants`. Both are looked at if the round is `due`, or if one of them
-    /// that does not rest has to be woken, which is when the leader may have come to be on its
-    /// core: to ask for the core is a system call.
+    /// To be called before a round. Workers whose backoff is over take part again: they count as
+    /// [`present`](Self::present) from then on. If the round is `due`, or one of `participants` that
+    /// does not rest has to be woken, rests end that are over, and the leader leaves the cores of
+    /// `participants`: it may have come there while they slept, and to ask for its core is a system
+    /// call.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, participants: Participants, due: bool) {
         let is_to_be_woken =
             |seat: &SharedSeat| seat.round.is_asleep() && !seat.round.rests() && !self.has_left_out(seat);
+        if self.is_anybody_out() {
+            self.gang.eviction.prepare(self.records());
+        }
         if !due && !self.called(participants).any(|(_, seat)| is_to_be_woken(seat)) {
             return;
         }

@@ -1,0 +1,34 @@
+//! How a [`Model`] judges calls with far fewer rows than usual: by what usual ones take.
+
+use super::{Model, Question};
+use crate::auto::{Decision, Strategy};
+
+impl Model {
+    /// How to run a call with far fewer rows than usual ones, or none.
+    #[inline(never)]
+    pub(super) fn choose_for_fewer(&mut self, rows: u64, timed: bool) -> Decision {
+        self.aside += 1;
+        self.rows_now = rows;
+        let stays = rows == 0 || self.sizes.few_stay();
+        let strategy = if stays { Strategy::Serial } else { self.best_for_fewer(rows) };
+        Decision::of_model(strategy, timed)
+    }
+
+    /// What takes least for a call of these few `rows`, by what usual ones take.
+    fn best_for_fewer(&self, rows: u64) -> Strategy {
+        let question = Question { rows, ..self.last };
+        let best = self.best(question);
+        let alone = self.reckoned(Strategy::Serial, question).map(|alone| alone + self.forgone(Strategy::Serial));
+        if alone.is_some_and(|alone| alone < self.expected(best, question)) { Strategy::Serial } else { best }
+    }
+
+    /// What a call should take by a strategy that was tried, or by one thread: that takes no longer
+    /// than all workers together.
+    pub(super) fn reckoned(&self, strategy: Strategy, question: Question) -> Option<f32> {
+        match strategy {
+            _ if self.estimate(strategy).was_tried() => Some(self.takes(strategy, question)),
+            Strategy::Serial if self.busy.is_known() => Some(self.busy.of(question.rows)),
+            _ => None,
+        }
+    }
+}
