@@ -64,6 +64,8 @@ enum Furnace {
 struct Crew {
     calls: Vec<Entity>,
     repairs: u32,
+    /// Until then it repairs; a call that comes meanwhile waits.
+    busy_until: u64,
 }
 
 /// Each kind of row has an agenda of its own, so that a call looks only at rows that it visits.
@@ -139,7 +141,7 @@ fn smelt(
         |(entity, mut crew), cargo| {
             if let Cargo::Call(smelter) = cargo {
                 crew.calls.push(smelter);
-                repairs.wake(entity, now + WAY_TO_WORK);
+                repairs.wake(entity, (now + WAY_TO_WORK).max(crew.busy_until));
             }
             None
         },
@@ -161,8 +163,9 @@ fn repair(
         |outbox, mut crew| {
             let smelter = crew.calls.pop()?;
             crew.repairs += 1;
-            outbox.send_at(smelter, now + REPAIR, Cargo::Repaired);
-            (!crew.calls.is_empty()).then_some(now + REPAIR)
+            crew.busy_until = now + REPAIR;
+            outbox.send_at(smelter, crew.busy_until, Cargo::Repaired);
+            (!crew.calls.is_empty()).then_some(crew.busy_until)
         },
         // What had arrived by now was delivered when mines were visited.
         |_, _| None,

@@ -176,7 +176,7 @@ impl Model {
         let first = self.calls == 0 && self.trials == 0 && !self.estimate(self.current).was_tried();
         self.calls += 1;
         self.rows_now = counted.unwrap_or(self.last.rows);
-        let wanted = size == Size::Changed || !self.estimate(self.current).is_known();
+        let wanted = size == Size::Changed || !self.estimate(self.current).is_known() && !self.had_no_rows();
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
         let long = if is_new { LONG } else { LONG_CALL };
         let Sample { due, timed } = self.sampling.next(self.mean, long, wanted);
@@ -224,8 +224,13 @@ impl Model {
     /// Whether the rows of each call may be counted. They are not where there were no rows so far.
     #[inline]
     fn may_count_each_time(&self, storages: usize) -> bool {
-        let is_unknown = self.mean.is_none() && self.aside > 0;
-        storages <= FEW_STORAGES || !is_unknown && self.is_long_beside_counting(storages)
+        storages <= FEW_STORAGES || !self.had_no_rows() && self.is_long_beside_counting(storages)
+    }
+
+    /// Whether no call had rows so far, or only few: what one with rows takes is not known.
+    #[inline]
+    fn had_no_rows(&self) -> bool {
+        self.mean.is_none() && self.aside > 0
     }
 
     /// Whether a call takes so long that its rows may be counted each time.

@@ -36,7 +36,8 @@ impl Unasked {
 
     /// How many calls did not ask since the last grant.
     pub(super) fn taken(&self) -> u32 {
-        self.granted.load(Ordering::Relaxed) - self.left.load(Ordering::Relaxed)
+        // Diagnostics may look in the middle of a grant.
+        self.granted.load(Ordering::Relaxed).saturating_sub(self.left.load(Ordering::Relaxed))
     }
 }
 

@@ -41,6 +41,10 @@ pub struct Forecast {
     frames: u64,
     /// From frame to frame, all together.
     frame_time: u64,
+    /// What tagged systems took, all together: [`FrameSpan::tagged`](crate::FrameSpan::tagged). Of
+    /// those that run at a time the longest worker counts, so it may be less than the sum of the
+    /// systems.
+    tagged: u64,
     /// Workers of the gang.
     workers: usize,
     /// By the system's index.
@@ -84,18 +88,27 @@ struct Round {
 }
 
 impl AffinityTimeline {
-    /// What tagged systems would take, from all frames that are recorded whole; `None` if there are
-    /// none. Reads all spans: some milliseconds when the recording is full.
+    /// What tagged systems would take, from the last frames that follow each other, have the same
+    /// mode and number of workers, and are recorded whole; `None` if there are none. Reads all spans:
+    /// some milliseconds when the recording is full.
     pub fn forecast(&self) -> Option<Forecast> {
-        let oldest = self.extent()?.start;
-        let mut frames = self.frames().filter(|frame| frame.begin >= oldest && frame.delta > 0);
-        let first = frames.next()?;
-        let (last, count) = frames.fold((first, 1), |(_, count), frame| (frame, count + 1));
+        let oldest = self.whole_since();
+        let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0);
+        let last = newest_first.next().filter(|frame| frame.begin >= oldest)?;
+        let (mut first, mut count, mut tagged) = (last, 1, last.tagged);
+        for frame in newest_first {
+            let is_like = (frame.mode, frame.workers) == (last.mode, last.workers);
+            if !is_like || frame.number + 1 != first.number || frame.begin < oldest || frame.delta == 0 {
+                break;
+            }
+            (first, count, tagged) = (frame, count + 1, tagged + frame.tagged);
+        }
         let between = last.begin.saturating_sub(first.begin);
         // The time of a frame is known when the next one begins.
         let frame_time = if count > 1 { between / (count - 1) * count } else { first.delta };
         let window = first.begin..last.end;
-        Some(Forecast::new(count, frame_time, self.spans_in(window.clone()).filter(|span| is_within(span, &window))))
+        let spans = self.spans_in(window.clone()).filter(|span| is_within(span, &window));
+        Some(Forecast::new(count, frame_time, tagged, spans))
     }
 }
 
@@ -104,12 +117,12 @@ fn is_within(span: &Span, window: &Range<u64>) -> bool {
 }
 
 impl Forecast {
-    fn new<'a>(frames: u64, frame_time: u64, spans: impl Iterator<Item = &'a Span>) -> Self {
+    fn new<'a>(frames: u64, frame_time: u64, tagged: u64, spans: impl Iterator<Item = &'a Span>) -> Self {
         let mut systems = BTreeMap::<usize, Recorded>::new();
         let mut rounds = BTreeMap::<(u64, usize), Round>::new();
         let mut workers = 1;
         for span in spans {
-            workers = workers.max(span.worker + 1);
+            workers = workers.max(span.worker.max(span.share_of) + 1);
             let Some(system) = span.system else { continue };
             match span.kind {
                 SpanKind::System => systems.entry(system).or_default().total += span.end.saturating_sub(span.begin),
@@ -126,7 +139,7 @@ impl Forecast {
             let Some(system) = systems.get_mut(&system) else { continue };
             system.rounds.entry(round.took_part.len()).or_default().add(round.sum);
         }
-        Self { frames, frame_time, workers, systems }
+        Self { frames, frame_time, tagged, workers, systems }
     }
 
     /// The systems that ran, as indices into
@@ -137,7 +150,7 @@ impl Forecast {
 
     /// What all tagged systems of a frame took, on average.
     pub fn tagged(&self) -> Duration {
-        self.per_frame(self.total())
+        self.per_frame(self.tagged as f64)
     }
 
     /// From one frame's begin to the next one's, on average; waiting for the display included.
@@ -148,15 +161,15 @@ impl Forecast {
     /// What all tagged systems of a frame would take with `workers` workers, the leader among them;
     /// 0 counts as 1.
     pub fn with_workers(&self, workers: usize) -> Duration {
-        let of_system = |system: &Recorded| {
+        let gained_by = |system: &Recorded| {
             let gained = |(&took_part, rounds): (&usize, &Rounds)| {
                 rounds.elapsed as f64 - rounds.with_workers(took_part, self.workers, workers.max(1))
             };
             let by_rounds = system.rounds.iter().map(gained).sum::<f64>();
             let by_sweeps = if self.workers == 1 { system.gained_by_sweeps(workers) } else { 0.0 };
-            system.total as f64 - by_rounds - by_sweeps
+            by_rounds + by_sweeps
         };
-        self.per_frame(self.systems.values().map(of_system).sum())
+        self.per_frame(self.tagged as f64 - self.systems.values().map(gained_by).sum::<f64>())
     }
 
     /// What all tagged systems of a frame would take if this one took one part in `factor` of its
@@ -164,12 +177,10 @@ impl Forecast {
     pub fn with_faster(&self, system: usize, factor: f64) -> Duration {
         let factor = if factor > 0.0 { factor } else { 1.0 };
         let own = self.systems.get(&system).map_or(0.0, |system| system.total as f64);
-        self.per_frame(self.total() - own + own / factor)
-    }
-
-    /// Of all tagged systems in all frames.
-    fn total(&self) -> f64 {
-        self.systems.values().map(|system| system.total as f64).sum()
+        // Of systems that run at a time, or inside of each other, some take none of the frame's time.
+        let sum: f64 = self.systems.values().map(|system| system.total as f64).sum();
+        let own = own * (self.tagged as f64 / sum.max(1.0)).min(1.0);
+        self.per_frame(self.tagged as f64 - own + own / factor)
     }
 
     fn per_frame(&self, nanoseconds: f64) -> Duration {
@@ -196,7 +207,9 @@ impl Recorded {
 impl Round {
     fn add(&mut self, span: &Span) {
         let busy = span.end.saturating_sub(span.begin).saturating_sub(span.idle);
-        self.took_part.insert(span.worker);
+        // A worker whose share the leader took over, since it came late or was left out, was to take
+        // part.
+        self.took_part.insert(span.share_of);
         self.sum.elapsed = self.sum.elapsed.max(span.released.saturating_sub(span.called));
         self.sum.busy += busy;
         self.sum.longest = self.sum.longest.max(busy);
@@ -254,7 +267,13 @@ mod tests {
             spans.extend(round);
             spans.push(Span::of_caller(SpanKind::System, Some(3), begin..end));
         }
-        Forecast::new(2, 40_000, spans.iter())
+        of(2, 40_000, spans.iter())
+    }
+
+    /// Of systems that run one after another.
+    fn of<'a>(frames: u64, frame_time: u64, spans: impl Iterator<Item = &'a Span> + Clone) -> Forecast {
+        let systems = spans.clone().filter(|span| span.kind == SpanKind::System);
+        Forecast::new(frames, frame_time, systems.map(|span| span.end - span.begin).sum(), spans)
     }
 
     fn with_workers(forecast: &Forecast, workers: usize) -> u128 {
@@ -283,7 +302,7 @@ mod tests {
         let mut spans = round(0, &[2_000, 2_000], 500);
         spans.push(Span::of_caller(SpanKind::System, Some(3), 0..2_500));
         spans.extend(round(10_000, &[1_000; 4], 500).into_iter().map(|span| Span { system: None, ..span }));
-        let forecast = Forecast::new(1, 20_000, spans.iter());
+        let forecast = of(1, 20_000, spans.iter());
         assert_eq!([1, 2, 4, 8].map(|workers| with_workers(&forecast, workers)), [4_000, 2_500, 2_500, 2_500]);
     }
 
@@ -295,11 +314,11 @@ mod tests {
             sweep(SpanKind::Sweep, 20_000..24_000),
             sweep(SpanKind::System, 0..25_000),
         ];
-        let alone = Forecast::new(1, 30_000, spans.iter());
+        let alone = of(1, 30_000, spans.iter());
         let halved = 10_000 + BESIDES as u128 + 5_000;
         assert_eq!([1, 2].map(|workers| with_workers(&alone, workers)), [25_000, halved]);
         let beside = round(30_000, &[1_000, 1_000], 100);
-        let beside = Forecast::new(1, 40_000, spans.iter().chain(&beside));
+        let beside = of(1, 40_000, spans.iter().chain(&beside));
         // Only the round gains: 2 x 1,000 ns on four workers.
         assert_eq!(with_workers(&beside, 4), 25_000 - 500, "what was chosen to stay there stays");
     }
@@ -310,6 +329,25 @@ mod tests {
         assert_eq!(forecast.with_faster(3, 2.0).as_nanos(), 9_500 / 2);
         assert_eq!(forecast.with_faster(7, 2.0), forecast.tagged());
         assert_eq!(forecast.with_faster(3, f64::INFINITY), Duration::ZERO);
+    }
+
+    /// Two systems that are dealt out to two workers, or one inside of the other.
+    #[test]
+    fn systems_that_run_at_a_time_count_once() {
+        let system = |number| Span::of_caller(SpanKind::System, Some(number), 0..6_000);
+        let forecast = Forecast::new(1, 10_000, 6_000, [system(1), system(2)].iter());
+        assert_eq!((forecast.tagged().as_nanos(), with_workers(&forecast, 2)), (6_000, 6_000));
+        assert_eq!(forecast.with_faster(1, 2.0).as_nanos(), 4_500);
+    }
+
+    /// The leader took the share of one of four over.
+    #[test]
+    fn a_worker_that_was_late_was_called() {
+        let mut spans = round(0, &[2_000; 4], 2_000);
+        spans[3].worker = 0;
+        spans.push(Span::of_caller(SpanKind::System, Some(3), 0..4_000));
+        let forecast = of(1, 20_000, spans.iter());
+        assert_eq!(with_workers(&forecast, 8), 3_000, "half of what a share takes");
     }
 
     #[test]

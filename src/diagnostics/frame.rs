@@ -46,8 +46,13 @@ impl Observers<'_, '_> {
         let (tagged, extent) = (totals.since(before), context.systems.take_extent());
         let (Some(mut diagnostics), Some(mut places)) = (diagnostics, places) else { return };
         places.update(&context.systems);
-        diagnostics.frames += 1;
+        let began = diagnostics.began > 0;
+        diagnostics.frames += u64::from(began);
         diagnostics.pull(context, &places, looked_into.as_deref());
+        if !began {
+            // They were reset in this frame: when it began is not known any more.
+            return;
+        }
         let mode = mode.map(|mode| *mode).unwrap_or_default();
         let frame = diagnostics.end_frame(extent, tagged, mode);
         let is_mixed = context.systems.take_other_modes(mode);

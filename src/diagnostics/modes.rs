@@ -133,7 +133,10 @@ impl ModeDiagnostics {
 /// Moves `average` towards `nanoseconds` by one `weight`th of the way.
 fn smooth(average: &mut Duration, nanoseconds: f64, weight: f64) {
     let before = average.as_nanos() as f64;
-    *average = Duration::from_nanos((before + (nanoseconds - before) / weight) as u64);
+    let step = (nanoseconds - before) / weight;
+    // Of whole nanoseconds, away from zero: it would stop some before it is there.
+    let step = if step > 0.0 { step.ceil() } else { step.floor() };
+    *average = Duration::from_nanos((before + step) as u64);
 }
 
 #[cfg(test)]

@@ -139,14 +139,27 @@ impl AffinityTimeline {
         self.stages().filter(move |stage| stage.end >= window.start && stage.begin < window.end)
     }
 
-    /// From the begin of the oldest span to the end of the newest; of the stages if there are no
-    /// spans. `None` if there are neither.
+    /// From the begin of the oldest span, stage or frame to the end of the newest. `None` if there
+    /// is none.
     pub fn extent(&self) -> Option<Range<u64>> {
-        let (spans, stages) = (self.spans.values(), self.stages.values());
-        match (spans.front(), spans.back()) {
-            (Some(first), Some(last)) => Some(first.called..last.released),
-            _ => Some(stages.front()?.begin..stages.back()?.end),
-        }
+        let (spans, stages, frames) = (self.spans.values(), self.stages.values(), self.frames.values());
+        let begins = [
+            spans.front().map(|first| first.called),
+            stages.front().map(|first| first.begin),
+            frames.front().map(|first| first.begin),
+        ];
+        let ends = [
+            spans.back().map(|last| last.released),
+            stages.back().map(|last| last.end),
+            frames.back().map(|last| last.end),
+        ];
+        Some(begins.into_iter().flatten().min()?..ends.into_iter().flatten().max()?)
+    }
+
+    /// From when on no span was dropped to make room for newer ones.
+    pub(crate) fn whole_since(&self) -> u64 {
+        let oldest = self.spans.values().front().filter(|_| self.spans.is_full());
+        oldest.map_or(0, |oldest| oldest.called)
     }
 
     /// How much busier than the mean the busiest worker was in `window`: 0 if all were as busy, 1
@@ -204,6 +217,13 @@ impl std::fmt::Debug for AffinityTimeline {
             .field("frames", &self.frames.values().len())
             .field("stages", &self.stages.values().len())
             .finish()
+    }
+}
+
+/// Nobody could stop the recording any more.
+impl Drop for AffinityTimeline {
+    fn drop(&mut self) {
+        self.recorder.stop();
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
     visit::{DueSweep, Visits},
 };
 use crate::{
-    query::{AffineCommands, AffineParIter, BLOCK_OF_DUE_ROWS, reduce_blocks},
+    query::{AffineCommands, AffineParIter, BlockLength, reduce_blocks},
     sweep::{Plan, Rows, Scratch, SiteRef, Sweep},
 };
 
@@ -271,7 +271,7 @@ where
                 }
                 value
             };
-            reduce_blocks((plan, BLOCK_OF_DUE_ROWS), || due.visits(), block, &combine)
+            reduce_blocks((plan, BlockLength::Shortest), || due.visits(), block, &combine)
         });
         reduced.unwrap_or_else(identity)
     }

@@ -51,7 +51,7 @@ impl Cycles {
             is_past = !is_heavy && !self.by_other;
             (self.runs, self.by_other) = (0, !self.by_other);
         }
-        if is_past && self.present.ended == 1 {
+        if is_past && (self.present.ended == 1 || self.other.heavy.is_empty()) {
             return Progress::InVain;
         }
         let is_over = self.present.ended.min(self.other.ended) >= CYCLES || is_past || self.is_hopeless();

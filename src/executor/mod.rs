@@ -42,7 +42,7 @@ use crate::{
     record::{StageLane, StageSpan},
     topology::process_ran,
 };
-use gang::{BlueprintSlot, Handler, SystemsOnGang, apply_deferred, systems_of};
+use gang::{BlueprintSlot, Handler, SystemsOnGang, apply_deferred, names, systems_of};
 use race::{Race, Took, WayDecision};
 use record::Traced;
 
@@ -131,8 +131,7 @@ pub struct AffinityExecutor {
     /// After a run that did not apply all deferred effects: what is left is known only to the
     /// multi-threaded executor.
     left_over: bool,
-    /// Whether Bevy's executors apply deferred effects of the schedule at different times; unknown
-    /// before its first run.
+    /// Whether the schedule has to run as by Bevy's default; unknown before its first run.
     differs: Option<bool>,
 }
 
@@ -219,11 +218,16 @@ impl AffinityExecutor {
 
     /// Whether it makes a difference to systems by which of Bevy's executors the schedule runs: the
     /// multi-threaded one applies what an exclusive system defers at once, and what a condition
-    /// defers never. Found out once for each build.
-    fn differs(&mut self, schedule: &mut SystemSchedule) -> bool {
+    /// defers never; and a system that asks the main thread for something, and waits for it, has to
+    /// run on another one. Found out once for each build.
+    fn differs(&mut self, schedule: &mut SystemSchedule, world: &World) -> bool {
         *self.differs.get_or_insert_with(|| {
-            let defers = |system: &SystemWithAccess| system.access().is_exclusive() && system.has_deferred();
-            systems_of(schedule).iter().any(defers) || self.slot.conditions_defer()
+            let main_thread = world.components().component_id::<MainThreadExecutor>();
+            let differs = |system: &SystemWithAccess| {
+                let defers = system.access().is_exclusive() && system.has_deferred();
+                defers || main_thread.is_some_and(|resource| names(system.access(), resource))
+            };
+            systems_of(schedule).iter().any(differs) || self.slot.conditions_defer()
         })
     }
 
@@ -238,12 +242,11 @@ impl AffinityExecutor {
             return Some(ScheduleWay::OneThread);
         }
         let as_bevy = skip_systems.is_some()
-            || self.differs(schedule)
+            || self.differs(schedule, world)
             || !self.apply_final_deferred
             || self.left_over
             || self.record.is_plain()
-            // Systems that are bound to the main thread go to another thread then.
-            || world.get_resource::<MainThreadExecutor>().is_some_and(|main| main.0.ticker().is_none());
+            || is_main_thread_elsewhere(world);
         as_bevy.then_some(ScheduleWay::BevysThreads)
     }
 
@@ -372,6 +375,9 @@ impl SystemExecutor for AffinityExecutor {
                 self.rethrow(result);
             }
         }
+        if way != ScheduleWay::BevysThreads {
+            do_as_main_thread(world);
+        }
         (self.unfinished, self.left_over) = (false, !self.apply_final_deferred);
         let Some(began) = began else { return };
         let ended = now();
@@ -391,6 +397,36 @@ impl SystemExecutor for AffinityExecutor {
         self.multi.set_apply_final_deferred(value);
     }
 }
+
+/// Whether systems that are bound to the main thread go to another thread.
+#[cfg(not(target_arch = "wasm32"))]
+fn is_main_thread_elsewhere(world: &World) -> bool {
+    world.get_resource::<MainThreadExecutor>().is_some_and(|main| main.0.ticker().is_none())
+}
+
+/// There is one thread.
+#[cfg(target_arch = "wasm32")]
+fn is_main_thread_elsewhere(_: &World) -> bool {
+    false
+}
+
+/// Does what others wait for the main thread to do, if this is it: while Bevy's threads run a
+/// schedule it does so all the time. A render thread would otherwise wait for the end of the frame.
+#[cfg(not(target_arch = "wasm32"))]
+fn do_as_main_thread(world: &World) {
+    let main = world.get_resource::<MainThreadExecutor>();
+    if let Some(ticker) = main.and_then(|main| main.0.ticker()) {
+        // Not more than there may be: one task may spawn the next.
+        (0..MOST_TASKS).take_while(|_| ticker.try_tick()).count();
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+fn do_as_main_thread(_: &World) {}
+
+/// Tasks of others that the main thread does between two schedules, at most.
+#[cfg(not(target_arch = "wasm32"))]
+const MOST_TASKS: usize = 64;
 
 fn compute_threads() -> usize {
     ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num())

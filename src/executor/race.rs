@@ -36,6 +36,10 @@ const LARGEST_RISK: f32 = 20_000_000.0;
 /// What takes less on one thread stays there.
 const LEAST_OF_THREADS: f32 = 4_000.0;
 
+/// No run counts as shorter, in nanoseconds: where a clock tells no less than 100 of them apart, a
+/// mean of 0 would never grow.
+const SHORTEST: f32 = 20.0;
+
 /// Runs between trials: doubles each time the answer is the same.
 const FIRST_INTERVAL: u32 = 8;
 
@@ -197,7 +201,7 @@ impl Race {
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
     /// systems.
     pub(super) fn observe(&mut self, took: Took, threads: impl Fn() -> usize) {
-        let nanoseconds = took.nanoseconds as f32;
+        let nanoseconds = (took.nanoseconds as f32).max(SHORTEST);
         if let Some(trial) = &mut self.trial {
             let rival = trial.other;
             match trial.observe(nanoseconds) {

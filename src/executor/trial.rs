@@ -81,7 +81,8 @@ impl InTurns {
         // The first run by another way that is hopeless is its last.
         if by_other && self.other.count == 1 {
             let present = self.usual.max(self.present.longest());
-            let other = RunTimes::even(nanoseconds.min(self.most));
+            // However long it may take at most: it was not found to be better.
+            let other = RunTimes::even(nanoseconds.min(self.most.max(present)));
             return (nanoseconds > HOPELESS * present).then(|| Found { present: RunTimes::even(present), other });
         }
         (self.step == OTHERS.len()).then(|| Found { present: self.present.typical(), other: self.other.typical() })

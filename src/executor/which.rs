@@ -43,6 +43,20 @@ pub struct AffinitySchedules {
     /// Those for which the opposite holds.
     #[reflect(ignore)]
     exceptions: HashSet<InternedScheduleLabel>,
+    /// Of those that Bevy keeps on one thread, the ones of which nothing was said: they keep their
+    /// executors, whatever the others get.
+    #[reflect(ignore)]
+    left_to_bevy: LeftToBevy,
+}
+
+/// [`AffinitySchedules::left_to_bevy`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LeftToBevy(HashSet<InternedScheduleLabel>);
+
+impl Default for LeftToBevy {
+    fn default() -> Self {
+        Self([Main.intern(), FixedMain.intern(), RunFixedMainLoop.intern()].into_iter().collect())
+    }
 }
 
 impl Default for AffinitySchedules {
@@ -55,8 +69,7 @@ impl AffinitySchedules {
     /// All but those that Bevy itself keeps on one thread.
     #[must_use]
     pub fn all() -> Self {
-        let exceptions = [Main.intern(), FixedMain.intern(), RunFixedMainLoop.intern()].into_iter().collect();
-        Self { others: true, exceptions }
+        Self { others: true, exceptions: HashSet::default(), left_to_bevy: LeftToBevy::default() }
     }
 
     /// No schedule: all keep their executors.
@@ -70,7 +83,7 @@ impl AffinitySchedules {
     /// ```
     #[must_use]
     pub fn none() -> Self {
-        Self { others: false, exceptions: HashSet::default() }
+        Self { others: false, ..Self::all() }
     }
 
     /// With this schedule as one exception more: it keeps its executor if the others get one, and
@@ -93,6 +106,7 @@ impl AffinitySchedules {
     /// ```
     pub fn set(&mut self, label: impl ScheduleLabel, included: bool) {
         let label = label.intern();
+        self.left_to_bevy.0.remove(&label);
         match included == self.others {
             true => _ = self.exceptions.remove(&label),
             false => _ = self.exceptions.insert(label),
@@ -105,7 +119,7 @@ impl AffinitySchedules {
     }
 
     pub(crate) fn includes_interned(&self, label: InternedScheduleLabel) -> bool {
-        self.others != self.exceptions.contains(&label)
+        !self.left_to_bevy.0.contains(&label) && self.others != self.exceptions.contains(&label)
     }
 }
 
@@ -125,6 +139,7 @@ mod tests {
         some.set(Main, true);
         assert!(some.includes(Update) && some.includes(Main));
         some.others = false;
-        assert!(!some.includes(PostUpdate));
+        assert!(!some.includes(PostUpdate) && !some.includes(FixedMain));
+        assert!(AffinitySchedules::none().except(Main).includes(Main));
     }
 }

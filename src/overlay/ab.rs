@@ -16,6 +16,9 @@ const SLICES: usize = 20;
 const SETTLING: usize = 2;
 /// Counted frames that a slice has at least, however long they take.
 const LEAST_FRAMES: usize = 4;
+/// Frames of other modes, one after another, that end a comparison. A switch takes effect in the
+/// next frame.
+const MOST_STRANGE: usize = 30;
 
 /// A comparison that is going on.
 #[derive(Debug)]
@@ -23,13 +26,17 @@ pub(super) struct Comparison {
     modes: [SchedulerMode; 2],
     /// What to return to.
     before: SchedulerMode,
-    /// The medians of finished slices: time of tagged systems, and of whole frames; in seconds.
+    /// The medians of finished slices: time of a tagged system's run, and of whole frames; in
+    /// seconds. A faster mode has frames with fewer fixed steps, so frames are not compared by what
+    /// all runs of one take.
     finished: Vec<[f64; 2]>,
     /// The frames of the running slice.
     frames: Vec<[f64; 2]>,
     /// How long the running slice has been on, and how many frames.
     on: Duration,
     seen: usize,
+    /// Frames of other modes, one after another: somebody else sets the mode too.
+    strange: usize,
 }
 
 /// What to do after a frame.
@@ -39,6 +46,19 @@ pub(super) enum Next {
     Switch(SchedulerMode),
     /// All slices are done; the mode to return to, and the result.
     Done(SchedulerMode, Verdict),
+    /// Frames run in other modes: nothing can be compared.
+    Lost,
+}
+
+/// What a comparison wants to know of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameTimes {
+    pub(super) mode: SchedulerMode,
+    /// All runs of tagged systems together, and how many there were.
+    pub(super) tagged: Duration,
+    pub(super) calls: u64,
+    /// From the begin of the frame before to its begin.
+    pub(super) whole: Duration,
 }
 
 /// The result of a comparison.
@@ -63,7 +83,7 @@ impl Comparison {
     /// Begins with `modes[0]`, which must be switched on by the caller.
     pub(super) fn new(modes: [SchedulerMode; 2], before: SchedulerMode) -> Self {
         let finished = Vec::with_capacity(SLICES);
-        Self { modes, before, finished, frames: Vec::new(), on: Duration::ZERO, seen: 0 }
+        Self { modes, before, finished, frames: Vec::new(), on: Duration::ZERO, seen: 0, strange: 0 }
     }
 
     pub(super) fn modes(&self) -> [SchedulerMode; 2] {
@@ -81,11 +101,17 @@ impl Comparison {
     }
 
     /// Takes the times of the frame that has just ended.
-    pub(super) fn frame(&mut self, tagged: Duration, frame: Duration) -> Next {
-        self.on += frame;
+    pub(super) fn frame(&mut self, frame: FrameTimes) -> Next {
+        if frame.mode != self.mode_of(self.finished.len()) {
+            self.strange += 1;
+            return if self.strange < MOST_STRANGE { Next::Keep } else { Next::Lost };
+        }
+        self.strange = 0;
+        self.on += frame.whole;
         self.seen += 1;
         if self.seen > SETTLING {
-            self.frames.push([tagged.as_secs_f64(), frame.as_secs_f64()]);
+            let run = frame.tagged.as_secs_f64() / frame.calls.max(1) as f64;
+            self.frames.push([run, frame.whole.as_secs_f64()]);
         }
         if self.on < SLICE || self.frames.len() < LEAST_FRAMES {
             return Next::Keep;
@@ -166,17 +192,25 @@ mod tests {
 
     /// Runs a whole comparison; `tagged` gives the milliseconds of frame `index` in a mode.
     fn compare(tagged: impl Fn(SchedulerMode, usize) -> f64) -> (Vec<SchedulerMode>, Verdict) {
+        compare_runs(|mode, index| (tagged(mode, index), 1))
+    }
+
+    /// The same, with the number of runs that take so long together.
+    fn compare_runs(tagged: impl Fn(SchedulerMode, usize) -> (f64, u64)) -> (Vec<SchedulerMode>, Verdict) {
         let mut comparison = Comparison::new(MODES, SchedulerMode::Bevy);
         let mut modes = vec![MODES[0]];
         for index in 0..100_000 {
-            let time = Duration::from_secs_f64(tagged(modes[modes.len() - 1], index) / 1e3);
-            match comparison.frame(time, Duration::from_millis(10)) {
+            let mode = modes[modes.len() - 1];
+            let (milliseconds, calls) = tagged(mode, index);
+            let tagged = Duration::from_secs_f64(milliseconds / 1e3);
+            match comparison.frame(FrameTimes { mode, tagged, calls, whole: Duration::from_millis(10) }) {
                 Next::Keep => {}
                 Next::Switch(mode) => modes.push(mode),
                 Next::Done(before, verdict) => {
                     assert_eq!(before, SchedulerMode::Bevy);
                     return (modes, verdict);
                 }
+                Next::Lost => panic!("all frames are of their mode"),
             }
         }
         panic!("the comparison never ends")
@@ -187,6 +221,28 @@ mod tests {
         let (_, verdict) = compare(|mode, _| if mode == SchedulerMode::Serial { 3.0 } else { 2.0 });
         assert!((verdict.tagged.median - 1.5).abs() < 1e-9);
         assert_eq!(verdict.frame.to_string(), "1.00 x (1.00 to 1.00)");
+    }
+
+    /// A step takes 3 ms or 1.5; the slower mode has two in a frame, the other one or two.
+    #[test]
+    fn frames_with_more_fixed_steps_are_no_slower_mode() {
+        let (_, verdict) = compare_runs(|mode, index| {
+            let (step, steps) = if mode == MODES[0] { (3.0, 2) } else { (1.5, 1 + (index as u64 % 3) / 2) };
+            (step * steps as f64, steps)
+        });
+        assert!((verdict.tagged.median - 2.0).abs() < 1e-9, "{:?}", verdict.tagged);
+    }
+
+    #[test]
+    fn frames_of_another_mode_do_not_count() {
+        let mut comparison = Comparison::new(MODES, SchedulerMode::Bevy);
+        let whole = Duration::from_millis(10);
+        let mut frame = |mode| comparison.frame(FrameTimes { mode, tagged: whole, calls: 1, whole });
+        for _ in 0..3 {
+            assert_eq!(frame(MODES[0]), Next::Keep);
+            assert!((1..MOST_STRANGE).all(|_| frame(SchedulerMode::Auto) == Next::Keep));
+        }
+        assert_eq!(frame(SchedulerMode::Auto), Next::Lost);
     }
 
     #[test]

@@ -18,6 +18,11 @@ pub(super) struct Controls {
 }
 
 impl Controls {
+    /// The panel is not drawn: what was dragged then is no wish any more.
+    pub(super) fn forget(&mut self) {
+        self.draft = None;
+    }
+
     /// Shows `settings`; returns them changed, if they were.
     pub(super) fn show(&mut self, ui: &mut Ui, settings: &AffinitySettings) -> Option<AffinitySettings> {
         let mut draft = self.draft.take().unwrap_or_else(|| settings.clone());

@@ -42,6 +42,8 @@ fn show_budget(ui: &mut Ui, budget: &mut Duration) {
     let mut milliseconds = budget.as_secs_f64() * 1e3;
     ui.weak("budget");
     let value = egui::DragValue::new(&mut milliseconds).range(1.0..=1_000.0).speed(0.1).max_decimals(1).suffix(" ms");
+    // A budget that was set elsewhere may be beyond these ends: it stays until it is changed here.
+    let value = value.clamp_existing_to_range(false);
     if ui.add(value).changed() {
         *budget = Duration::from_secs_f64(milliseconds / 1e3);
     }
@@ -110,7 +112,7 @@ fn top(frames: &[FrameRow], budget: Duration) -> Duration {
     let mut times: Vec<_> = frames.iter().map(|frame| frame.frame).collect();
     times.sort_unstable();
     let most = times.get(times.len() * 98 / 100).copied().unwrap_or_default();
-    (most * 5 / 4).max(budget * 5 / 4)
+    most.max(budget).saturating_mul(5) / 4
 }
 
 /// The slowest frames, slowest first.

@@ -4,9 +4,11 @@
 //! A click that comes with the move onto the panel would go to the game by that. So the place is
 //! looked up in the frame in which the click arrives.
 
+use std::hash::Hash;
+
 use bevy_app::{App, PreUpdate};
 use bevy_ecs::{
-    message::Messages,
+    message::{MessageReader, Messages},
     prelude::{IntoScheduleConfigs, Local, Query, Res, ResMut},
     system::SystemParam,
 };
@@ -17,7 +19,7 @@ use bevy_egui::{
 };
 use bevy_input::{
     ButtonInput, InputSystems,
-    keyboard::{KeyCode, KeyboardInput},
+    keyboard::{Key, KeyCode, KeyboardInput, NativeKey},
     mouse::{AccumulatedMouseMotion, AccumulatedMouseScroll, MouseButton, MouseButtonInput, MouseMotion, MouseWheel},
 };
 
@@ -35,11 +37,46 @@ fn absorbs_input(settings: Res<OverlaySettings>) -> bool {
     settings.visible && settings.absorb_input
 }
 
+/// All that a game reads of the keyboard, but for the messages.
+#[derive(SystemParam)]
+struct Keyboard<'w> {
+    codes: ResMut<'w, ButtonInput<KeyCode>>,
+    /// The same keys by what they mean.
+    keys: Option<ResMut<'w, ButtonInput<Key>>>,
+}
+
+impl Keyboard<'_> {
+    fn reset(&mut self, code: KeyCode, key: &Key) {
+        self.codes.reset(code);
+        if let Some(keys) = &mut self.keys {
+            keys.reset(key.clone());
+        }
+    }
+
+    /// Takes all keys back but modifiers, which are held, not typed.
+    fn reset_typed(&mut self) {
+        reset_all_but(&mut self.codes, |code| MODIFIER_CODES.contains(code));
+        if let Some(keys) = &mut self.keys {
+            reset_all_but(keys, |key| MODIFIERS.contains(key));
+        }
+    }
+}
+
+/// What stays is as it was: pressed in this frame, or before.
+fn reset_all_but<T: Clone + Eq + Hash + Send + Sync>(keys: &mut ButtonInput<T>, stays: impl Fn(&T) -> bool) {
+    let all = keys.get_pressed().chain(keys.get_just_pressed()).chain(keys.get_just_released());
+    let typed: Vec<T> = all.filter(|key| !stays(key)).cloned().collect();
+    typed.into_iter().for_each(|key| keys.reset(key));
+}
+
 /// Shows or hides the panel when its key is pressed, and keeps the key from the game.
-fn toggle(mut settings: ResMut<OverlaySettings>, mut keys: ResMut<ButtonInput<KeyCode>>) {
-    if keys.just_pressed(settings.key) {
+fn toggle(mut settings: ResMut<OverlaySettings>, mut keyboard: Keyboard, mut messages: MessageReader<KeyboardInput>) {
+    // Which key that is: it depends on the layout.
+    let pressed = messages.read().filter(|message| message.key_code == settings.key).last();
+    let key = pressed.map_or(Key::Unidentified(NativeKey::Unidentified), |message| message.logical_key.clone());
+    if keyboard.codes.just_pressed(settings.key) {
         settings.visible = !settings.visible;
-        keys.reset(settings.key);
+        keyboard.reset(settings.key, &key);
     }
 }
 
@@ -107,7 +144,9 @@ fn is_over_egui(context: &Context, pointer: Pos2, wants: &EguiWantsInput) -> boo
 }
 
 /// Keys that change what others do: they are held, not typed.
-const MODIFIERS: [KeyCode; 8] = [
+const MODIFIERS: [Key; 7] = [Key::Super, Key::Meta, Key::Control, Key::Alt, Key::AltGraph, Key::Shift, Key::CapsLock];
+const MODIFIER_CODES: [KeyCode; 9] = [
+    KeyCode::CapsLock,
     KeyCode::SuperLeft,
     KeyCode::SuperRight,
     KeyCode::ControlLeft,
@@ -119,25 +158,21 @@ const MODIFIERS: [KeyCode; 8] = [
 ];
 
 /// Keys that are typed into a text field.
-fn absorb_keys(
-    wants: Res<EguiWantsInput>,
-    mut keys: ResMut<ButtonInput<KeyCode>>,
-    mut messages: ResMut<Messages<KeyboardInput>>,
-) {
+fn absorb_keys(wants: Res<EguiWantsInput>, mut keyboard: Keyboard, mut messages: ResMut<Messages<KeyboardInput>>) {
     if !wants.wants_any_keyboard_input() {
         return;
     }
-    let held = MODIFIERS.map(|key| keys.pressed(key).then_some(key));
-    keys.reset_all();
+    keyboard.reset_typed();
     messages.clear();
-    held.into_iter().flatten().for_each(|key| keys.press(key));
 }
 
 /// Space pauses the timeline that the pointer is over and arrows step through its frames, and then
 /// not the game.
-fn absorb_timeline_keys(state: Res<OverlayState>, wants: Res<EguiWantsInput>, mut keys: ResMut<ButtonInput<KeyCode>>) {
+fn absorb_timeline_keys(state: Res<OverlayState>, wants: Res<EguiWantsInput>, mut keyboard: Keyboard) {
     if state.timeline.takes_keys() && wants.is_pointer_over_area() {
-        [KeyCode::Space, KeyCode::ArrowLeft, KeyCode::ArrowRight].into_iter().for_each(|key| keys.reset(key));
+        keyboard.reset(KeyCode::Space, &Key::Space);
+        keyboard.reset(KeyCode::ArrowLeft, &Key::ArrowLeft);
+        keyboard.reset(KeyCode::ArrowRight, &Key::ArrowRight);
     }
 }
 
@@ -174,6 +209,20 @@ mod tests {
     fn a_drag_that_began_on_the_panel_is_never_the_games() {
         let drag = [("press", true), ("", true), ("", false), ("release", false), ("", false)];
         assert_eq!(games(&drag), [false; 5]);
+    }
+
+    #[test]
+    fn typed_keys_go_and_held_modifiers_stay_as_they_are() {
+        let mut keys = ButtonInput::default();
+        [KeyCode::ShiftLeft, KeyCode::KeyA].into_iter().for_each(|key| keys.press(key));
+        keys.clear();
+        [KeyCode::ControlLeft, KeyCode::KeyW].into_iter().for_each(|key| keys.press(key));
+        keys.release(KeyCode::KeyA);
+        reset_all_but(&mut keys, |code| MODIFIER_CODES.contains(code));
+        let pressed: Vec<_> = keys.get_pressed().collect();
+        assert!(pressed.len() == 2 && keys.pressed(KeyCode::ShiftLeft) && keys.pressed(KeyCode::ControlLeft));
+        assert_eq!(keys.get_just_pressed().collect::<Vec<_>>(), [&KeyCode::ControlLeft]);
+        assert_eq!(keys.get_just_released().count(), 0);
     }
 
     #[test]

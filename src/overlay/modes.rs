@@ -20,13 +20,16 @@ const VERDICTS: usize = 4;
 pub(super) struct Modes {
     pub(super) pair: [SchedulerMode; 2],
     pub(super) comparison: Option<Comparison>,
+    /// Whether the last one found frames of other modes only.
+    is_lost: bool,
     /// The newest first, each with the frame in which it ended.
     verdicts: VecDeque<(u64, Verdict)>,
 }
 
 impl Default for Modes {
     fn default() -> Self {
-        Self { pair: [SchedulerMode::Serial, SchedulerMode::Auto], comparison: None, verdicts: VecDeque::new() }
+        let pair = [SchedulerMode::Serial, SchedulerMode::Auto];
+        Self { pair, comparison: None, is_lost: false, verdicts: VecDeque::new() }
     }
 }
 
@@ -36,6 +39,11 @@ impl Modes {
         self.comparison = None;
         self.verdicts.truncate(VERDICTS - 1);
         self.verdicts.push_front((frame, verdict));
+    }
+
+    /// Ends the comparison: something else sets the mode, which stays as that wants it.
+    pub(super) fn lose(&mut self) {
+        (self.comparison, self.is_lost) = (None, true);
     }
 
     /// Shows the buttons; returns the mode to switch to.
@@ -73,6 +81,9 @@ impl Modes {
             choose_mode(ui, "A", &mut self.pair[0]);
             ui.weak("against");
             choose_mode(ui, "B", &mut self.pair[1]);
+            if self.is_lost {
+                ui.colored_label(colours::BUDGET, "something else set the mode: nothing was compared");
+            }
             begun.then(|| self.begin(mode))
         })
         .inner
@@ -80,6 +91,7 @@ impl Modes {
 
     /// Starts a comparison; returns the mode to begin with.
     fn begin(&mut self, mode: SchedulerMode) -> SchedulerMode {
+        self.is_lost = false;
         self.comparison = Some(Comparison::new(self.pair, mode));
         self.pair[0]
     }
@@ -157,7 +169,7 @@ fn show_verdict(ui: &mut Ui, frame: u64, verdict: &Verdict) {
             false => format!("{a:?} and {b:?}: no time in tagged systems"),
         };
         ui.strong(takes).on_hover_text(
-            "time in tagged systems: the median of the ratios of neighbouring slices, and their quartiles",
+            "time of a run of a tagged system: the median of the ratios of neighbouring slices, and their quartiles",
         );
         ui.weak(format!("whole frames {}, until frame {frame}", verdict.frame));
     });

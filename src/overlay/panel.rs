@@ -1,16 +1,14 @@
 //! The panel itself, and what it remembers from frame to frame.
 
-use std::{
-    mem,
-    time::{Duration, Instant},
-};
+use std::{mem, time::Duration};
 
 use bevy_ecs::prelude::{Mut, Res, ResMut, Resource, World};
 use bevy_egui::egui::{Align, CollapsingHeader, Layout, Ui};
+use bevy_platform::time::Instant;
 
 use super::{
     OverlaySettings,
-    ab::Next,
+    ab::{FrameTimes, Next},
     choices, colours,
     controls::Controls,
     forecasts, history,
@@ -175,8 +173,10 @@ pub(super) fn compare_modes(
     let (Some(mut mode), Some(diagnostics)) = (mode, diagnostics) else { return };
     let modes = &mut state.modes;
     let (Some(comparison), Some(frame)) = (&mut modes.comparison, diagnostics.history().next_back()) else { return };
-    match comparison.frame(frame.tagged_time(), frame.delta()) {
+    let times = FrameTimes { mode: frame.mode, tagged: frame.tagged_time(), calls: frame.calls, whole: frame.delta() };
+    match comparison.frame(times) {
         Next::Keep => {}
+        Next::Lost => modes.lose(),
         Next::Switch(next) => *mode = next,
         Next::Done(before, verdict) => {
             *mode = before;
@@ -195,6 +195,7 @@ impl OverlayState {
         } else {
             self.timeline.leave();
             self.threads.forget();
+            self.controls.forget();
         }
         self.cost.end_frame();
         mem::take(&mut self.seen)

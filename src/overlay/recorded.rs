@@ -76,9 +76,10 @@ impl Recorded {
 
     /// Copies the frame with this number and those around it; returns whether it was still there.
     pub(super) fn load_frame(&mut self, source: Source, number: u64) -> bool {
-        let oldest = source.timeline.extent().map_or(u64::MAX, |extent| extent.start);
-        let mut frames = source.timeline.frames();
-        let frame = frames.find(|frame| frame.number == number && frame.tagged_begin >= oldest);
+        let oldest = source.timeline.whole_since();
+        // The newest with this number: diagnostics that were reset begin to count anew.
+        let mut frames = source.timeline.frames().rev();
+        let frame = frames.find(|frame| frame.number == number && frame.begin >= oldest);
         if let Some(frame) = frame {
             self.load(source, frame);
         }
@@ -91,7 +92,7 @@ impl Recorded {
         let origin = frame.begin;
         let since = |time: u64| time as f64 - origin as f64;
         self.frame = frame.number;
-        let next = timeline.frames().find(|next| next.number == frame.number + 1);
+        let next = timeline.frames().find(|next| next.follows(frame));
         self.length = next.map_or(frame.delta, |next| next.delta).max(frame.end - frame.begin) as f64;
         self.tagged = since(frame.tagged_begin)..since(frame.tagged_end);
         self.window = window_around(timeline, frame);
@@ -174,11 +175,18 @@ impl Recorded {
 
 /// From some frames before `frame` to some after it, without those that have too many spans.
 fn window_around(timeline: &AffinityTimeline, frame: &FrameSpan) -> Range<u64> {
-    let index = timeline.frames().position(|other| other.number == frame.number).unwrap_or(0);
-    let around = timeline.frames().skip(index.saturating_sub(FRAMES_AROUND)).take(2 * FRAMES_AROUND + 1);
+    let index = timeline.frames().position(|other| other.begin == frame.begin).unwrap_or(0);
     let mut window = frame.begin..frame.end;
-    for other in around {
-        window = window.start.min(other.begin)..window.end.max(other.end);
+    // What was not recorded lies between frames that do not follow each other.
+    let before = timeline.frames().rev().skip(timeline.frames().len() - index).take(FRAMES_AROUND);
+    let mut first = frame;
+    for other in before.take_while(|other| std::mem::replace(&mut first, other).follows(other)) {
+        window.start = other.begin;
+    }
+    let mut last = frame;
+    let after = timeline.frames().skip(index + 1).take(FRAMES_AROUND);
+    for other in after.take_while(|other| other.follows(std::mem::replace(&mut last, other))) {
+        window.end = other.end;
     }
     // The frame itself must be among the spans that are copied.
     if timeline.spans_in(window.start..frame.end).count() > MOST_SPANS { frame.begin..window.end } else { window }

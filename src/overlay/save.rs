@@ -27,6 +27,10 @@ impl Saved {
         timeline: &AffinityTimeline,
         diagnostics: &AffinityDiagnostics,
     ) {
+        // There are no files.
+        if cfg!(target_arch = "wasm32") {
+            return;
+        }
         if ui
             .button("Save trace")
             .on_hover_text("all that is recorded, for ui.perfetto.dev or chrome://tracing")

@@ -136,12 +136,16 @@ impl Placement {
     #[inline]
     pub(crate) fn place(&mut self, storage: Storage, rows: u32, shortest: u32) -> &Runs {
         let wanted = (rows / shortest.max(1)).clamp(1, self.workers as u32) as usize;
-        if !Mechanism::Settling.is_out() && self.get(storage).is_some_and(Runs::is_settling) {
+        if self.get(storage).is_some_and(|runs| runs.has_shrunk_to(rows)) {
+            self.runs.slot(storage).iter_mut().for_each(|runs| runs.settle_again(rows));
+        }
+        if rows > 0 && !Mechanism::Settling.is_out() && self.get(storage).is_some_and(Runs::is_settling) {
             self.settle(storage, rows, wanted);
         }
         match self.get(storage) {
             Some(runs) if runs.rows() == rows && runs.parts() >= wanted => {}
-            Some(runs) if runs.parts() >= wanted && rows as usize >= runs.parts() => {
+            // One that is empty keeps its runs: it may fill again.
+            Some(runs) if runs.parts() >= wanted && (rows as usize >= runs.parts() || rows == 0) => {
                 self.adjust(storage, |runs| runs.resize(rows));
             }
             _ => self.cut_anew(storage, rows, wanted),

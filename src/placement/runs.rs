@@ -25,6 +25,9 @@ const REMAINING_EXCESS: u32 = 32;
 /// what its rows cost, then only what cold ones do.
 const SETTLING: u8 = 16;
 
+/// And again when less than one part in this many of its rows is left.
+const SHRUNK: u32 = 8;
+
 /// As many as a storage of few rows has runs, and one more: a world may have thousands of those,
 /// and each place in memory that a sweep looks at counts.
 type Few<T> = SmallVec<[T; 4]>;
@@ -46,25 +49,13 @@ pub(crate) struct Runs {
     balancer: Option<Box<CachePadded<Balancer>>>,
     /// While cuts are being learned, where the time goes.
     histogram: Option<Box<Histogram>>,
-    /// The cuts that were learned last; none if rows count alike.
-    learned: Option<Box<LearnedCuts>>,
+    /// The cuts that were learned last, none if rows count alike. They are kept as they were: a table
+    /// that empties and fills again has the same proportions.
+    learned: Option<Box<Few<u32>>>,
     /// How often the storage may still be placed until it has as many runs as it is worth, or more.
     settling: u8,
-}
-
-/// Cuts that follow what rows cost. They are kept as they were learned: a table that empties and
-/// fills again has the same proportions.
-#[derive(Debug)]
-struct LearnedCuts {
-    cuts: Few<u32>,
-    /// For how many rows the present cuts were stretched from these.
-    stretched_to: u32,
-}
-
-impl LearnedCuts {
-    fn rows(&self) -> u32 {
-        self.cuts[self.cuts.len() - 1]
-    }
+    /// The most rows that there were since then.
+    most_rows: u32,
 }
 
 impl Runs {
@@ -78,6 +69,7 @@ impl Runs {
             histogram: None,
             learned: None,
             settling: SETTLING,
+            most_rows: rows,
         };
         let alignment = runs.alignment_for(rows);
         for (part, cut) in runs.cuts.iter_mut().enumerate() {
@@ -100,6 +92,18 @@ impl Runs {
     #[inline]
     pub(super) fn is_settling(&self) -> bool {
         self.settling > 0
+    }
+
+    /// Whether far fewer than the most rows are left: what the runs were made for is gone. Not where
+    /// none is: they may come back.
+    #[inline]
+    pub(super) fn has_shrunk_to(&self, rows: u32) -> bool {
+        rows > 0 && rows < self.most_rows / SHRUNK && self.parts() > 1
+    }
+
+    /// Settles anew with this many rows.
+    pub(super) fn settle_again(&mut self, rows: u32) {
+        (self.settling, self.most_rows) = (SETTLING, rows);
     }
 
     /// Counts that it is placed once more.
@@ -155,6 +159,7 @@ impl Runs {
         let before = self.cuts.clone();
         let parts = self.parts();
         self.cuts[parts] = rows;
+        self.most_rows = self.most_rows.max(rows);
         self.cuts.iter_mut().for_each(|cut| *cut = (*cut).min(rows));
         let fair = rows.div_ceil(parts as u32);
         if self.learned.is_some() {
@@ -169,15 +174,18 @@ impl Runs {
     /// now, or if nothing is left of the last run.
     fn keep_proportions(&mut self, rows: u32) {
         let (parts, alignment) = (self.parts(), self.alignment_for(rows));
-        let Some(learned) = &mut self.learned else { return };
-        let is_far = rows.abs_diff(learned.stretched_to) > learned.stretched_to / TOLERATED_EXCESS;
+        let Some(learned) = &self.learned else { return };
+        let then = u64::from(learned[parts].max(1));
+        let last = u64::from(learned[parts] - learned[parts - 1]) * u64::from(rows) / then;
+        // All that came and went is in the last run.
+        let fair = rows.div_ceil(parts as u32);
+        let is_far =
+            u64::from(rows - self.cuts[parts - 1]).abs_diff(last) > u64::from(fair / TOLERATED_EXCESS + alignment);
         if is_far || self.cuts[parts - 1] >= rows {
-            let then = u64::from(learned.rows().max(1));
-            for (cut, &learned) in self.cuts[1..parts].iter_mut().zip(&learned.cuts[1..parts]) {
+            for (cut, &learned) in self.cuts[1..parts].iter_mut().zip(&learned[1..parts]) {
                 let exact = u64::from(learned) * u64::from(rows) / then;
                 *cut = aligned(exact as u32, alignment, rows);
             }
-            learned.stretched_to = rows;
         }
     }
 
@@ -222,7 +230,7 @@ impl Runs {
         for (cut, &better) in self.cuts[inner.clone()].iter_mut().zip(&cuts[inner]) {
             *cut = aligned(better, alignment, rows);
         }
-        self.learned = Some(Box::new(LearnedCuts { cuts: self.cuts.clone(), stretched_to: rows }));
+        self.learned = Some(Box::new(self.cuts.clone()));
         moved_rows(&before, &self.cuts)
     }
 
@@ -317,6 +325,19 @@ mod tests {
             runs.resize(rows);
         }
         assert_eq!(cut(&runs), 900, "{runs:?}");
+    }
+
+    /// All that comes is in the last run.
+    #[test]
+    fn learned_cuts_are_stretched_before_the_last_run_is_far_too_long() {
+        let mut runs = Runs::even(100_000, 16, 0);
+        let cuts: Vec<_> = (0..=16).map(|cut| cut * 6_250).collect();
+        runs.take_over(&cuts);
+        for rows in (100_000..200_000).step_by(500) {
+            runs.resize(rows);
+            let (fair, last) = (rows / 16, runs.range_of(15).len() as u32);
+            assert!(last <= fair + fair / 8 + 500, "{last} of {rows}");
+        }
     }
 
     #[test]

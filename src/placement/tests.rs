@@ -292,3 +292,29 @@ fn footprints_tell_who_was_there_last() {
     assert_eq!(sweep(0..1_000, 1), 0);
     assert_eq!(sweep(0..1_000, 1), 1_000);
 }
+
+#[test]
+fn a_table_that_shrinks_for_good_gets_fewer_runs() {
+    let mut placement = Placement::new(16);
+    (0..20).for_each(|_| _ = placement.place(TABLE, 20_000, 500));
+    assert_eq!(placement.place(TABLE, 3_000, 500).parts(), 16, "they may come back");
+    (0..20).for_each(|_| _ = placement.place(TABLE, 60, 500));
+    assert_eq!(placement.place(TABLE, 60, 500).parts(), 1);
+    assert_eq!(placement.place(TABLE, 20_000, 500).parts(), 16);
+    assert_eq!(placement.loads, counted_loads(&placement));
+}
+
+#[test]
+fn an_empty_table_keeps_what_was_learned() {
+    let mut placement = Placement::new(2);
+    placement.place(TABLE, 10_000, 1);
+    for _ in 0..64 {
+        observe_frame(&mut placement, TABLE, &[90_000, 10_000], 8);
+        placement.end_frame();
+    }
+    let cut = |placement: &mut Placement| placement.place(TABLE, 10_000, 1).range_of(0).end;
+    let learned = cut(&mut placement);
+    assert!(learned < 4_000, "{learned}");
+    placement.place(TABLE, 0, 1);
+    assert_eq!(cut(&mut placement), learned);
+}

@@ -19,7 +19,8 @@ pub struct WorkerStats {
     pub wait: Duration,
     /// Indices run, its own and others'.
     pub rounds: u64,
-    /// Indices run for workers that did not start in time.
+    /// Indices run for workers that did not start in time or were left out; and, where another thread
+    /// led the gang meanwhile, for all others.
     pub taken_over: u64,
     /// Rounds that it was left out of because its core was busy with another process.
     pub rounds_left_out: u64,

@@ -8,23 +8,46 @@ use crate::{
     sweep::{Part, Rows},
 };
 
-/// Rows of a block where all rows are visited. Part of the result's definition where values are
-/// combined with rounding, so never derived from the machine. Half of the default longest slice: at
-/// most this many rows at a border are swept by a neighbour.
-pub(crate) const BLOCK_ROWS: u32 = 2048;
+/// The most rows of a block. Half of the default longest slice: at most this many rows at a border
+/// are swept by a neighbour.
+const MOST_ROWS: u32 = 2048;
 
-/// Rows of a block where those are visited that are due, which may lie side by side and take long:
-/// fewer, since one thread visits a block.
-pub(crate) const BLOCK_OF_DUE_ROWS: u32 = 64;
+/// The fewest rows of a block, but for the last one of a storage: to begin a block and to combine
+/// its value takes as long as some cheap rows.
+const FEWEST_ROWS: u32 = 64;
+
+/// A storage is that many blocks, unless they are longer or shorter than blocks may be: one thread
+/// visits a block, so of a thousand rows that take long each several have a part.
+const BLOCKS: u32 = 16;
+
+/// How many rows a block has. Part of the result's definition where values are combined with
+/// rounding: it depends on the rows, never on the machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BlockLength {
+    /// By how many rows the storage has.
+    OfStorage,
+    /// The fewest: rows that are due may lie side by side and take long.
+    Shortest,
+}
+
+impl BlockLength {
+    /// In a storage of this many rows.
+    fn rows(self, storage: u32) -> u32 {
+        match self {
+            Self::OfStorage => (storage / BLOCKS).next_power_of_two().clamp(FEWEST_ROWS, MOST_ROWS),
+            Self::Shortest => FEWEST_ROWS,
+        }
+    }
+}
 
 /// A block's storage by its place in the order of storages, and the block's number in it.
 pub(super) type BlockPlace = (u32, u32);
 
-/// Calls `visit` with each block of `length` rows whose first row is in `part`, one of the parts of
+/// Calls `visit` with each block of this `length` whose first row is in `part`, one of the parts of
 /// `rows`: where it is, its storage, and its rows, which may reach into the rows of other parts.
 pub(super) fn for_each_block(
     part: Part<'_>,
-    (rows, length): (Rows<'_, '_>, u32),
+    (rows, length): (Rows<'_, '_>, BlockLength),
     mut visit: impl FnMut(BlockPlace, Storage, &mut dyn Iterator<Item = Range<u32>>),
 ) {
     part.for_each_range(|ordinal, storage, range| {
@@ -33,7 +56,7 @@ pub(super) fn for_each_block(
             None => range.start.checked_sub(1),
             Some(selection) => selection.row_before(ordinal, range.start),
         };
-        for (number, block) in blocks_beginning_in(range, before, length) {
+        for (number, block) in blocks_beginning_in(range, before, length.rows(count)) {
             let all = rows.selection.is_none().then(|| block.start..block.end.min(count));
             let some = rows.selection.into_iter().flat_map(|selection| selection.ranges_in(ordinal, block.clone()));
             visit((ordinal, number), storage, &mut all.into_iter().chain(some));
@@ -54,7 +77,14 @@ fn blocks_beginning_in(rows: Range<u32>, before: Option<u32>, length: u32) -> im
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK_ROWS, blocks_beginning_in};
+    use super::{BlockLength, MOST_ROWS as BLOCK_ROWS, blocks_beginning_in};
+
+    #[test]
+    fn a_table_is_some_blocks_and_a_large_one_many() {
+        let rows = [0, 63, 65, 1_000, 4_000, 10_000, 30_000, 32_000, 1_000_000, u32::MAX];
+        let blocks = rows.map(|rows| rows.div_ceil(BlockLength::OfStorage.rows(rows)));
+        assert_eq!(blocks, [0, 1, 2, 16, 16, 10, 15, 16, 489, 1 << 21]);
+    }
 
     #[test]
     fn every_row_is_in_one_block_however_rows_are_cut() {

@@ -10,7 +10,7 @@ mod par_iter;
 mod reduce;
 mod views;
 
-pub(crate) use blocks::BLOCK_OF_DUE_ROWS;
+pub(crate) use blocks::BlockLength;
 pub use chunk::ChunkData;
 pub use commands::AffineCommands;
 pub use contiguous::AffineContiguousParIter;

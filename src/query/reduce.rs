@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Mutex};
 use bevy_ecs::query::{IterQueryData, QueryFilter};
 
 use super::{
-    blocks::{BLOCK_ROWS, BlockPlace, for_each_block},
+    blocks::{BlockLength, BlockPlace, for_each_block},
     par_iter::AffineParIter,
 };
 use crate::{
@@ -52,8 +52,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// is collected in the order of rows.
     ///
     /// As [`map_reduce`](Self::map_reduce), without a value for each item: a value that has memory
-    /// of its own, such as a `Vec`, is made once for some two thousand rows. `identity` starts each
-    /// block, and is the result if there are no rows. The order is the one of commands and
+    /// of its own, such as a `Vec`, is made once for a block: a sixteenth of a table's rows, 64 at
+    /// least and 2,048 at most. One thread visits a block. `identity` starts each, and is the result
+    /// if there are no rows. The order is the one of commands and
     /// messages: table by table.
     ///
     /// Shaped after `fold` and `reduce` of rayon's iterators.
@@ -115,7 +116,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             }
             end(value)
         };
-        reduce_blocks((&plan, BLOCK_ROWS), || (), block, combine)
+        reduce_blocks((&plan, BlockLength::OfStorage), || (), block, combine)
     }
 }
 
@@ -127,14 +128,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
 /// Each row is in one block, which one thread is called with, once: a block begins in the rows of
 /// one part ('parts' on [`Part`](crate::sweep::Part)).
 pub(crate) fn reduce_blocks<V, T: Send>(
-    (plan, length): (&Plan<'_>, u32),
+    (plan, length): (&Plan<'_>, BlockLength),
     visitor: impl Fn() -> V + Sync,
     block: impl Fn(&mut V, Storage, &mut dyn Iterator<Item = Range<u32>>) -> Option<T> + Sync,
     combine: &impl Fn(T, T) -> T,
 ) -> Option<T> {
     let reduced = Mutex::new(Vec::<(BlockPlace, T)>::new());
     let (rows, reduced_of_parts) = (plan.rows(), &reduced);
-    plan.run(move |part| {
+    plan.run_by_blocks(move |part| {
         let (mut visitor, mut blocks) = (visitor(), Vec::new());
         for_each_block(part, (rows, length), |place, storage, ranges| {
             blocks.extend(block(&mut visitor, storage, ranges).map(|value| (place, value)));

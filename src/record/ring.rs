@@ -38,6 +38,11 @@ impl<T> Ring<T> {
         }
     }
 
+    /// Whether the next value takes the place of the oldest.
+    pub(crate) fn is_full(&self) -> bool {
+        self.values.len() >= self.length
+    }
+
     pub(crate) fn values(&self) -> &VecDeque<T> {
         &self.values
     }

@@ -168,10 +168,11 @@ pub struct FrameSpan {
     /// How long before [`begin`](Self::begin) the last frame began, as Bevy's `Time::delta`; 0 in
     /// the first frame.
     pub delta: u64,
-    /// When the first tagged system of the frame began; [`begin`](Self::begin) if none ran, or if
-    /// it ran between frames.
+    /// When the first tagged system of the frame began, of those runs that were timed: all while the
+    /// timeline records, and of runs of less than 4 us samples while it does not.
+    /// [`begin`](Self::begin) if none was, or if it ran between frames.
     pub tagged_begin: u64,
-    /// When the last tagged system ended; [`begin`](Self::begin) if none ran.
+    /// When the last of these ended; [`begin`](Self::begin) if there was none.
     pub tagged_end: u64,
     /// The durations of the frame's tagged systems together, in nanoseconds: of those that ran on
     /// several workers at a time, those of the worker that was longest at it. One that runs inside
@@ -187,6 +188,12 @@ pub struct FrameSpan {
 }
 
 impl FrameSpan {
+    /// Whether it is the one behind `other`.
+    #[cfg(feature = "overlay")]
+    pub(crate) fn follows(&self, other: &Self) -> bool {
+        self.number == other.number + 1 && self.begin >= other.end
+    }
+
     /// How long before it the last frame began, as Bevy's `Time::delta`.
     pub fn delta(&self) -> Duration {
         Duration::from_nanos(self.delta)

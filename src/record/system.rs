@@ -4,7 +4,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -35,13 +35,17 @@ pub(crate) struct SystemTiming {
     /// No other system of the process has or had it.
     number: usize,
     /// Calls that go untimed until the next one that is.
-    untimed_left: AtomicU64,
-    /// What the last one took that was timed, in nanoseconds.
-    last: AtomicU64,
+    untimed_left: AtomicU32,
+    /// What a call took on average of late, in nanoseconds: an untimed one is taken to be as long.
+    mean: AtomicU32,
     calls: OwnCounter,
     total: OwnCounter,
     /// Of the calls, those that were timed.
     timed: AtomicU64,
+    /// From the last one that was timed to the next.
+    distance: AtomicU32,
+    /// Calls that are still to be timed because one of the last was not short.
+    all_timed_left: AtomicU32,
     longest: AtomicU64,
     pub(crate) name: Arc<str>,
     /// Whether the [`SystemTimings`] of its world know of it.
@@ -51,9 +55,12 @@ pub(crate) struct SystemTiming {
 }
 
 /// Of systems that take less, in nanoseconds, samples are timed: two readings of the clock take
-/// 60 ns, a third of what a tag costs a system. The others are taken to be as long as the last that
-/// was.
+/// 60 ns, as long as a tag costs a system. After a run that takes as long all are for
+/// [`RECENT_CALLS`] runs: what works now and then is timed when it does.
 const SHORT: u64 = 4_000;
+
+/// The mean that untimed calls are taken to have is that of about so many calls.
+const MEAN_OF: f32 = 128.0;
 
 /// About two seconds of a system that runs once a frame and is timed each time: enough for a 95th
 /// percentile.
@@ -72,11 +79,13 @@ impl SystemTiming {
         static NUMBERS: AtomicUsize = AtomicUsize::new(0);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            untimed_left: AtomicU64::new(0),
-            last: AtomicU64::new(0),
+            untimed_left: AtomicU32::new(0),
+            mean: AtomicU32::new(0),
             calls: OwnCounter::default(),
             total: OwnCounter::default(),
             timed: AtomicU64::new(0),
+            distance: AtomicU32::new(1),
+            all_timed_left: AtomicU32::new(0),
             longest: AtomicU64::new(0),
             name: name.into(),
             listed: AtomicBool::new(false),
@@ -95,21 +104,46 @@ impl SystemTiming {
         let timed = self.timed.load(Ordering::Relaxed);
         self.recent[timed as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
         self.timed.store(timed + 1, Ordering::Relaxed);
-        self.last.store(nanoseconds, Ordering::Relaxed);
         if nanoseconds > self.longest.load(Ordering::Relaxed) {
             self.longest.store(nanoseconds, Ordering::Relaxed);
         }
-        let untimed = if nanoseconds < SHORT { u64::from(distance(timed, Some(nanoseconds as f32))) - 1 } else { 0 };
-        self.untimed_left.store(untimed, Ordering::Relaxed);
+        let distance_before = self.distance.load(Ordering::Relaxed);
+        // Where all are timed they count as they are: the mean is that of the others, once there is
+        // one.
+        if distance_before > 1 || timed < 2 * RECENT_CALLS as u64 {
+            self.learn_mean(nanoseconds, timed, distance_before);
+        }
+        let all_left = match nanoseconds {
+            SHORT.. => RECENT_CALLS as u32,
+            _ => self.all_timed_left.load(Ordering::Relaxed).saturating_sub(1),
+        };
+        self.all_timed_left.store(all_left, Ordering::Relaxed);
+        let distance = if all_left > 0 { 1 } else { distance(timed, Some(nanoseconds as f32)) };
+        self.distance.store(distance, Ordering::Relaxed);
+        self.untimed_left.store(distance - 1, Ordering::Relaxed);
         self.count(nanoseconds);
         nanoseconds
+    }
+
+    /// Learns from a call that was timed, as `timed` were before. It stands for the `calls` since
+    /// then: where short ones are followed by many untimed ones and long ones by none, the mean
+    /// would be too small otherwise.
+    fn learn_mean(&self, nanoseconds: u64, timed: u64, calls: u32) {
+        let before = self.mean();
+        let weight = (calls as f32 / MEAN_OF).max(1.0 / (timed as f32 + 1.0));
+        let mean = before + (nanoseconds as f32 - before) * weight;
+        self.mean.store(mean.to_bits(), Ordering::Relaxed);
+    }
+
+    fn mean(&self) -> f32 {
+        f32::from_bits(self.mean.load(Ordering::Relaxed))
     }
 
     /// Notes a call that was not; returns how long it is taken to have been.
     pub(crate) fn record_untimed(&self) -> u64 {
         let left = self.untimed_left.load(Ordering::Relaxed);
         self.untimed_left.store(left.saturating_sub(1), Ordering::Relaxed);
-        let nanoseconds = self.last.load(Ordering::Relaxed);
+        let nanoseconds = self.mean().round() as u64;
         self.count(nanoseconds);
         nanoseconds
     }
@@ -315,7 +349,7 @@ mod tests {
                 1
             }
             false => {
-                assert_eq!(timing.record_untimed(), nanoseconds, "as long as the last one");
+                assert_eq!(timing.record_untimed(), nanoseconds, "as long as the others");
                 0
             }
         });
@@ -362,8 +396,27 @@ mod tests {
         let timing = SystemTiming::new("long".into());
         assert_eq!(run(&timing, 80, SHORT), 80);
         assert_eq!(timing.total(), Duration::from_nanos(80 * SHORT));
-        // It becomes short: seen at once.
-        assert_eq!(run(&timing, 1, 1_000) + run(&timing, 8, 1_000), 2);
-        assert_eq!(timing.recent().p95, Duration::from_nanos(SHORT));
+        // It becomes short: that is seen for a while.
+        (0..RECENT_CALLS).for_each(|_| _ = timing.record(1_000));
+        assert_eq!(timing.recent().p95, Duration::from_nanos(1_000));
+        assert!((0..10).all(|_| !timing.is_due() && timing.record_untimed() > 0) || timing.is_due());
+    }
+
+    /// A system that works in one of so many runs, for a millisecond.
+    #[test]
+    fn what_works_now_and_then_is_counted_in_full() {
+        for every in [2, 30, 100, 1_000] {
+            let (timing, runs) = (SystemTiming::new("now and then".into()), 400_000);
+            let takes = |run: u64| if run.is_multiple_of(every) { 1_000_000 } else { 300 };
+            for run in 1..=runs {
+                if timing.is_due() {
+                    timing.record(takes(run))
+                } else {
+                    timing.record_untimed()
+                };
+            }
+            let counted = timing.total().as_nanos() as f64 / (1..=runs).map(takes).sum::<u64>() as f64;
+            assert!((0.8..1.2).contains(&counted), "one in {every}: {counted}");
+        }
     }
 }

@@ -215,10 +215,11 @@ impl LookedInto {
 pub(crate) fn look_into_schedules(
     looked_into: Option<ResMut<LookedInto>>,
     which: Option<Res<AffinitySchedules>>,
-    mut schedules: ResMut<Schedules>,
+    schedules: Option<ResMut<Schedules>>,
 ) {
-    // Where a user has removed them schedules stay as they are.
-    let (Some(mut looked_into), Some(which)) = (looked_into, which) else { return };
+    // Where a user has removed them, or runs this with the schedules taken out of the world, these
+    // stay as they are.
+    let (Some(mut looked_into), Some(which), Some(mut schedules)) = (looked_into, which, schedules) else { return };
     looked_into.look(schedules.bypass_change_detection(), &which);
     if which.is_changed() {
         looked_into.follow(&which);
@@ -229,9 +230,9 @@ pub(crate) fn look_into_schedules(
 pub(crate) fn look_into_first(
     looked_into: Option<ResMut<LookedInto>>,
     which: Option<Res<AffinitySchedules>>,
-    mut schedules: ResMut<Schedules>,
+    schedules: Option<ResMut<Schedules>>,
 ) {
-    let (Some(mut looked_into), Some(which)) = (looked_into, which) else { return };
+    let (Some(mut looked_into), Some(which), Some(mut schedules)) = (looked_into, which, schedules) else { return };
     if let Some(first) = schedules.bypass_change_detection().get_mut(First) {
         looked_into.look_at(first, &which);
     }

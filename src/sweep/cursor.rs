@@ -106,7 +106,8 @@ impl<'a> RowCursor<'a> {
             }
             Source::Even(rows, part, parts) => {
                 let storage = *rows.matched.storages.get(self.next)?;
-                (self.at, self.rest) = ((self.next as u32, storage), even_rows(rows.count(storage), *part, *parts));
+                (self.at, self.rest) =
+                    ((self.next as u32, storage), even_rows(storage, rows.count(storage), *part, *parts));
             }
         }
         self.next += 1;

@@ -19,16 +19,26 @@ pub(crate) enum Owners<'a> {
     One(usize),
     /// As the placement says.
     Runs(&'a Runs),
-    /// `rows` rows in `parts` even runs.
-    Even { rows: u32, parts: usize },
+    /// `rows` rows in `parts` even runs, or one row each from part `first` on.
+    Even { rows: u32, parts: usize, first: usize },
 }
 
-/// The rows of one of `parts` even parts of a storage of `rows` rows. Parts are disjoint, and
+/// The rows of one of `parts` even parts of a `storage` of `rows` rows. Parts are disjoint, and
 /// together they are all rows; [`Owners::of`] says whose a row is.
 #[inline]
-pub(super) fn even_rows(rows: u32, part: usize, parts: usize) -> Range<u32> {
+pub(super) fn even_rows(storage: Storage, rows: u32, part: usize, parts: usize) -> Range<u32> {
+    if (rows as usize) < parts {
+        let row = part.wrapping_sub(first_part(storage, rows, parts));
+        return if row < rows as usize { row as u32..row as u32 + 1 } else { 0..0 };
+    }
     let cut = |part: usize| (u64::from(rows) * part as u64).div_ceil(parts as u64) as u32;
     cut(part)..cut(part + 1)
+}
+
+/// The part with the first row of a storage with fewer rows than there are parts. Of thousands of
+/// those not all rows are the first part's.
+fn first_part(storage: Storage, rows: u32, parts: usize) -> usize {
+    storage.index() % (parts - (rows as usize).min(parts) + 1)
 }
 
 /// The places of one of `parts` even parts of `rows` selected rows, which are not addressed by
@@ -49,7 +59,10 @@ impl<'a> Division<'a> {
     pub(crate) fn owners(&self, storage: Storage, rows: impl FnOnce() -> u32) -> Owners<'a> {
         match *self {
             Self::Placed(placement) => placement.get(storage).map_or(Owners::One(0), Owners::Runs),
-            Self::Even { parts } => Owners::Even { rows: rows(), parts },
+            Self::Even { parts } => {
+                let rows = rows();
+                Owners::Even { rows, parts, first: first_part(storage, rows, parts) }
+            }
         }
     }
 }
@@ -61,7 +74,8 @@ impl Owners<'_> {
         match *self {
             Self::One(part) => part,
             Self::Runs(runs) => runs.owner_of(row),
-            Self::Even { rows, parts } => (u64::from(row) * parts as u64 / u64::from(rows)) as usize,
+            Self::Even { rows, parts, first } if (rows as usize) < parts => first + row as usize,
+            Self::Even { rows, parts, .. } => (u64::from(row) * parts as u64 / u64::from(rows)) as usize,
         }
     }
 }
@@ -79,7 +93,28 @@ pub(crate) struct Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::split_by_length;
+    use super::{Division, even_rows, split_by_length};
+    use crate::placement::Storage;
+
+    #[test]
+    fn even_parts_are_all_rows_in_order_and_know_their_owners() {
+        for parts in [1, 2, 3, 16] {
+            for (number, rows) in (0..60).zip([0, 1, 2, 3, 15, 16, 17, 1_000].into_iter().cycle()) {
+                let storage = Storage::Table(number);
+                let owners = Division::Even { parts }.owners(storage, || rows);
+                let mut next = 0;
+                for part in 0..parts {
+                    let range = even_rows(storage, rows, part, parts);
+                    assert!(range.is_empty() || range.start == next, "{rows} rows in {parts} parts");
+                    assert!(range.clone().all(|row| owners.of(row) == part));
+                    next += range.len() as u32;
+                }
+                assert_eq!(next, rows);
+            }
+            let has_row = |part| (0..60).any(|number| !even_rows(Storage::Table(number), 1, part, parts).is_empty());
+            assert!((0..parts).all(has_row), "tables of a row are spread over {parts} parts");
+        }
+    }
 
     #[test]
     fn split_rows_are_all_rows_in_order() {

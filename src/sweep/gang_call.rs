@@ -24,6 +24,17 @@ pub(super) struct GangCall<'a> {
     /// Whether a round that is not cut into chunks is timed, to learn what a row costs. Rounds that
     /// are cut, and sessions of fork/join, always are.
     pub(super) learns_rows: bool,
+    pub(super) visits: Visits,
+}
+
+/// Which rows a part visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visits {
+    /// Those that it has.
+    Own,
+    /// Whole blocks that begin with one of them. What a part takes then tells nothing of its own
+    /// rows, only what all take together is that of all.
+    Blocks,
 }
 
 /// The memory that calls on the gang are laid out in.

@@ -2,7 +2,7 @@
 //! and who is done takes chunks from a worker that is late.
 
 use super::{
-    gang_call::{GangCall, LeaderBefore, Memory},
+    gang_call::{GangCall, LeaderBefore, Memory, Visits},
     layout::Layout,
     part::Part,
     rows::Rows,
@@ -17,14 +17,14 @@ use crate::{
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost, learns_rows } = call;
+    let GangCall { context, ownership, memory, cost, learns_rows, visits } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.rows;
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    sweep_round(context, ownership, layouts, chunks, Teaches::of(chunks, *learns_rows), body)
+    sweep_round(context, ownership, layouts, chunks, Teaches::of(chunks, *learns_rows, *visits), body)
 }
 
 /// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
@@ -35,7 +35,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
 ) -> Outcome {
-    let GangCall { context, ownership, memory, cost, learns_rows } = call;
+    let GangCall { context, ownership, memory, cost, learns_rows, visits } = call;
     let workers = context.pool.workers();
     let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
@@ -45,7 +45,7 @@ pub(super) fn sweep_both(
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(sending), workers);
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
-    let teaches = Teaches::of(chunks, *learns_rows);
+    let teaches = Teaches::of(chunks, *learns_rows, *visits);
     let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
     let received = sweep_round(context, ownership, receiving, None, teaches, receive);
     sent.followed_by(received, workers)
@@ -64,11 +64,11 @@ pub(super) enum Teaches {
 
 impl Teaches {
     /// For a call whose shares are cut like this.
-    fn of(chunks: Option<Chunking>, learns_rows: bool) -> Self {
+    fn of(chunks: Option<Chunking>, learns_rows: bool, visits: Visits) -> Self {
         match (chunks, learns_rows) {
-            (Some(_), _) => Self::Shares,
-            (None, true) => Self::Rows,
-            (None, false) => Self::Nothing,
+            (Some(_), _) if visits == Visits::Own => Self::Shares,
+            (_, true) => Self::Rows,
+            (_, false) => Self::Nothing,
         }
     }
 }
@@ -87,7 +87,7 @@ pub(super) fn sweep_round(
     let before = LeaderBefore::of(context);
     // A round that panicked has not counted its thefts.
     ownership.board.forget_thefts();
-    let shares = CallShares { context, ownership, layouts, chunks };
+    let shares = CallShares { context, ownership, layouts, chunks, learns_cuts: teaches == Teaches::Shares };
     let measured = if teaches == Teaches::Nothing { Measured::Sampled } else { Measured::Always };
     let round = context.pool.run_some(participants(layouts, chunks), measured, move |worker| {
         let mut own = Some(shares.own(worker.index()));
@@ -134,9 +134,13 @@ fn learn_costs(round: &Finished<'_>, ownership: &mut Ownership, layouts: &[Layou
         for (worker, layout) in layouts.iter().enumerate() {
             let cost = ownership.board.cost_of_share(worker, busy(worker).unwrap_or(0));
             for segment in layout.segments() {
-                // In 128 bits: a worker may have been stopped for hours.
-                let share = u128::from(cost) * segment.rows.len() as u128 / u128::from(layout.rows());
-                ownership.placement.observe(segment.storage, worker, share as u64);
+                let rows = segment.rows.len() as u64;
+                let share = match cost.checked_mul(rows) {
+                    Some(all) => all / layout.rows(),
+                    // A worker may have been stopped for hours.
+                    None => (u128::from(cost) * u128::from(rows) / u128::from(layout.rows())) as u64,
+                };
+                ownership.placement.observe(segment.storage, worker, share);
             }
         }
     }

@@ -12,7 +12,7 @@ use super::{
     bevys_threads,
     division::Parts,
     fork_join,
-    gang_call::{GangCall, Memory},
+    gang_call::{GangCall, Memory, Visits},
     lock_step,
     part::Part,
     rows::Rows,
@@ -100,12 +100,21 @@ impl<'a> Plan<'a> {
     /// Runs `body` once for each part of the rows, and learns what that takes.
     #[inline]
     pub(crate) fn run(&self, body: impl Fn(Part<'_>) + Sync) {
-        self.run_then(body, || ());
+        self.run_visiting(Visits::Own, body, || ());
+    }
+
+    /// [`run`](Self::run) for a `body` that visits whole blocks that begin in a part's rows.
+    pub(crate) fn run_by_blocks(&self, body: impl Fn(Part<'_>) + Sync) {
+        self.run_visiting(Visits::Blocks, body, || ());
     }
 
     /// [`run`](Self::run), and then `finish`, which takes longer where there are more parts: it is
     /// learned with the rest. No code of users: it runs under the locks of the call.
     pub(crate) fn run_then(&self, body: impl Fn(Part<'_>) + Sync, finish: impl FnOnce()) {
+        self.run_visiting(Visits::Own, body, finish);
+    }
+
+    fn run_visiting(&self, visits: Visits, body: impl Fn(Part<'_>) + Sync, finish: impl FnOnce()) {
         let rows = &self.rows;
         match self.strategy {
             Strategy::Serial => self.here(|| {
@@ -117,12 +126,12 @@ impl<'a> Plan<'a> {
                 bevys_threads::sweep(*rows, bevys_threads::count().unwrap_or(1), &body);
                 finish();
             }
-            Strategy::LockStep => self.on_gang(|call| {
+            Strategy::LockStep => self.on_gang(visits, |call| {
                 let outcome = lock_step::sweep(call, rows, body);
                 finish();
                 outcome
             }),
-            Strategy::ForkJoin => self.on_gang(|call| {
+            Strategy::ForkJoin => self.on_gang(visits, |call| {
                 let outcome = fork_join::sweep(call, rows, body);
                 finish();
                 outcome
@@ -165,10 +174,11 @@ impl<'a> Plan<'a> {
             }
             Strategy::LockStep => {
                 let (first, second) = ((senders, send), (&receivers, receive));
-                self.on_gang(|call| lock_step::sweep_both(call, first, second, parts.most_stolen));
+                self.on_gang(Visits::Own, |call| lock_step::sweep_both(call, first, second, parts.most_stolen));
             }
             Strategy::ForkJoin => {
-                self.on_gang(|call| fork_join::sweep_both(call, (senders, send), (&receivers, receive), parts.senders))
+                let (first, second) = ((senders, send), (&receivers, receive));
+                self.on_gang(Visits::Own, |call| fork_join::sweep_both(call, first, second, parts.senders));
             }
         }
     }
@@ -206,7 +216,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Runs `call` on the gang.
-    fn on_gang(&self, call: impl FnOnce(&mut GangCall<'_>) -> Outcome) {
+    fn on_gang(&self, visits: Visits, call: impl FnOnce(&mut GangCall<'_>) -> Outcome) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let cost = self.at.site.cost();
         let pool = &context.pool;
@@ -217,8 +227,12 @@ impl<'a> Plan<'a> {
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
         let (ownership, memory) = (context.ownership(), lock(&self.at.calls.memory));
-        let mut gang = GangCall { context, ownership, memory, cost, learns_rows };
-        let outcome = call(&mut gang);
+        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits };
+        let outcome = match (call(&mut gang), visits) {
+            (outcome, Visits::Own) => outcome,
+            // The leader's time is that of other rows than its own.
+            (outcome, Visits::Blocks) => Outcome { leader_rows: 0, leader_ns: 0, ..outcome },
+        };
         let call = began.map(|began| began..now());
         self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked));
         if let (Some(before), Some(call)) = (watched, call) {

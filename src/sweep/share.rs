@@ -46,6 +46,8 @@ pub(super) struct CallShares<'a> {
     pub(super) layouts: &'a [Layout],
     /// `None` where shares are too short for others to help with.
     pub(super) chunks: Option<Chunking>,
+    /// Whether the time of rows tells where shares are to be cut.
+    pub(super) learns_cuts: bool,
 }
 
 /// What one worker may sweep of a share.
@@ -144,7 +146,7 @@ impl<'a> ShareClaim<'a> {
     pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
         // Rows are timed one by one only where there are chunks: the round of receivers teaches
         // what shares took, not what rows cost.
-        self.shares.chunks?;
+        self.shares.chunks.filter(|_| self.shares.learns_cuts)?;
         // Some rows of a storage, or whole storages, teach nothing of cuts.
         let layout = &self.shares.layouts[self.owner];
         let runs = layout.has_parts().then(|| self.shares.ownership.placement.get(storage)).flatten();

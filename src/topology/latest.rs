@@ -4,9 +4,10 @@
 use std::{
     sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use bevy_platform::time::Instant;
 use log::info;
 
 use super::{Core, CoreId, Topology, quota};

@@ -18,7 +18,7 @@ use bevy::{
         system::{NonSendMarker, ScheduleSystem},
     },
     prelude::*,
-    tasks::{ComputeTaskPool, Scope},
+    tasks::{ComputeTaskPool, Scope, block_on},
 };
 use bevy_affinity::prelude::*;
 
@@ -29,7 +29,11 @@ struct Noted(Mutex<Vec<ThreadId>>);
 
 impl Noted {
     fn note(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thread::current().id());
+        self.push(thread::current().id());
+    }
+
+    fn push(&self, thread: ThreadId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     }
 
     fn take(world: &mut World) -> Vec<ThreadId> {
@@ -247,7 +251,7 @@ fn bound_to_the_main_thread(executor: Executor) {
     assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 2 * RUNS]);
 }
 
-/// While the leader waits for a round it runs nothing else: such systems are alone.
+/// On one thread, and on the leader, they would wait for themselves.
 #[test]
 fn systems_may_wait_for_what_they_ask_of_the_main_thread() {
     fn ask(main: Res<MainThreadExecutor>, noted: Res<Noted>) {
@@ -255,14 +259,31 @@ fn systems_may_wait_for_what_they_ask_of_the_main_thread() {
         ComputeTaskPool::get()
             .scope_with_executor(true, Some(&main.0), |scope: &Scope<'_, '_, ()>| scope.spawn_on_external(asked()));
     }
+    fn ask_and_block(main: Res<MainThreadExecutor>, noted: Res<Noted>) {
+        noted.push(block_on(main.0.spawn(async { thread::current().id() })));
+    }
     for executor in [Executor::Ours, Executor::Gang(2)] {
         let (mut schedule, mut world) = executor.schedule_and_world();
         world.init_resource::<Noted>();
         world.insert_resource(MainThreadExecutor::new());
-        schedule.add_systems((ask, light, ask, light, ask));
+        schedule.add_systems((ask, light, ask_and_block, light, ask));
         (0..RUNS).for_each(|_| schedule.run(&mut world));
         assert_eq!(Noted::take(&mut world), vec![thread::current().id(); 3 * RUNS]);
     }
+}
+
+/// What another thread asks the main one for, as a render world does, is done between schedules.
+#[test]
+fn the_main_thread_does_what_others_ask_for_between_schedules() {
+    let (mut schedule, mut world) = Executor::Ours.schedule_and_world();
+    let main = MainThreadExecutor::new();
+    world.insert_resource(main.clone());
+    schedule.add_systems(light);
+    (0..RUNS).for_each(|_| schedule.run(&mut world));
+    let asked = main.0.spawn(async { thread::current().id() });
+    schedule.run(&mut world);
+    assert!(asked.is_finished());
+    assert_eq!(block_on(asked), thread::current().id());
 }
 
 #[derive(Resource, Default)]

@@ -81,7 +81,7 @@ impl Model {
         let is_probe = self.is_probe(other);
         let is_short_probe = is_probe && self.longest_alone(question) < LONGEST_PROBE;
         let may_be_better = (!is_probe || self.busy.is_known()) && self.at_best(other, question) < now * BETTER;
-        if !may_be_better && !is_short_probe {
+        if !may_be_better && !is_short_probe && !self.is_free(other) {
             return false;
         }
         self.rivals[other as usize].may_be_tried()
@@ -119,7 +119,11 @@ impl Model {
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
         };
-        let calls = if self.is_probe(other) { 1 } else { TRIAL_CALLS };
+        let calls = match () {
+            () if self.is_free(other) => 0,
+            () if self.is_probe(other) => 1,
+            () => TRIAL_CALLS,
+        };
         (then - now).max(0.0) * calls as f32
     }
 
@@ -135,7 +139,19 @@ impl Model {
     /// Whether a trial of `strategy` would be the first one of one thread where that may take many
     /// times as long as several.
     fn is_probe(&self, strategy: Strategy) -> bool {
-        strategy == Strategy::Serial && self.last.workers > 2 && !self.estimate(Strategy::Serial).was_tried()
+        self.is_first_alone(strategy) && self.last.workers > 2
+    }
+
+    /// Whether it would be the first one where that takes twice as long at most. It is free, so that
+    /// it comes at once: where all rows take a lock, or count references to the same value, two
+    /// threads need two to five times as long as one.
+    fn is_free(&self, strategy: Strategy) -> bool {
+        self.is_first_alone(strategy) && self.last.workers == 2
+    }
+
+    /// Whether it would be the first one of one thread, in a place that began on the gang.
+    fn is_first_alone(&self, strategy: Strategy) -> bool {
+        strategy == Strategy::Serial && !self.estimate(Strategy::Serial).was_tried()
     }
 
     fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
@@ -143,7 +159,7 @@ impl Model {
         self.exploration_budget.spend(cost);
         let trial = match () {
             () if self.is_probe(strategy) => Trial::probe(strategy),
-            () => Trial::new(strategy, !self.estimates[place].was_tried()),
+            () => Trial::new(strategy, !self.estimates[place].was_tried() && !self.is_free(strategy)),
         };
         self.estimates[place].doubt();
         self.rivals[place].pause();

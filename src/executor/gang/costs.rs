@@ -22,6 +22,10 @@ const OFTEN: f32 = 0.3;
 /// for example. Less makes no plan too great a risk.
 const INTERRUPTED: f32 = 5_000_000.0;
 
+/// A system that runs seldom is seen by no lesson. One that then takes so many nanoseconds is worth
+/// a place of its own.
+const SURPRISING: f32 = 1_000_000.0;
+
 /// What each task of a schedule takes, and which lead rounds. All in nanoseconds, by task.
 pub(super) struct Costs {
     /// In runs in which it led no rounds.
@@ -35,17 +39,19 @@ pub(super) struct Costs {
     /// In which part of the runs its conditions let it run.
     ran: Vec<f32>,
     observed: u32,
-    /// Whether it led rounds in the run that goes on.
-    led: Vec<bool>,
-    /// In which part of the runs it led rounds, where it could.
+    /// What it led in the run that goes on, if it could.
+    led: Vec<Option<Led>>,
+    /// In which part of the runs it led rounds, where it could, and how many of those were seen.
     leads: Vec<f32>,
+    seen: Vec<u32>,
 }
 
 impl Costs {
     pub(super) fn new(tasks: usize) -> Self {
         let zeros = || vec![0.0; tasks];
         let [by_itself, leading, sweeps, work, ran, leads] = std::array::from_fn(|_| zeros());
-        Self { by_itself, leading, sweeps, work, ran, observed: 0, led: vec![false; tasks], leads }
+        let (led, seen) = (vec![None; tasks], vec![0; tasks]);
+        Self { by_itself, leading, sweeps, work, ran, observed: 0, led, leads, seen }
     }
 
     /// What a task takes when it runs, if it leads rounds, or does not, on a gang of `workers`.
@@ -80,31 +86,48 @@ impl Costs {
     pub(super) fn observe(&mut self, took: impl Iterator<Item = Option<u64>>) {
         let before = self.observed;
         self.observed += 1;
-        let is_first = before < 2;
         for (task, took) in took.enumerate() {
-            let led = std::mem::take(&mut self.led[task]);
-            let ran = f32::from(u8::from(took.is_some()));
-            self.ran[task] = if is_first { ran } else { self.ran[task] + (ran - self.ran[task]) / SMOOTHING };
+            let led = self.led[task].take();
+            follow(&mut self.ran[task], took.is_some(), self.observed, SMOOTHING);
             let Some(took) = took else { continue };
-            learn(if led { &mut self.leading[task] } else { &mut self.by_itself[task] }, took, before);
+            if let Some(led) = led {
+                self.learn_led(task, led, before);
+            }
+            let leads = led.is_some_and(|led| led.rounds > 0);
+            learn(if leads { &mut self.leading[task] } else { &mut self.by_itself[task] }, took, before);
         }
     }
 
-    /// Notes what a task led in the run that goes on, in which it could.
+    /// Notes what a task led in the run that goes on, in which it could: if its conditions let it
+    /// run.
     pub(super) fn note_led(&mut self, task: usize, led: Led) {
-        let is_first = self.observed < 2;
-        self.led[task] = led.rounds > 0;
+        self.led[task] = Some(led);
+    }
+
+    /// Learns what a task led in a run, after so many runs.
+    fn learn_led(&mut self, task: usize, led: Led, before: u32) {
         let LedCalls { rounds, took, work } = led.calls;
         if led.rounds > rounds {
             // What other rounds, such as those of a tree, would take one thread is not known.
             self.work[task] = 0.0;
         } else if rounds > 0 && work > 0 {
-            learn(&mut self.sweeps[task], took, self.observed);
-            learn(&mut self.work[task], work, self.observed);
+            learn(&mut self.sweeps[task], took, before);
+            learn(&mut self.work[task], work, before);
         }
-        let led = f32::from(u8::from(led.rounds > 0));
-        let part = &mut self.leads[task];
-        *part = if is_first { led } else { *part + (led - *part) / SMOOTHING_OF_LEADS };
+        self.seen[task] += 1;
+        follow(&mut self.leads[task], led.rounds > 0, self.seen[task], SMOOTHING_OF_LEADS);
+    }
+
+    /// Whether a task that did not run when the plan was made was now seen to take very long by
+    /// itself. If it is tagged, that may be because it was dealt out.
+    pub(super) fn is_surprise(&self, before: &[f32], task: usize) -> bool {
+        before[task] == 0.0 && self.by_itself[task] > SURPRISING
+    }
+
+    /// Takes it for one that leads rounds until it is seen not to, on a gang of `workers`.
+    pub(super) fn suppose_leading(&mut self, task: usize, workers: usize) {
+        self.leads[task] = 1.0;
+        self.leading[task] = self.by_itself[task] / workers as f32;
     }
 
     /// Whether a task leads rounds more often than not, where it can.
@@ -141,7 +164,14 @@ fn learn(mean: &mut f32, nanoseconds: u64, runs: u32) {
     let nanoseconds = nanoseconds as f32;
     let is_right = runs > 2 || runs == 2 && *mean < nanoseconds + INTERRUPTED;
     let known = (*mean > 0.0 && is_right).then_some(*mean);
-    *mean = smoothed(known, nanoseconds).max(f32::MIN_POSITIVE);
+    // Clocks may tell no less than some nanoseconds apart, and 0 is not known.
+    *mean = smoothed(known, nanoseconds).max(1.0);
+}
+
+/// Moves the part of the runs in which something is so by the last one of `seen`: the mean of the
+/// first ones, and then one part in `smoothing`.
+fn follow(part: &mut f32, is_so: bool, seen: u32, smoothing: f32) {
+    *part += (f32::from(u8::from(is_so)) - *part) / (seen as f32).min(smoothing);
 }
 
 #[cfg(test)]
@@ -156,8 +186,43 @@ mod tests {
             costs.observe(std::iter::once(Some(5_000)));
             assert!(!costs.is_leading(0), "run {run}");
         }
-        (0..4).for_each(|_| costs.note_led(0, led(true, 0)));
+        for _ in 0..4 {
+            costs.note_led(0, led(true, 0));
+            costs.observe(std::iter::once(Some(5_000)));
+        }
         assert!(costs.is_leading(0));
+    }
+
+    /// A task that its conditions let run in every third run, whichever of the lessons that is.
+    #[test]
+    fn a_task_that_leads_whenever_it_runs_is_one_that_leads() {
+        for first in 0..3 {
+            let mut costs = Costs::new(1);
+            for run in 0..30 {
+                let runs = run % 3 == first;
+                costs.note_led(0, led(runs, 0));
+                costs.observe(std::iter::once(runs.then_some(5_000)));
+                assert!(run < first || costs.is_leading(0), "run {run} of {first}");
+            }
+            assert!((0.2..0.5).contains(&costs.ran[0]), "{}", costs.ran[0]);
+        }
+    }
+
+    #[test]
+    fn a_task_that_no_lesson_saw_is_supposed_to_lead_once_it_takes_long() {
+        let mut costs = Costs::new(1);
+        (0..3).for_each(|_| costs.observe(std::iter::once(None)));
+        assert!(!costs.is_surprise(&[0.0], 0));
+        costs.observe(std::iter::once(Some(20_000_000)));
+        assert!(costs.is_surprise(&[0.0], 0) && !costs.is_surprise(&[5.0], 0) && !costs.is_leading(0));
+        costs.suppose_leading(0, 2);
+        assert!(costs.is_leading(0) && costs.when_it_runs(0, true, 2) >= 10_000_000.0);
+        // On the leader it does not lead any.
+        for _ in 0..4 {
+            costs.note_led(0, led(false, 0));
+            costs.observe(std::iter::once(Some(20_000_000)));
+        }
+        assert!(!costs.is_leading(0));
     }
 
     /// A run in which a task led a round or not, with sweeps of 3 us that would have taken one
@@ -205,6 +270,8 @@ mod tests {
         for run in 0..40 {
             let leads = run % 2 == 0;
             costs.note_led(0, led(leads, if leads { 8_000 } else { 100 }));
+            costs.observe(std::iter::once(Some(4_000)));
+            costs.by_itself[0] = 0.0;
         }
         let expected = costs.when_it_runs(0, false, 16);
         assert!((8_000.0..9_000.0).contains(&expected), "{expected}");
@@ -221,6 +288,7 @@ mod tests {
         // A tree is walked beside the sweep.
         let mut costs = leading(6_000, 2_000);
         costs.note_led(0, Led { rounds: 2, calls: LedCalls { rounds: 1, took: 3_000, work: 2_000 } });
+        costs.observe(std::iter::once(Some(6_000)));
         assert!(!costs.takes_less_by_itself(0, 16));
         assert_eq!(costs.when_it_runs(0, false, 16), 96_000.0);
     }

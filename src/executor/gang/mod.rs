@@ -27,6 +27,7 @@ mod tests;
 
 pub(super) use blueprint::{BlueprintSlot, WeakBlueprintSlot};
 pub(crate) use on_leader::OnLeader;
+pub(super) use on_leader::names;
 pub(super) use run::{Handler, apply_deferred};
 pub(crate) use tasks::is_sync_point;
 

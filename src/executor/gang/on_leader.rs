@@ -141,7 +141,7 @@ pub(super) fn may_read(access: &SystemAccess, resource: ComponentId) -> bool {
 }
 
 /// Whether a system asks for just this resource, and not only for all there is.
-pub(super) fn names(access: &SystemAccess, resource: ComponentId) -> bool {
+pub(in crate::executor) fn names(access: &SystemAccess, resource: ComponentId) -> bool {
     let SystemAccess::Shared(access) = access else { return false };
     let access = access.combined_access();
     access.has_read(resource) && !access.has_read_all()

@@ -185,7 +185,12 @@ impl Prepared {
         present.timed += 1;
         self.costs.follow_down(&mut present.took);
         let mut tasks = self.tasks.list.iter().enumerate();
-        if tasks.any(|(number, task)| present.is_outgrown_by(number, task, &self.costs)) {
+        let surprise = tasks.clone().find(|&(number, task)| present.is_surprised_by(number, task, &self.costs));
+        if let Some((number, _)) = surprise {
+            self.costs.suppose_leading(number, self.pool.workers());
+            let proposal = self.propose(self.least_gain_of_round);
+            self.take(proposal);
+        } else if tasks.any(|(number, task)| present.is_outgrown_by(number, task, &self.costs)) {
             // What was learned does not hold any more.
             (self.plan, self.costs) = (None, Costs::new(self.tasks.list.len()));
         } else if present.timed.is_multiple_of(RUNS_PER_LOOK) {
@@ -207,6 +212,12 @@ impl Prepared {
 }
 
 impl Planned {
+    /// Whether a system that may lead rounds did not run in any lesson, was dealt out, and was now
+    /// seen to take very long.
+    fn is_surprised_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
+        task.may_lead && !self.apart[number] && costs.is_surprise(&self.took, number)
+    }
+
     /// Whether a system that may lead rounds, small when it was dealt out, takes much longer now.
     /// On the gang it cannot spread its work over the workers: only in lessons it is seen whether
     /// it would.

@@ -6,7 +6,7 @@ use std::{any::TypeId, sync::Arc};
 use bevy_ecs::{
     component::ComponentId,
     prelude::{System, World},
-    schedule::{ApplyDeferred, FixedBitSet, MainThreadExecutor, SystemWithAccess},
+    schedule::{ApplyDeferred, FixedBitSet, SystemWithAccess},
     system::SystemAccess,
 };
 use bevy_platform::collections::HashMap;
@@ -14,7 +14,7 @@ use bevy_platform::collections::HashMap;
 use super::{
     blueprint::{Blueprint, Conditions, SystemIdentity},
     condition::SharedCondition,
-    on_leader::{Tag, may_read, names},
+    on_leader::{Tag, may_read},
 };
 use crate::pool::AffinityPool;
 
@@ -47,37 +47,20 @@ pub(super) enum Place {
     Alone,
 }
 
-/// Resources that keep systems that ask for them where they are.
+/// The resource that keeps systems that ask for it on the leader's thread.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Binding {
-    pub(super) main_thread: Option<ComponentId>,
     pub(super) pool: Option<ComponentId>,
 }
 
 impl Binding {
     pub(super) fn of(world: &World) -> Self {
-        let components = world.components();
-        Self {
-            main_thread: components.component_id::<MainThreadExecutor>(),
-            pool: components.component_id::<AffinityPool>(),
-        }
+        Self { pool: world.components().component_id::<AffinityPool>() }
     }
 
     /// Where a task with these accesses may run at best.
     fn freest_place(self, accesses: &[SystemAccess]) -> Place {
-        if accesses.iter().any(|access| self.may_wait_for_main_thread(access)) {
-            Place::Alone
-        } else if accesses.iter().any(|access| self.may_run_pool(access)) {
-            Place::Leader
-        } else {
-            Place::Anywhere
-        }
-    }
-
-    /// Whether a system may wait for what it asks of the main thread, which runs nothing else while
-    /// it leads a round, or waits for the end of one.
-    fn may_wait_for_main_thread(self, access: &SystemAccess) -> bool {
-        self.main_thread.is_some_and(|resource| names(access, resource))
+        if accesses.iter().any(|access| self.may_run_pool(access)) { Place::Leader } else { Place::Anywhere }
     }
 
     /// Whether a system may run rounds of the world's pool. Inside another one such a round calls

@@ -30,7 +30,7 @@ pub(super) fn stages(source: &Source, window: Range<u64>, origin: u64) -> [Lane;
 fn add_time_between<'a>(lane: &mut Lane, frames: impl Iterator<Item = &'a FrameSpan>, window: Range<u64>, origin: u64) {
     let frames: Vec<_> = frames.filter(|frame| frame.end > window.start && frame.begin < window.end).collect();
     let since = |time: u64| time as f64 - origin as f64;
-    for pair in frames.windows(2) {
+    for pair in frames.windows(2).filter(|pair| pair[1].follows(pair[0])) {
         let (begin, end) = (since(pair[0].end), since(pair[1].begin));
         if begin < end {
             lane.bars.push(Bar { kind: BarKind::Between, begin, end, ..Bar::default() });
