@@ -7,9 +7,6 @@ pub(super) struct Busy {
     /// called took part.
     time: f32,
     rows: u64,
-    /// What a row took the leader in the last call that was timed in which some worker was late; in
-    /// nanoseconds, 0 before.
-    leader_row: f32,
 }
 
 impl Busy {
@@ -22,21 +19,11 @@ impl Busy {
         self.time * (rows as f32 / self.rows.max(1) as f32)
     }
 
-    /// The same, as far as the leader's rows tell.
-    pub(super) fn by_leaders_rows(&self, rows: u64) -> f32 {
-        self.leader_row * rows as f32
-    }
-
     /// Learns for how many nanoseconds all together were busy with `rows` rows. A time that is far
     /// too long, since one of them lost its core, counts as twice the usual one.
     pub(super) fn observe(&mut self, rows: u64, nanoseconds: u64) {
         let (now, before) = (nanoseconds as f32, self.of(rows));
         self.time = if before > 0.0 { before + (now.min(before * 2.0) - before) / 4.0 } else { now };
         self.rows = rows;
-    }
-
-    /// Learns what the leader took for its rows in a call in which some worker was late.
-    pub(super) fn observe_leader(&mut self, rows: u64, nanoseconds: u64) {
-        self.leader_row = nanoseconds as f32 / rows as f32;
     }
 }

@@ -255,15 +255,12 @@ impl Model {
 
     /// Learns what a call that was to be timed took, from its begin to its end.
     pub(crate) fn observe(&mut self, strategy: Strategy, outcome: &Outcome, call: Range<u64>) {
-        let &Outcome { rows, leader_rows, leader_ns, busy } = outcome;
+        let &Outcome { rows, busy, .. } = outcome;
         let question = Question { rows, ..self.last };
         let nanoseconds = call.end.saturating_sub(call.start);
         if self.sizes.are_few(rows) {
             let reckoned = self.reckoned(strategy, question);
             return reckoned.into_iter().for_each(|time| self.sizes.check(strategy, nanoseconds as f32, time));
-        }
-        if busy.is_none() && leader_rows > 0 {
-            self.busy.observe_leader(leader_rows, leader_ns);
         }
         // Not all workers took part.
         let idle = strategy != Strategy::Serial && busy.is_none();

@@ -79,12 +79,20 @@ pub(crate) enum Timing {
     Asked,
     /// The model knows enough.
     NotAsked,
+    /// The model wants to know what one thread would take: the leader is to begin alone, for this
+    /// many nanoseconds at most.
+    Alone(u64),
 }
 
 impl Decision {
     /// In a mode that leaves no choice.
     pub(crate) fn fixed(strategy: Strategy) -> Self {
         Self { strategy, timing: Timing::BySample }
+    }
+
+    /// In mode `Auto`: by fork/join, where the leader begins alone.
+    pub(super) fn begin_alone(nanoseconds: u64) -> Self {
+        Self { strategy: Strategy::ForkJoin, timing: Timing::Alone(nanoseconds) }
     }
 
     /// In mode `Auto`; `asked` says whether the model wants to know what the call takes.

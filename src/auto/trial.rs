@@ -25,17 +25,24 @@ pub(super) struct Trial {
     since: Option<u64>,
     /// For how many more calls it goes on as long as the strategy is found to be no better.
     retries: u32,
+    /// Whether it is of one thread that only begins a call.
+    is_probe: bool,
 }
 
 impl Trial {
     /// A trial of `strategy`, perhaps its first.
     pub(super) fn new(strategy: Strategy, first: bool) -> Self {
-        Self { strategy, left: TRIAL_CALLS, since: None, retries: if first { FIRST_RETRIES } else { 0 } }
+        let retries = if first { FIRST_RETRIES } else { 0 };
+        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false }
     }
 
-    /// A trial that may take many times as long: one call, which is timed.
-    pub(super) fn probe(strategy: Strategy) -> Self {
-        Self { strategy, left: 1, since: None, retries: 0 }
+    /// One call, which one thread begins: the whole might take many times as long.
+    pub(super) fn probe() -> Self {
+        Self { strategy: Strategy::Serial, left: 1, since: None, retries: 0, is_probe: true }
+    }
+
+    pub(super) fn is_probe(&self) -> bool {
+        self.is_probe
     }
 
     /// Whether there is no call to come.

@@ -125,7 +125,11 @@ mod tests {
                 };
                 let outcome = Outcome { busy, ..Outcome::unknown(self.rows) };
                 let asked = decision.timing == Timing::Asked;
-                site.learn(decision.strategy, &outcome, asked.then(|| self.now..self.now + takes));
+                if let Timing::Alone(_) = decision.timing {
+                    site.learn_alone((self.rows, ALONE), self.rows, self.now + takes);
+                } else {
+                    site.learn(decision.strategy, &outcome, asked.then(|| self.now..self.now + takes));
+                }
                 self.now += takes;
                 self.woken += u64::from(is_shared && asleep) + u64::from(self.others_wake && is_first);
                 asleep = self.far_apart || asleep && !is_shared && !self.others_wake;

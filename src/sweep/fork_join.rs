@@ -4,6 +4,7 @@
 use super::{
     fork_range::Fork,
     gang_call::{GangCall, LeaderBefore, Memory},
+    gate::Gate,
     layout::Layout,
     lock_step::{self, Teaches},
     part::Part,
@@ -18,10 +19,13 @@ use crate::{
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost, .. } = call;
+    let GangCall { context, ownership, memory, cost, alone_for, alone, .. } = call;
     let grain = cost.grain(context.most_rows_at_once());
     let Memory { whole, ranges, .. } = &mut **memory;
-    session(context, ownership, (whole.lay_out_all(rows), ranges), (grain, false), body)
+    let gate = alone_for.map(Gate::new);
+    let outcome = session(context, ownership, (whole.lay_out_all(rows), ranges), (grain, false), gate.as_ref(), body);
+    *alone = gate.and_then(|gate| gate.alone());
+    outcome
 }
 
 /// Runs `send` for each part of `senders`, which are at most `most_parts`; then `receive` for
@@ -32,7 +36,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_parts: usize,
 ) -> Outcome {
-    let GangCall { context, ownership, memory, cost, .. } = call;
+    let GangCall { context, ownership, memory, cost, alone_for, alone, .. } = call;
     let workers = context.pool.workers();
     let Memory { whole, ranges, receivers: receiving, .. } = &mut **memory;
     let sending = whole.lay_out_all(senders);
@@ -40,26 +44,32 @@ pub(super) fn sweep_both(
     // Before anything is sent: it is addressed to owners.
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let grain = sending.rows().div_ceil(most_parts as u64);
-    let sent = session(context, ownership, (sending, ranges), (grain, true), send);
+    let gate = alone_for.map(Gate::new);
+    let sent = session(context, ownership, (sending, ranges), (grain, true), gate.as_ref(), send);
+    *alone = gate.and_then(|gate| gate.alone());
     let received = lock_step::sweep_round(context, ownership, receiving, None, Teaches::Rows, receive);
     sent.followed_by(received, workers)
 }
 
 /// One session over `layout`. `grain` is the rows of a grain, at least, and whether each grain is a
-/// part of its own.
+/// part of its own. Where there is a `gate` the leader begins alone.
 fn session(
     context: &Context,
     ownership: &mut Ownership,
     (layout, ranges): (&Layout, &mut Ranges),
     grain: (u64, bool),
+    gate: Option<&Gate>,
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     layout.segments().iter().for_each(|segment| ownership.footprints.cover(segment.storage, segment.rows.end));
     let before = LeaderBefore::of(context);
-    let fork = Fork::new(context, ownership, layout, ranges, grain);
+    let fork = Fork::new(context, ownership, layout, ranges, grain, gate);
     let session = context.pool.run_session(move |worker| {
         // Once for all ranges: asking takes longer than sweeping many a range.
         let core = running_on();
+        let is_leader = worker.index() == 0;
+        let _opens = gate.filter(|_| is_leader).map(Gate::enter);
+        gate.filter(|_| !is_leader).into_iter().for_each(Gate::wait);
         while let Some(range) = fork.range_of(worker.index(), core) {
             body(Part::of_fork(range));
         }

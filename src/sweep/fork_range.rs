@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{division::Division, layout::Layout, ranges::Ranges};
+use super::{division::Division, gate::Gate, layout::Layout, ranges::Ranges};
 use crate::{
     context::{Context, Ownership},
     placement::{Storage, WHOLE_LINES},
@@ -22,6 +22,8 @@ pub(super) struct Fork<'a> {
     /// Whether each grain is a part of its own: then the memory for what it sends is the same in
     /// every call, whichever worker sweeps it.
     by_grain: bool,
+    /// Where the leader begins alone.
+    gate: Option<&'a Gate>,
 }
 
 /// What is left to one worker, the first grain of which it has taken.
@@ -45,6 +47,7 @@ impl<'a> Fork<'a> {
         layout: &'a Layout,
         ranges: &'a mut Ranges,
         (grain, by_grain): (u64, bool),
+        gate: Option<&'a Gate>,
     ) -> Self {
         let lines = u64::from(WHOLE_LINES);
         let grain = if grain > lines { grain.next_multiple_of(lines) } else { grain.max(1) };
@@ -53,7 +56,7 @@ impl<'a> Fork<'a> {
         // Where each grain is a part there is one at least: the first part also sends for others.
         let grains = (layout.rows().div_ceil(grain) as u32).max(u32::from(by_grain));
         ranges.begin(context.pool.workers(), grains);
-        Self { context, ownership, layout, ranges, grain, by_grain }
+        Self { context, ownership, layout, ranges, grain, by_grain, gate }
     }
 
     /// What `worker`, which runs on `core`, has or takes from another; `None` if there is nothing
@@ -91,7 +94,13 @@ impl<'a> ForkRange<'a> {
         let Self { fork, worker, core, first } = self;
         let (mut next, mut end) = (Some(first), first);
         while let Some(grain) = next {
-            fork.layout.for_each_range(fork.rows(grain..grain + 1), &mut *visit);
+            let rows = fork.rows(grain..grain + 1);
+            fork.layout.for_each_range(rows.clone(), &mut *visit);
+            if let Some(gate) = fork.gate
+                && worker == 0
+            {
+                gate.note(rows.end - rows.start);
+            }
             end = grain + 1;
             next = if fork.by_grain { None } else { fork.ranges.take(worker) };
         }

@@ -5,6 +5,7 @@ use std::sync::MutexGuard;
 use crossbeam_utils::CachePadded;
 
 use super::{
+    gate::Alone,
     layout::{Layout, Layouts},
     ranges::Ranges,
 };
@@ -25,6 +26,10 @@ pub(super) struct GangCall<'a> {
     /// are cut, and sessions of fork/join, always are.
     pub(super) learns_rows: bool,
     pub(super) visits: Visits,
+    /// For how many nanoseconds the leader is to begin alone, if it is, in a call by fork/join.
+    pub(super) alone_for: Option<u64>,
+    /// And what it did then.
+    pub(super) alone: Option<Alone>,
 }
 
 /// Which rows a part visits.

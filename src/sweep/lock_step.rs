@@ -17,7 +17,7 @@ use crate::{
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost, learns_rows, visits } = call;
+    let GangCall { context, ownership, memory, cost, learns_rows, visits, .. } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.rows;
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
@@ -35,7 +35,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
 ) -> Outcome {
-    let GangCall { context, ownership, memory, cost, learns_rows, visits } = call;
+    let GangCall { context, ownership, memory, cost, learns_rows, visits, .. } = call;
     let workers = context.pool.workers();
     let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));

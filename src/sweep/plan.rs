@@ -13,6 +13,7 @@ use super::{
     division::Parts,
     fork_join,
     gang_call::{GangCall, Memory, Visits},
+    gate::Alone,
     lock_step,
     part::Part,
     rows::Rows,
@@ -205,7 +206,7 @@ impl<'a> Plan<'a> {
             // In debug builds `contiguous_par_iter` comes here whatever was planned: the model has
             // asked about the plan.
             Timing::Asked => self.strategy == Strategy::Serial,
-            Timing::NotAsked => false,
+            Timing::NotAsked | Timing::Alone(_) => false,
         }
     }
 
@@ -221,20 +222,24 @@ impl<'a> Plan<'a> {
         let cost = self.at.site.cost();
         let pool = &context.pool;
         let asked = self.timing == Timing::Asked;
+        let alone_for = if let Timing::Alone(nanoseconds) = self.timing { Some(nanoseconds) } else { None };
         let watched = pool.watches_calls().then(|| pool.led());
         let learns_rows = cost.asks_of_round(|| self.rows.total()) || asked;
         let began = (asked || watched.is_some()).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
         let (ownership, memory) = (context.ownership(), lock(&self.at.calls.memory));
-        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits };
+        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits, alone_for, alone: None };
         let outcome = match (call(&mut gang), visits) {
             (outcome, Visits::Own) => outcome,
             // The leader's time is that of other rows than its own.
             (outcome, Visits::Blocks) => Outcome { leader_rows: 0, leader_ns: 0, ..outcome },
         };
         let call = began.map(|began| began..now());
-        self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked));
+        match gang.alone {
+            Some(Alone { rows, nanoseconds }) => self.at.site.learn_alone((rows, nanoseconds), outcome.rows, now()),
+            None => self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked)),
+        }
         if let (Some(before), Some(call)) = (watched, call) {
             // Under the lock of `gang`, so that one thread at a time counts.
             let (took, work) = (call.end.saturating_sub(call.start), cost.of(outcome.rows).unwrap_or(0));

@@ -29,11 +29,6 @@ const CHEAP_CALL: f32 = 6_000.0;
 /// there are.
 const CALLS_OF_SAMPLE: u32 = 8;
 
-/// One thread is tried though nothing says that it is better, if all workers together are busy in
-/// a call for no longer than this, in nanoseconds: it takes one thread no longer either. One frame
-/// at 60 a second.
-const LONGEST_PROBE: f32 = 16_000_000.0;
-
 impl Model {
     /// Decides the next call of a trial, if one is under way. The first call of one is not timed.
     pub(super) fn go_on_with_trial(&mut self) -> Option<Decision> {
@@ -43,7 +38,13 @@ impl Model {
             self.trial = None;
             return None;
         }
-        Some(Decision::of_model(trial.strategy, trial.next()))
+        let timed = trial.next();
+        if trial.is_probe() {
+            // As long as the gang takes: then the call takes twice as long at most.
+            let longest = self.usual(self.current, self.last.rows) as u64;
+            return Some(Decision::begin_alone(longest));
+        }
+        Some(Decision::of_model(trial.strategy, timed))
     }
 
     /// Whether the call that was decided last is the first one of a trial.
@@ -75,13 +76,10 @@ impl Model {
         if Mechanism::Trials.is_out() || (Mechanism::Retrials.is_out() && self.estimate(other).was_tried()) {
             return false;
         }
-        let now = self.expected(self.current, question);
         // Rows that get in each other's way may take one thread a part of what several take: any
-        // part. Once is enough to know.
-        let is_probe = self.is_probe(other);
-        let is_short_probe = is_probe && self.longest_alone(question) < LONGEST_PROBE;
-        let may_be_better = (!is_probe || self.busy.is_known()) && self.at_best(other, question) < now * BETTER;
-        if !may_be_better && !is_short_probe && !self.is_free(other) {
+        // part.
+        let now = self.expected(self.current, question);
+        if !self.is_probe(other) && self.at_best(other, question) >= now * BETTER {
             return false;
         }
         self.rivals[other as usize].may_be_tried()
@@ -99,6 +97,7 @@ impl Model {
             _ => 0.0,
         };
         let usual = match other {
+            Strategy::Serial if alone.was_tried() && !self.busy.is_known() => work,
             Strategy::Serial if alone.was_tried() => work.min(busy * UNSHARED),
             Strategy::Serial => busy * UNSHARED,
             Strategy::LockStep => CHEAPEST_ROUND + work / workers as f32,
@@ -114,43 +113,18 @@ impl Model {
         let now = self.takes(self.current, question);
         let then = match other {
             tried if self.estimate(tried).was_tried() => self.takes(tried, question),
-            Strategy::Serial if self.is_probe(other) => self.longest_alone(question),
+            // It is free, so that it comes at once, and takes as long as one call more.
+            Strategy::Serial if self.is_probe(other) => return 0.0,
             Strategy::Serial => self.busy.of(question.rows),
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
         };
-        let calls = match () {
-            () if self.is_free(other) => 0,
-            () if self.is_probe(other) => 1,
-            () => TRIAL_CALLS,
-        };
-        (then - now).max(0.0) * calls as f32
+        (then - now).max(0.0) * TRIAL_CALLS as f32
     }
 
-    /// What a call takes one thread at most: for as long as all workers together are busy in one.
-    /// If that was never seen, since some worker was late each time, as the leader's rows; and if
-    /// it had none, as if all were busy to the end.
-    fn longest_alone(&self, question: Question) -> f32 {
-        let (busy, alone) = (self.busy.of(question.rows), self.busy.by_leaders_rows(question.rows));
-        let all = || self.takes(self.current, question) * question.workers as f32;
-        [busy, alone].into_iter().find(|&known| known > 0.0).unwrap_or_else(all)
-    }
-
-    /// Whether a trial of `strategy` would be the first one of one thread where that may take many
-    /// times as long as several.
+    /// Whether a trial of `strategy` would be the first one of one thread, in a place that began on
+    /// the gang. The leader then only begins a call alone.
     fn is_probe(&self, strategy: Strategy) -> bool {
-        self.is_first_alone(strategy) && self.last.workers > 2
-    }
-
-    /// Whether it would be the first one where that takes twice as long at most. It is free, so that
-    /// it comes at once: where all rows take a lock, or count references to the same value, two
-    /// threads need two to five times as long as one.
-    fn is_free(&self, strategy: Strategy) -> bool {
-        self.is_first_alone(strategy) && self.last.workers == 2
-    }
-
-    /// Whether it would be the first one of one thread, in a place that began on the gang.
-    fn is_first_alone(&self, strategy: Strategy) -> bool {
         strategy == Strategy::Serial && !self.estimate(Strategy::Serial).was_tried()
     }
 
@@ -158,8 +132,8 @@ impl Model {
         let place = strategy as usize;
         self.exploration_budget.spend(cost);
         let trial = match () {
-            () if self.is_probe(strategy) => Trial::probe(strategy),
-            () => Trial::new(strategy, !self.estimates[place].was_tried() && !self.is_free(strategy)),
+            () if self.is_probe(strategy) => Trial::probe(),
+            () => Trial::new(strategy, !self.estimates[place].was_tried()),
         };
         self.estimates[place].doubt();
         self.rivals[place].pause();
@@ -180,7 +154,11 @@ impl Model {
             self.estimates[strategy as usize].reopen();
             return;
         }
-        self.trial = None;
+        let is_probe = self.trial.take().is_some_and(|trial| trial.is_probe());
+        if is_probe && slower < BETTER {
+            // It takes no longer, so it costs nothing to be sure.
+            return self.begin_trial(strategy, 0.0);
+        }
         let rival = &mut self.rivals[strategy as usize];
         match slower {
             ..BETTER => rival.ask_every(FIRST_INTERVAL),

@@ -1,0 +1,125 @@
+//! A sweep that one thread begins alone, to see what that takes: the others wait at a gate.
+//!
+//! Rows may get in each other's way: a lock in each, an atomic, a count of references. What one
+//! thread would take cannot be told from what several take then, and to try it out could take as
+//! many times as long as there are workers. Here it takes twice as long as the gang does at most.
+
+use std::{
+    hint,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+};
+
+use crate::pool::now;
+
+/// How often a worker looks whether the gate is open before it lets other threads have its core.
+const LOOKS: u32 = 1_000;
+
+/// The gate of one sweep. Opens when the leader has been at it for long enough, or is done.
+///
+/// Its atomics but `open` are written and read by the leader alone.
+pub(super) struct Gate {
+    /// In nanoseconds.
+    longest: u64,
+    began: AtomicU64,
+    open: AtomicBool,
+    rows: AtomicU64,
+    took: AtomicU64,
+}
+
+/// Opens the gate when it is dropped: the leader is done, or has panicked.
+pub(super) struct Opens<'a>(&'a Gate);
+
+/// What the leader did alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone {
+    pub(super) rows: u64,
+    pub(super) nanoseconds: u64,
+}
+
+impl Gate {
+    /// For a sweep that the leader goes about alone for this many nanoseconds, and until the end of
+    /// what it is at then.
+    pub(super) fn new(longest: u64) -> Self {
+        let [began, rows, took] = std::array::from_fn(|_| AtomicU64::new(0));
+        Self { longest, began, open: AtomicBool::new(false), rows, took }
+    }
+
+    /// Lets the leader in, which begins now.
+    pub(super) fn enter(&self) -> Opens<'_> {
+        self.began.store(now(), Ordering::Relaxed);
+        Opens(self)
+    }
+
+    /// Has another worker wait until the gate is open. The leader comes first: where it runs all
+    /// indices by itself it has been there.
+    #[cold]
+    pub(super) fn wait(&self) {
+        let mut looks = 0;
+        // Acquire pairs with Release: nothing depends on it, but that the leader's time is its own.
+        while !self.open.load(Ordering::Acquire) {
+            looks += 1;
+            if looks < LOOKS { hint::spin_loop() } else { thread::yield_now() }
+        }
+    }
+
+    /// Notes that the leader has swept so many rows more.
+    #[cold]
+    pub(super) fn note(&self, rows: u64) {
+        if self.open.load(Ordering::Relaxed) {
+            return;
+        }
+        let took = now().saturating_sub(self.began.load(Ordering::Relaxed));
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.took.store(took, Ordering::Relaxed);
+        if took >= self.longest {
+            self.open.store(true, Ordering::Release);
+        }
+    }
+
+    /// To be asked after the sweep; `None` if the leader came to no row.
+    pub(super) fn alone(&self) -> Option<Alone> {
+        let [rows, nanoseconds] = [&self.rows, &self.took].map(|counter| counter.load(Ordering::Relaxed));
+        (rows > 0).then_some(Alone { rows, nanoseconds })
+    }
+}
+
+impl Drop for Opens<'_> {
+    fn drop(&mut self) {
+        self.0.open.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_leader_is_alone_until_its_time_is_over() {
+        let gate = Gate::new(20_000_000);
+        let first = gate.enter();
+        gate.note(7);
+        assert!(!gate.open.load(Ordering::Relaxed));
+        thread::sleep(std::time::Duration::from_millis(25));
+        gate.note(3);
+        gate.note(100);
+        let Some(Alone { rows, nanoseconds }) = gate.alone() else { panic!("it swept rows") };
+        assert!(rows == 10 && nanoseconds >= 20_000_000, "what it swept beside others does not count");
+        gate.wait();
+        drop(first);
+    }
+
+    #[test]
+    fn a_leader_that_is_done_or_panics_opens_the_gate() {
+        let gate = Gate::new(u64::MAX);
+        thread::scope(|scope| {
+            scope.spawn(|| gate.wait());
+            let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let _opens = gate.enter();
+                panic!("a row");
+            }));
+            assert!(panic.is_err());
+        });
+        assert!(gate.alone().is_none());
+    }
+}
