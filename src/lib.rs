@@ -67,8 +67,8 @@
 //!    cuts between shares move if some rows were found to cost more than others
 //!    (`placement/balancer.rs`).
 //!
-//! The way of a call file by file, and where a change would go: `docs/architecture.md`. The protocol, its memory orderings
-//! and every `unsafe`: `src/pool/README.md`.
+//! The way of a call file by file, and where a change would go: `docs/architecture.md`. The
+//! protocol, its memory orderings and every `unsafe`: `src/pool/README.md`.
 #![deny(unsafe_code)]
 
 mod ablation;

@@ -44,8 +44,8 @@ const ROW_SMOOTHING: u64 = 8;
 /// most.
 const FASTEST_FALL: u64 = 4;
 
-/// The dearest row that is told from dearer ones: an hour, which leaves room for what is reckoned with
-/// it.
+/// The dearest row that is told from dearer ones: an hour, which leaves room for what is reckoned
+/// with it.
 const DEAREST: u64 = 3_600_000_000_000 * FRACTION;
 
 /// The smoothed cost of a row of one call site.

@@ -281,8 +281,8 @@ impl Model {
         }
     }
 
-    /// Notes what a call took; by what factor more than usual calls of this strategy, and whether it
-    /// is a heavy one.
+    /// Notes what a call took; by what factor more than usual calls of this strategy, and whether
+    /// it is a heavy one.
     fn note_time(&mut self, strategy: Strategy, rows: u64, nanoseconds: u64) -> (f32, bool) {
         let known = self.estimate(strategy).is_known().then(|| self.usual(strategy, rows));
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
@@ -293,8 +293,8 @@ impl Model {
         (off, heavy)
     }
 
-    /// Learns that a call of the present strategy took this many nanoseconds, `off` times as many as
-    /// usual.
+    /// Learns that a call of the present strategy took this many nanoseconds, `off` times as many
+    /// as usual.
     fn learn_of_present(&mut self, question: Question, nanoseconds: u64, off: f32) {
         let (strategy, rows) = (self.current, question.rows);
         self.exploration_budget.save(nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET);

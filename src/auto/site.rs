@@ -70,8 +70,8 @@ impl Site {
         }
     }
 
-    /// Learns that one thread took `nanoseconds` for `part` rows, the first of `rows`, in a call that
-    /// has ended `now`.
+    /// Learns that one thread took `nanoseconds` for `part` rows, the first of `rows`, in a call
+    /// that has ended `now`.
     pub(crate) fn learn_alone(&self, (part, nanoseconds): (u64, u64), rows: u64, now: u64) {
         self.cost.observe(part, nanoseconds);
         let all = (u128::from(nanoseconds) * u128::from(rows) / u128::from(part.max(1))) as u64;

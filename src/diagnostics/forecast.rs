@@ -89,8 +89,8 @@ struct Round {
 
 impl AffinityTimeline {
     /// What tagged systems would take, from the last frames that follow each other, have the same
-    /// mode and number of workers, and are recorded whole; `None` if there are none. Reads all spans:
-    /// some milliseconds when the recording is full.
+    /// mode and number of workers, and are recorded whole; `None` if there are none. Reads all
+    /// spans: some milliseconds when the recording is full.
     pub fn forecast(&self) -> Option<Forecast> {
         let oldest = self.whole_since();
         let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0);
@@ -177,7 +177,8 @@ impl Forecast {
     pub fn with_faster(&self, system: usize, factor: f64) -> Duration {
         let factor = if factor > 0.0 { factor } else { 1.0 };
         let own = self.systems.get(&system).map_or(0.0, |system| system.total as f64);
-        // Of systems that run at a time, or inside of each other, some take none of the frame's time.
+        // Of systems that run at a time, or inside of each other, some take none of the frame's
+        // time.
         let sum: f64 = self.systems.values().map(|system| system.total as f64).sum();
         let own = own * (self.tagged as f64 / sum.max(1.0)).min(1.0);
         self.per_frame(self.tagged as f64 - own + own / factor)
@@ -207,8 +208,8 @@ impl Recorded {
 impl Round {
     fn add(&mut self, span: &Span) {
         let busy = span.end.saturating_sub(span.begin).saturating_sub(span.idle);
-        // A worker whose share the leader took over, since it came late or was left out, was to take
-        // part.
+        // A worker whose share the leader took over, since it came late or was left out, was to
+        // take part.
         self.took_part.insert(span.share_of);
         self.sum.elapsed = self.sum.elapsed.max(span.released.saturating_sub(span.called));
         self.sum.busy += busy;

@@ -65,7 +65,8 @@ const LEAST_FRAMES: u64 = 4;
 /// A new frame counts as one part in this many: about a second at 60 frames a second.
 const SMOOTHING: u64 = 32;
 
-/// Adds a frame to the averages of its mode, unless it `is_mixed`: tagged systems ran in others too.
+/// Adds a frame to the averages of its mode, unless it `is_mixed`: tagged systems ran in others
+/// too.
 pub(super) fn observe_mode(modes: &mut Vec<ModeDiagnostics>, frame: &FrameSpan, is_mixed: bool) {
     let known = modes.iter().position(|known| known.mode == frame.mode);
     let index = known.unwrap_or_else(|| {

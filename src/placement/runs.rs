@@ -49,8 +49,8 @@ pub(crate) struct Runs {
     balancer: Option<Box<CachePadded<Balancer>>>,
     /// While cuts are being learned, where the time goes.
     histogram: Option<Box<Histogram>>,
-    /// The cuts that were learned last, none if rows count alike. They are kept as they were: a table
-    /// that empties and fills again has the same proportions.
+    /// The cuts that were learned last, none if rows count alike. They are kept as they were: a
+    /// table that empties and fills again has the same proportions.
     learned: Option<Box<Few<u32>>>,
     /// How often the storage may still be placed until it has as many runs as it is worth, or more.
     settling: u8,
@@ -94,8 +94,8 @@ impl Runs {
         self.settling > 0
     }
 
-    /// Whether far fewer than the most rows are left: what the runs were made for is gone. Not where
-    /// none is: they may come back.
+    /// Whether far fewer than the most rows are left: what the runs were made for is gone. Not
+    /// where none is: they may come back.
     #[inline]
     pub(super) fn has_shrunk_to(&self, rows: u32) -> bool {
         rows > 0 && rows < self.most_rows / SHRUNK && self.parts() > 1

@@ -19,8 +19,8 @@ pub struct WorkerStats {
     pub wait: Duration,
     /// Indices run, its own and others'.
     pub rounds: u64,
-    /// Indices run for workers that did not start in time or were left out; and, where another thread
-    /// led the gang meanwhile, for all others.
+    /// Indices run for workers that did not start in time or were left out; and, where another
+    /// thread led the gang meanwhile, for all others.
     pub taken_over: u64,
     /// Rounds that it was left out of because its core was busy with another process.
     pub rounds_left_out: u64,
@@ -41,9 +41,10 @@ impl AffinityPool {
     /// ```
     /// use bevy_affinity::prelude::*;
     ///
-    /// let pool = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() });
-    /// pool.run(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
-    /// for worker in pool.worker_stats() {
+    /// let pool = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2),
+    /// ..Default::default() }); pool.run(|_|
+    /// std::thread::sleep(std::time::Duration::from_millis(1))); for worker in pool.worker_stats()
+    /// {
     ///     println!("{} closures, {:?} inside them", worker.rounds, worker.busy);
     /// }
     /// ```

@@ -168,8 +168,8 @@ pub struct FrameSpan {
     /// How long before [`begin`](Self::begin) the last frame began, as Bevy's `Time::delta`; 0 in
     /// the first frame.
     pub delta: u64,
-    /// When the first tagged system of the frame began, of those runs that were timed: all while the
-    /// timeline records, and of runs of less than 4 us samples while it does not.
+    /// When the first tagged system of the frame began, of those runs that were timed: all while
+    /// the timeline records, and of runs of less than 4 us samples while it does not.
     /// [`begin`](Self::begin) if none was, or if it ran between frames.
     pub tagged_begin: u64,
     /// When the last of these ended; [`begin`](Self::begin) if there was none.

@@ -5,8 +5,8 @@
 //! and `fork_join.rs` deal out the rows on the gang, with what `gang_call.rs` has of the call;
 //! `bevys_threads.rs` does so on Bevy's threads. A thread goes through its rows part by part
 //! (`part.rs`, `cursor.rs`): what it claims of a share (`share.rs`), a range that is forked
-//! (`fork_range.rs`, `ranges.rs`), or one part of an even division (`division.rs`). Now and then the
-//! leader begins alone, to see what one thread takes (`gate.rs`).
+//! (`fork_range.rs`, `ranges.rs`), or one part of an even division (`division.rs`). Now and then
+//! the leader begins alone, to see what one thread takes (`gate.rs`).
 //!
 //! `rows.rs` says which rows there are, `selection.rs` which of them are meant, `layout.rs` in what
 //! order they are swept and by whom. `fetch.rs` is the contract with the ECS: the items of rows.

@@ -357,6 +357,37 @@ mod tests {
         }
     }
 
+    /// By then the leader has begun a call alone.
+    #[test]
+    fn each_row_is_swept_once_in_each_of_the_first_calls() {
+        #[derive(Component, Clone)]
+        struct Count(u32);
+        fn count(mut rows: AffineQuery<&mut Count>) {
+            rows.par_iter_mut().for_each(|mut row| row.0 += 1);
+        }
+        fn send(mut rows: AffineQuery<(Entity, &mut Count)>) {
+            rows.par_iter_mut()
+                .scatter_within(|outbox, (entity, _)| outbox.send(entity, 1), |(_, mut row), one| row.0 += one);
+        }
+        for workers in 2..5 {
+            let mut app = App::new();
+            app.insert_resource(AffinitySettings { workers: WorkerCount::Exactly(workers), ..Default::default() });
+            app.add_plugins(AffinityParallelPlugin).add_systems(Update, (count, send).affine());
+            app.world_mut().spawn_batch(vec![Count(0); 20_000]);
+            for frame in 1..40 {
+                app.update();
+                let mut counts = app.world_mut().query::<&Count>();
+                assert!(counts.iter(app.world()).all(|row| row.0 == 2 * frame), "frame {frame}, {workers} workers");
+            }
+            let diagnostics = app.world().resource::<AffinityDiagnostics>();
+            assert!(
+                diagnostics.call_sites.iter().all(|site| site.trials > 0),
+                "none was tried: {:?}",
+                diagnostics.call_sites
+            );
+        }
+    }
+
     #[test]
     fn calls_on_the_gang_say_what_they_would_take_one_thread() {
         for mode in [SchedulerMode::LockStep, SchedulerMode::Heartbeat] {

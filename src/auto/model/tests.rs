@@ -358,8 +358,8 @@ fn run_sizes(machine: &Machine, sizes: &[u64], rounds: u32) -> Vec<f64> {
     took.iter().zip(sizes).map(|(took, &rows)| took / best(rows)).collect()
 }
 
-/// Makes 20,000 calls with a frame in between, in each of which some worker is late. How many ran on
-/// one thread.
+/// Makes 20,000 calls with a frame in between, in each of which some worker is late. How many ran
+/// on one thread.
 fn calls_alone_where_some_worker_is_late(machine: &Machine, rows: u64) -> usize {
     let (mut model, mut now) = (Model::default(), 0);
     let mut call = || {

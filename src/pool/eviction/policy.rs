@@ -28,8 +28,8 @@ const LONGEST_BACKOFF: u64 = 1_280_000_000;
 /// milliseconds now and then.
 const FIRST_REST: u64 = 160_000_000;
 
-/// For how long a worker that only stayed away is left out at first, in nanoseconds: something passed
-/// by, as likely as not.
+/// For how long a worker that only stayed away is left out at first, in nanoseconds: something
+/// passed by, as likely as not.
 const FIRST_BACKOFF_WEAK: u64 = 5_000_000;
 
 /// A worker that stays away because threads of its own process have its core is not suspected again
