@@ -52,7 +52,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// is collected in the order of rows.
     ///
     /// As [`map_reduce`](Self::map_reduce), without a value for each item: a value that has memory
-    /// of its own, such as a `Vec`, is made once for a block: a sixteenth of a table's rows, 64 at
+    /// of its own, such as a `Vec`, is made once for a block: an eighth of a table's rows, 64 at
     /// least and 2,048 at most. One thread visits a block. `identity` starts each, and is the
     /// result if there are no rows. The order is the one of commands and messages: table by table.
     ///
