@@ -95,7 +95,7 @@ impl AffinityTimeline {
         let oldest = self.whole_since();
         let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0);
         let last = newest_first.next().filter(|frame| frame.begin >= oldest)?;
-        let (mut first, mut count, mut tagged) = (last, 1, last.tagged);
+        let (mut first, mut count, mut tagged) = (last, 0, 0);
         for frame in newest_first {
             let is_like = (frame.mode, frame.workers) == (last.mode, last.workers);
             if !is_like || frame.number + 1 != first.number || frame.begin < oldest || frame.delta == 0 {
@@ -103,12 +103,13 @@ impl AffinityTimeline {
             }
             (first, count, tagged) = (frame, count + 1, tagged + frame.tagged);
         }
-        let between = last.begin.saturating_sub(first.begin);
-        // The time of a frame is known when the next one begins.
-        let frame_time = if count > 1 { between / (count - 1) * count } else { first.delta };
-        let window = first.begin..last.end;
+        // The time of a frame is known when the next one begins: the last one only ends the others.
+        let (frames, frame_time, tagged, window) = match count {
+            0 => (1, last.delta, last.tagged, last.begin..last.end),
+            _ => (count, last.begin.saturating_sub(first.begin), tagged, first.begin..last.begin),
+        };
         let spans = self.spans_in(window.clone()).filter(|span| is_within(span, &window));
-        Some(Forecast::new(count, frame_time, tagged, spans))
+        Some(Forecast::new(frames, frame_time, tagged, spans))
     }
 }
 

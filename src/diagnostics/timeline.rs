@@ -220,7 +220,7 @@ impl std::fmt::Debug for AffinityTimeline {
     }
 }
 
-/// Nobody could stop the recording any more.
+/// Without it there is no way to stop the recording.
 impl Drop for AffinityTimeline {
     fn drop(&mut self) {
         self.recorder.stop();

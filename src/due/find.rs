@@ -101,8 +101,8 @@ impl<A: Send + Sync + 'static> Store<A> {
         self.looked_at(looked_at, worth, times);
     }
 
-    /// Learns that so many rows were looked at that would have been `worth` it. After some waste
-    /// all times are noted anew.
+    /// Learns that `rows` were looked at, of which `worth` would have been worth it. After some
+    /// waste all times are noted anew.
     fn looked_at(&mut self, rows: u64, worth: u64, times: Times<'_, A>) {
         self.wasted = (self.wasted + rows).saturating_sub(worth);
         let sweeps = SWEEPS_OF_A_REBUILD << self.useless;

@@ -35,7 +35,7 @@ pub(super) struct Comparison {
     /// How long the running slice has been on, and how many frames.
     on: Duration,
     seen: usize,
-    /// Frames of other modes, one after another: somebody else sets the mode too.
+    /// Frames of other modes, one after another: something else sets the mode too.
     strange: usize,
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct SystemTiming {
 /// [`RECENT_CALLS`] runs: what works now and then is timed when it does.
 const SHORT: u64 = 4_000;
 
-/// The mean that untimed calls are taken to have is that of about so many calls.
+/// The mean that untimed calls are taken to have is that of about this many calls.
 const MEAN_OF: f32 = 128.0;
 
 /// About two seconds of a system that runs once a frame and is timed each time: enough for a 95th
@@ -402,7 +402,7 @@ mod tests {
         assert!((0..10).all(|_| !timing.is_due() && timing.record_untimed() > 0) || timing.is_due());
     }
 
-    /// A system that works in one of so many runs, for a millisecond.
+    /// A system that works now and then, for a millisecond.
     #[test]
     fn what_works_now_and_then_is_counted_in_full() {
         for every in [2, 30, 100, 1_000] {

@@ -63,7 +63,7 @@ impl Gate {
         }
     }
 
-    /// Notes that the leader has swept so many rows more.
+    /// Notes that the leader has swept this many rows more.
     #[cold]
     pub(super) fn note(&self, rows: u64) {
         if self.open.load(Ordering::Relaxed) {

@@ -22,8 +22,8 @@ const OFTEN: f32 = 0.3;
 /// for example. Less makes no plan too great a risk.
 const INTERRUPTED: f32 = 5_000_000.0;
 
-/// A system that runs seldom is seen by no lesson. One that then takes so many nanoseconds is worth
-/// a place of its own.
+/// A system that runs seldom is seen by no lesson. One that then takes this many nanoseconds is
+/// worth a place of its own.
 const SURPRISING: f32 = 1_000_000.0;
 
 /// What each task of a schedule takes, and which lead rounds. All in nanoseconds, by task.
@@ -104,7 +104,7 @@ impl Costs {
         self.led[task] = Some(led);
     }
 
-    /// Learns what a task led in a run, after so many runs.
+    /// Learns what a task led in a run that had this many before it.
     fn learn_led(&mut self, task: usize, led: Led, before: u32) {
         let LedCalls { rounds, took, work } = led.calls;
         if led.rounds > rounds {
