@@ -15,7 +15,7 @@ mod trials;
 use std::ops::Range;
 
 use super::{
-    Decision, Outcome, Situation, Strategy, UNKNOWN_ROWS,
+    Alone, Decision, Outcome, Situation, Strategy, UNKNOWN_ROWS,
     budget::Budget,
     busy::Busy,
     credit::Credit,
@@ -279,6 +279,15 @@ impl Model {
         if strategy == self.current {
             self.learn_of_present(question, nanoseconds, off);
         }
+    }
+
+    /// Learns what the leader did alone with the first of `rows`, in a call that ended `now`. The
+    /// others may cost more or less; but all take one thread no longer than all workers together.
+    pub(super) fn observe_alone(&mut self, Alone { rows: part, nanoseconds }: Alone, rows: u64, now: u64) {
+        let all = (u128::from(nanoseconds) * u128::from(rows) / u128::from(part.max(1))) as u64;
+        let most = if self.busy.is_known() { self.busy.of(rows) as u64 } else { u64::MAX };
+        let all = all.min(most.max(nanoseconds));
+        self.observe(Strategy::Serial, &Outcome::serial(rows, all), now.saturating_sub(all)..now.max(all));
     }
 
     /// Notes what a call took; by what factor more than usual calls of this strategy, and whether

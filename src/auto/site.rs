@@ -8,7 +8,7 @@ use std::{
 
 use bevy_utils::prelude::DebugName;
 
-use super::{Explanation, Outcome, Strategy, calls::Calls, cost::RowCost, unasked::Unasked};
+use super::{Alone, Explanation, Outcome, Strategy, calls::Calls, cost::RowCost, unasked::Unasked};
 use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
@@ -70,16 +70,10 @@ impl Site {
         }
     }
 
-    /// Learns that one thread took `nanoseconds` for `part` rows, the first of `rows`, in a call
-    /// that has ended `now`.
-    pub(crate) fn learn_alone(&self, (part, nanoseconds): (u64, u64), rows: u64, now: u64) {
-        self.cost.observe(part, nanoseconds);
-        let all = (u128::from(nanoseconds) * u128::from(rows) / u128::from(part.max(1))) as u64;
-        self.calls().last().observe(
-            Strategy::Serial,
-            &Outcome::serial(rows, all),
-            now.saturating_sub(all)..now.max(all),
-        );
+    /// Learns what the leader did `alone`, with the first of `rows`, in a call that has ended `now`.
+    pub(crate) fn learn_alone(&self, alone: Alone, rows: u64, now: u64) {
+        self.cost.observe(alone.rows, alone.nanoseconds);
+        self.calls().last().observe_alone(alone, rows, now);
     }
 
     #[inline]

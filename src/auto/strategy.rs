@@ -101,6 +101,13 @@ impl Decision {
     }
 }
 
+/// What the leader did in a call that it began alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alone {
+    pub(crate) rows: u64,
+    pub(crate) nanoseconds: u64,
+}
+
 /// What one parallel call took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {

@@ -5,12 +5,11 @@ use std::sync::MutexGuard;
 use crossbeam_utils::CachePadded;
 
 use super::{
-    gate::Alone,
     layout::{Layout, Layouts},
     ranges::Ranges,
 };
 use crate::{
-    auto::{Outcome, RowCost},
+    auto::{Alone, Outcome, RowCost},
     context::{Context, Ownership},
     pool::Finished,
 };

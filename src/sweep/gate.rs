@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use crate::pool::now;
+use crate::{auto::Alone, pool::now};
 
 /// How often a worker looks whether the gate is open before it lets other threads have its core.
 const LOOKS: u32 = 1_000;
@@ -29,13 +29,6 @@ pub(super) struct Gate {
 
 /// Opens the gate when it is dropped: the leader is done, or has panicked.
 pub(super) struct Opens<'a>(&'a Gate);
-
-/// What the leader did alone.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Alone {
-    pub(super) rows: u64,
-    pub(super) nanoseconds: u64,
-}
 
 impl Gate {
     /// For a sweep that the leader goes about alone for this many nanoseconds, and until the end of

@@ -13,7 +13,6 @@ use super::{
     division::Parts,
     fork_join,
     gang_call::{GangCall, Memory, Visits},
-    gate::Alone,
     lock_step,
     part::Part,
     rows::Rows,
@@ -237,7 +236,7 @@ impl<'a> Plan<'a> {
         };
         let call = began.map(|began| began..now());
         match gang.alone {
-            Some(Alone { rows, nanoseconds }) => self.at.site.learn_alone((rows, nanoseconds), outcome.rows, now()),
+            Some(alone) => self.at.site.learn_alone(alone, outcome.rows, now()),
             None => self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked)),
         }
         if let (Some(before), Some(call)) = (watched, call) {

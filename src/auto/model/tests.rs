@@ -57,7 +57,7 @@ impl Machine {
                     takes
                 }
                 Timing::Alone(longest) => {
-                    model.observe(Strategy::Serial, &Outcome::serial(rows, alone as u64), 0..alone as u64);
+                    model.observe_alone(Alone { rows, nanoseconds: alone as u64 }, rows, 0);
                     let part = (longest as f64 / alone.max(1.0)).min(1.0);
                     part * alone + (1.0 - part) * takes
                 }
@@ -209,6 +209,30 @@ fn rows_that_do_not_are_begun_once_on_one_thread() {
         let took = machine.run(&mut model, 50_000, 100);
         assert!(took < 104.0 * machine.takes(Strategy::LockStep, 50_000), "{workers} workers: {took}");
         assert_eq!(model.explain().strategy, Strategy::LockStep);
+    }
+}
+
+/// The first rows take nearly all of the time, or hardly any.
+#[test]
+fn what_the_first_rows_take_alone_is_not_taken_for_all() {
+    for part in [1_000, 1_900_000] {
+        let mut model = Model::default();
+        let mut calls = || {
+            let decision = model.choose(TWO_AWAKE, || 50_000);
+            match decision.timing {
+                Timing::Asked if decision.strategy == Strategy::Serial => {
+                    model.observe(Strategy::Serial, &seen(50_000, None), 0..2_000_000);
+                }
+                Timing::Asked => model.observe(decision.strategy, &seen(50_000, Some(2_000_000)), 0..1_000_000),
+                Timing::Alone(_) => model.observe_alone(Alone { rows: 100, nanoseconds: part }, 50_000, 0),
+                Timing::NotAsked | Timing::BySample => {}
+            }
+            let [alone, ..] = model.explain().figures;
+            (decision.strategy, alone.map_or(0, |alone| alone.time.as_micros()))
+        };
+        let all: Vec<_> = (0..100).map(|_| calls()).collect();
+        assert!(all.iter().all(|&(_, alone)| alone <= 2_000), "{all:?}");
+        assert!(all.iter().filter(|(strategy, _)| *strategy == Strategy::Serial).count() < 10, "{all:?}");
     }
 }
 
