@@ -122,6 +122,8 @@ pub(crate) struct Model {
     /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
     credit: Credit,
     surprises: u32,
+    /// Whether the next call is to be reconsidered, whichever samples are due.
+    is_turning: bool,
     /// The last usual call, and the rows of the last one of all.
     last: Question,
     rows_now: u64,
@@ -146,6 +148,7 @@ impl Default for Model {
             busy: Busy::default(),
             credit: Credit::default(),
             surprises: 0,
+            is_turning: false,
             last: Question::default(),
             rows_now: 0,
             calls: 0,
@@ -176,7 +179,8 @@ impl Model {
         let first = self.calls == 0 && self.trials == 0 && !self.estimate(self.current).was_tried();
         self.calls += 1;
         self.rows_now = counted.unwrap_or(self.last.rows);
-        let wanted = size == Size::Changed || !self.estimate(self.current).is_known() && !self.had_no_rows();
+        let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
+        let wanted = size == Size::Changed || is_unknown || std::mem::take(&mut self.is_turning);
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
         let long = if is_new { LONG } else { LONG_CALL };
         let Sample { due, timed } = self.sampling.next(self.mean, long, wanted);
@@ -320,7 +324,7 @@ impl Model {
         let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off) && by.abs() >= LEAST_SURPRISE;
         self.surprises = if surprising { self.surprises + 1 } else { 0 };
         if self.surprises >= SURPRISES {
-            self.surprises = 0;
+            (self.surprises, self.is_turning) = (0, true);
             self.try_soon();
             self.heavy.forget();
             self.sizes = Sizes::default();

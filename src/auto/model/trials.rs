@@ -17,6 +17,10 @@ const CHEAPEST_ROUND: f32 = 300.0;
 /// What a session of fork/join costs at least, in nanoseconds.
 const CHEAPEST_SESSION: f32 = 1_000.0;
 
+/// What takes less than this part of what the present strategy takes is taken at the next call, not
+/// at the next sample.
+const CLEARLY_BETTER: f32 = 0.8;
+
 /// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
 /// that wake them or do without.
 const WAKE_UP: f32 = 40_000.0;
@@ -159,6 +163,7 @@ impl Model {
             // It takes no longer, so it costs nothing to be sure.
             return self.begin_trial(strategy, 0.0);
         }
+        self.is_turning = slower < CLEARLY_BETTER;
         let rival = &mut self.rivals[strategy as usize];
         match slower {
             ..BETTER => rival.ask_every(FIRST_INTERVAL),
