@@ -3,11 +3,13 @@
 //! `way.rs` has the ways; `race.rs` chooses, pure, by what runs take (`times.rs`), also where few
 //! are heavy (`cycles.rs`), and by trials (`trial.rs`). `gang/` is the third way. `record.rs` is
 //! what is told of a schedule, `installed.rs` what is kept of an executor outside of it, `which.rs`
-//! says which ones the plugin gives the executor.
+//! says which ones the plugin gives the executor, and `main_thread.rs` does what others leave to
+//! the main thread.
 
 mod cycles;
 mod gang;
 mod installed;
+mod main_thread;
 mod mark;
 mod race;
 mod record;
@@ -43,6 +45,7 @@ use crate::{
     topology::process_ran,
 };
 use gang::{BlueprintSlot, Handler, SystemsOnGang, apply_deferred, names, systems_of};
+use main_thread::{do_as_main_thread, is_main_thread_elsewhere};
 use race::{Race, Took, WayDecision};
 use record::Traced;
 
@@ -397,36 +400,6 @@ impl SystemExecutor for AffinityExecutor {
         self.multi.set_apply_final_deferred(value);
     }
 }
-
-/// Whether systems that are bound to the main thread go to another thread.
-#[cfg(not(target_arch = "wasm32"))]
-fn is_main_thread_elsewhere(world: &World) -> bool {
-    world.get_resource::<MainThreadExecutor>().is_some_and(|main| main.0.ticker().is_none())
-}
-
-/// There is one thread.
-#[cfg(target_arch = "wasm32")]
-fn is_main_thread_elsewhere(_: &World) -> bool {
-    false
-}
-
-/// Does what others wait for the main thread to do, if this is it: while Bevy's threads run a
-/// schedule it does so all the time. A render thread would otherwise wait for the end of the frame.
-#[cfg(not(target_arch = "wasm32"))]
-fn do_as_main_thread(world: &World) {
-    let main = world.get_resource::<MainThreadExecutor>();
-    if let Some(ticker) = main.and_then(|main| main.0.ticker()) {
-        // Not more than there may be: one task may spawn the next.
-        (0..MOST_TASKS).take_while(|_| ticker.try_tick()).count();
-    }
-}
-
-#[cfg(target_arch = "wasm32")]
-fn do_as_main_thread(_: &World) {}
-
-/// Tasks of others that the main thread does between two schedules, at most.
-#[cfg(not(target_arch = "wasm32"))]
-const MOST_TASKS: usize = 64;
 
 fn compute_threads() -> usize {
     ComputeTaskPool::try_get().map_or(1, |pool| pool.thread_num())
