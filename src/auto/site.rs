@@ -70,7 +70,7 @@ impl Site {
         }
     }
 
-    /// Learns what the leader did `alone`, with the first of `rows`, in a call that has ended `now`.
+    /// Learns what the leader did `alone`, with the first of `rows`, in a call that ended `now`.
     pub(crate) fn learn_alone(&self, alone: Alone, rows: u64, now: u64) {
         self.cost.observe(alone.rows, alone.nanoseconds);
         self.calls().last().observe_alone(alone, rows, now);

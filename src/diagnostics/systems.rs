@@ -31,9 +31,9 @@ pub struct SystemDiagnostics {
     /// How often it ran. A system that is skipped, by a run condition or because a parameter is
     /// missing, does not run.
     pub calls: u64,
-    /// All runs together. Of runs of less than 4 us one in eight is timed, of less than
-    /// 1 us one in 25, while the [`AffinityTimeline`](crate::AffinityTimeline) does not record, and
-    /// stands for the others.
+    /// All runs together. Of runs of less than 4 us one in eight is timed, of less than 1 us one in
+    /// 25, while the [`AffinityTimeline`](crate::AffinityTimeline) does not record; the others count
+    /// as long as these are on average. After a longer run the next 128 are all timed.
     pub total: Duration,
     /// Mean duration of a run.
     pub mean: Duration,

@@ -101,9 +101,8 @@ impl Model {
             _ => 0.0,
         };
         let usual = match other {
-            Strategy::Serial if alone.was_tried() && !self.busy.is_known() => work,
-            Strategy::Serial if alone.was_tried() => work.min(busy * UNSHARED),
-            Strategy::Serial => busy * UNSHARED,
+            Strategy::Serial if !self.busy.is_known() => work,
+            Strategy::Serial => work.min(busy * UNSHARED),
             Strategy::LockStep => CHEAPEST_ROUND + work / workers as f32,
             // Only worth it where lock step leaves workers idle.
             Strategy::ForkJoin if shared.is_known() => CHEAPEST_SESSION + busy / workers as f32 * (2.0 - BETTER),
@@ -117,9 +116,8 @@ impl Model {
         let now = self.takes(self.current, question);
         let then = match other {
             tried if self.estimate(tried).was_tried() => self.takes(tried, question),
-            // It is free, so that it comes at once, and takes as long as one call more.
-            Strategy::Serial if self.is_probe(other) => return 0.0,
-            Strategy::Serial => self.busy.of(question.rows),
+            // A probe: it is free, so that it comes at once, and takes as long as one call more.
+            Strategy::Serial => return 0.0,
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
         };
