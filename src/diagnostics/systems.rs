@@ -32,8 +32,8 @@ pub struct SystemDiagnostics {
     /// missing, does not run.
     pub calls: u64,
     /// All runs together. Of runs of less than 4 us one in eight is timed, of less than 1 us one in
-    /// 25, while the [`AffinityTimeline`](crate::AffinityTimeline) does not record; the others count
-    /// as long as these are on average. After a longer run the next 128 are all timed.
+    /// 25, while the [`AffinityTimeline`](crate::AffinityTimeline) does not record; the others
+    /// count as long as these are on average. After a longer run the next 128 are all timed.
     pub total: Duration,
     /// Mean duration of a run.
     pub mean: Duration,
