@@ -41,10 +41,10 @@ impl AffinityPool {
     /// ```
     /// use bevy_affinity::prelude::*;
     ///
-    /// let pool = AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(2),
-    /// ..Default::default() }); pool.run(|_|
-    /// std::thread::sleep(std::time::Duration::from_millis(1))); for worker in pool.worker_stats()
-    /// {
+    /// let two = AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() };
+    /// let pool = AffinityPool::new(&two);
+    /// pool.run(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
+    /// for worker in pool.worker_stats() {
     ///     println!("{} closures, {:?} inside them", worker.rounds, worker.busy);
     /// }
     /// ```

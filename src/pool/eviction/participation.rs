@@ -50,9 +50,8 @@ impl AffinityPool {
     /// To be called before a round. Workers whose backoff is over take part again: they count as
     /// [`present`](Self::present) from then on. If the round is `due`, or one of `participants`
     /// that does not rest has to be woken, rests end that are over, and the leader leaves the cores
-    /// of
-    /// `participants`: it may have come there while they slept, and to ask for its core is a system
-    /// call.
+    /// of `participants`: it may have come there while they slept, and to ask for its core is a
+    /// system call.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, participants: Participants, due: bool) {
         let is_to_be_woken =
