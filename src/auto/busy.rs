@@ -3,8 +3,7 @@
 /// What was seen of that in the calls of one place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Busy {
-    /// In nanoseconds, smoothed, for this many rows; 0 before the first call in which all that were
-    /// called took part.
+    /// In nanoseconds, smoothed, for this many rows; 0 before the first call that told.
     time: f32,
     rows: u64,
 }

@@ -117,7 +117,8 @@ pub(crate) struct Model {
     mean: Option<f32>,
     /// What trials may cost.
     exploration_budget: Budget,
-    /// For how long all workers together are busy in a call in lock step.
+    /// For how long all workers together are busy in a call on the gang: in lock step, unless
+    /// calls run by fork/join.
     busy: Busy,
     /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
     credit: Credit,
@@ -183,7 +184,10 @@ impl Model {
         let wanted = size == Size::Changed || is_unknown || std::mem::take(&mut self.is_turning);
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
         let long = if is_new { LONG } else { LONG_CALL };
-        let Sample { due, timed } = self.sampling.next(self.mean, long, wanted);
+        let Sample { due, timed, runs } = self.sampling.next(self.mean, long, wanted);
+        if due {
+            self.rivals.iter_mut().for_each(|rival| rival.pass(runs));
+        }
         let timed = due || timed && self.is_long_beside_counting(storages);
         if !timed && self.trial.is_none() && !first {
             return Decision::of_model(self.current, false);
@@ -260,6 +264,7 @@ impl Model {
     /// Learns what a call that was to be timed took, from its begin to its end.
     pub(crate) fn observe(&mut self, strategy: Strategy, outcome: &Outcome, call: Range<u64>) {
         let &Outcome { rows, busy, .. } = outcome;
+        let work = outcome.work();
         let question = Question { rows, ..self.last };
         let nanoseconds = call.end.saturating_sub(call.start);
         if self.sizes.are_few(rows) {
@@ -277,8 +282,9 @@ impl Model {
         if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
             self.end_trial(strategy, question);
         }
-        if let (Strategy::LockStep, Some(busy), false) = (strategy, busy, heavy) {
-            self.busy.observe(rows, busy);
+        let tells = strategy == Strategy::LockStep || strategy == self.current && strategy.is_the_gangs();
+        if let (true, Some(work), false) = (tells, work, heavy) {
+            self.busy.observe(rows, work);
         }
         if strategy == self.current {
             self.learn_of_present(question, nanoseconds, off);
@@ -315,7 +321,14 @@ impl Model {
         if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
             self.try_soon();
         }
+        // Of short calls few are timed. All long ones are: if this was not an interrupt.
+        self.is_turning |= self.mean.is_some_and(|mean| mean < VERY_SHORT) && nanoseconds as f32 >= LONG_CALL;
         self.mean = Some(self.takes(strategy, question));
+    }
+
+    /// Whether the next call is to be asked about, whatever was said before.
+    pub(super) fn is_turning(&self) -> bool {
+        self.is_turning
     }
 
     /// Forgets what it knows when the present strategy surprises again and again.
@@ -329,10 +342,21 @@ impl Model {
             self.heavy.forget();
             self.sizes = Sizes::default();
             self.estimates[self.current as usize].restart(rows, nanoseconds);
-            Strategy::MEASURED
-                .into_iter()
-                .filter(|&other| other != self.current)
-                .for_each(|other| self.estimates[other as usize].doubt());
+            self.doubt_others();
+        }
+    }
+
+    /// The world has changed: what other strategies took tells nothing any more. From what one
+    /// thread takes it can be told what several would. The other way round it cannot: a bound by
+    /// what was would keep one thread from being tried again.
+    fn doubt_others(&mut self) {
+        let is_the_gangs = self.current.is_the_gangs();
+        for other in Strategy::MEASURED.into_iter().filter(|&other| other != self.current) {
+            let estimate = &mut self.estimates[other as usize];
+            if is_the_gangs { *estimate = Estimate::default() } else { estimate.doubt() }
+        }
+        if is_the_gangs {
+            self.busy = Busy::default();
         }
     }
 

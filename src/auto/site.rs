@@ -66,7 +66,11 @@ impl Site {
             None => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
         }
         if let Some(call) = call {
-            self.calls().last().observe(strategy, outcome, call);
+            let mut calls = self.calls();
+            calls.last().observe(strategy, outcome, call);
+            if calls.last().is_turning() {
+                self.unasked.revoke();
+            }
         }
     }
 

@@ -102,10 +102,20 @@ impl Decision {
 }
 
 /// What the leader did in a call that it began alone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alone {
     pub(crate) rows: u64,
     pub(crate) nanoseconds: u64,
+}
+
+impl Alone {
+    /// Of a call of `rows` rows that caused `more` work, which `workers` workers did in equal
+    /// parts: with as much of that as comes from its rows.
+    pub(crate) fn followed_by(self, more: Outcome, rows: u64, workers: usize) -> Self {
+        let all = more.busy.map_or(u128::from(more.leader_ns) * workers as u128, u128::from);
+        let part = all * u128::from(self.rows) / u128::from(rows.max(1));
+        Self { nanoseconds: self.nanoseconds.saturating_add(u64::try_from(part).unwrap_or(u64::MAX)), ..self }
+    }
 }
 
 /// What one parallel call took.
@@ -133,6 +143,16 @@ impl Outcome {
         Self { rows, leader_rows: 0, leader_ns: 0, busy: None }
     }
 
+    /// For how long all workers together were busy with rows; as far as the leader's rows tell if
+    /// not all took part, and `None` if they do not.
+    pub(crate) fn work(&self) -> Option<u64> {
+        let by_leader = || {
+            let all = u128::from(self.leader_ns) * u128::from(self.rows) / u128::from(self.leader_rows);
+            u64::try_from(all).unwrap_or(u64::MAX)
+        };
+        self.busy.or_else(|| (self.leader_rows > 0).then(by_leader))
+    }
+
     /// A call whose rows caused more work, which `workers` workers did in equal parts. Of that as
     /// much counts to the leader's rows as comes from them.
     pub(crate) fn followed_by(self, more: Self, workers: usize) -> Self {
@@ -145,7 +165,25 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::Outcome;
+    use super::{Alone, Outcome};
+
+    #[test]
+    fn what_all_did_is_reckoned_by_the_leaders_rows_where_some_were_away() {
+        let all_came = Outcome { rows: 100, leader_rows: 25, leader_ns: 1_000, busy: Some(3_000) };
+        assert_eq!(all_came.work(), Some(3_000));
+        assert_eq!(Outcome { busy: None, ..all_came }.work(), Some(4_000));
+        assert_eq!(Outcome::unknown(100).work(), None);
+    }
+
+    #[test]
+    fn what_rows_cause_counts_to_those_that_were_begun_alone() {
+        let alone = Alone { rows: 10, nanoseconds: 500 };
+        let more = Outcome { rows: 40, leader_rows: 10, leader_ns: 300, busy: Some(1_000) };
+        assert_eq!(alone.followed_by(more, 100, 4), Alone { nanoseconds: 500 + 100, ..alone });
+        let some_came = Outcome { busy: None, ..more };
+        assert_eq!(alone.followed_by(some_came, 100, 4), Alone { nanoseconds: 500 + 120, ..alone });
+        assert_eq!(alone.followed_by(more, 0, 4), Alone { nanoseconds: 500 + 10_000, ..alone });
+    }
 
     #[test]
     fn what_rows_cause_counts_to_those_who_swept_them() {

@@ -34,6 +34,12 @@ impl Unasked {
         self.left.store(calls, Ordering::Relaxed);
     }
 
+    /// The next call asks after all.
+    pub(super) fn revoke(&self) {
+        self.granted.store(self.taken(), Ordering::Relaxed);
+        self.left.store(0, Ordering::Relaxed);
+    }
+
     /// How many calls did not ask since the last grant.
     pub(super) fn taken(&self) -> u32 {
         // Diagnostics may look in the middle of a grant.
@@ -52,6 +58,10 @@ mod tests {
         unasked.grant(3, 100);
         assert_eq!([100, 101, 7, 0, 0].map(|rows| unasked.take(|| rows)), [true, false, true, true, false]);
         assert_eq!(unasked.taken(), 3);
+        unasked.grant(3, 100);
+        assert!(unasked.take(|| 7));
+        unasked.revoke();
+        assert!(!unasked.take(|| 7) && unasked.taken() == 1);
         unasked.grant(0, 100);
         assert!(!unasked.take(|| 1) && unasked.taken() == 0);
     }

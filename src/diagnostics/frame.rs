@@ -46,15 +46,12 @@ impl Observers<'_, '_> {
         let (tagged, extent) = (totals.since(before), context.systems.take_extent());
         let (Some(mut diagnostics), Some(mut places)) = (diagnostics, places) else { return };
         places.update(&context.systems);
-        let began = diagnostics.began > 0;
-        diagnostics.frames += u64::from(began);
+        diagnostics.frames += u64::from(diagnostics.began.is_some());
         diagnostics.pull(context, &places, looked_into.as_deref());
-        if !began {
-            // They were reset in this frame: when it began is not known any more.
-            return;
-        }
+        // If not, they were reset in this frame: when it began is not known any more.
+        let Some(began) = diagnostics.began else { return };
         let mode = mode.map(|mode| *mode).unwrap_or_default();
-        let frame = diagnostics.end_frame(extent, tagged, mode);
+        let frame = diagnostics.end_frame(began, extent, tagged, mode);
         let is_mixed = context.systems.take_other_modes(mode);
         observe_mode(&mut diagnostics.modes, &frame, is_mixed);
         if let Some(mut timeline) = timeline {
@@ -66,18 +63,18 @@ impl Observers<'_, '_> {
 
 impl AffinityDiagnostics {
     fn begin_frame(&mut self, now: u64) {
-        self.delta = if self.began == 0 { 0 } else { now.saturating_sub(self.began) };
-        self.began = now;
+        self.delta = self.began.map_or(0, |before| now.saturating_sub(before));
+        self.began = Some(now);
     }
 
-    /// Adds the frame to the history; `extent` is from the first tagged system's begin to the last
+    /// Adds the frame that `began` then to the history; `extent` is from the first tagged system's begin to the last
     /// one's end, `tagged` what they did together.
-    fn end_frame(&mut self, extent: Option<Range<u64>>, tagged: Totals, mode: SchedulerMode) -> FrameSpan {
+    fn end_frame(&mut self, began: u64, extent: Option<Range<u64>>, tagged: Totals, mode: SchedulerMode) -> FrameSpan {
         // Schedules may run between frames.
-        let extent = extent.map_or(self.began..self.began, |ran| ran.start.max(self.began)..ran.end.max(self.began));
+        let extent = extent.map_or(began..began, |ran| ran.start.max(began)..ran.end.max(began));
         let frame = FrameSpan {
             number: self.frames,
-            begin: self.began,
+            begin: began,
             end: now(),
             delta: self.delta,
             tagged_begin: extent.start,

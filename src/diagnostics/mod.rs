@@ -86,8 +86,9 @@ pub struct AffinityDiagnostics {
     window: Window,
     /// Whether what is not computed in every frame was in this one.
     refreshed: bool,
-    /// When the frame began, and how long before it the one before, in nanoseconds.
-    began: u64,
+    /// When the frame began, if that is known, and how long before it the one before, in
+    /// nanoseconds.
+    began: Option<u64>,
     delta: u64,
 }
 
@@ -113,7 +114,7 @@ impl Default for AffinityDiagnostics {
             history: Ring::new(HISTORY_FRAMES),
             window: Window::default(),
             refreshed: false,
-            began: 0,
+            began: None,
             delta: 0,
         }
     }

@@ -192,7 +192,7 @@ impl Race {
         }
         let known = self.times.mean(self.present);
         // The very first run fetches everything into the caches.
-        let Sample { due, timed } =
+        let Sample { due, timed, .. } =
             self.sampling.next(known, LONG, self.runs > 1 && known.is_none() || self.times.was_heavy());
         let closely = due && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
         WayDecision { timed, closely, ..WayDecision::plainly(self.present) }

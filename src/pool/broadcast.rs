@@ -106,12 +106,10 @@ impl AffinityPool {
         })
     }
 
-    /// [`run`](Self::run), recorded as a session of fork/join: work changes hands in it.
-    pub(crate) fn run_session(&self, f: impl Fn(Worker) + Sync) -> Finished<'_> {
-        self.dispatch(SpanKind::Session, Participants::ALL, Measured::Always, move |worker| {
-            f(worker);
-            NEVER_IDLE
-        })
+    /// [`run`](Self::run), recorded as a session of fork/join: work changes hands in it. `f`
+    /// returns for how many nanoseconds it had nothing to do.
+    pub(crate) fn run_session(&self, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+        self.dispatch(SpanKind::Session, Participants::ALL, Measured::Always, f)
     }
 
     /// Whether the workers sleep, and were not called since. The first few are asked: of dozens it

@@ -52,6 +52,7 @@ pub(super) fn for_each_block(
     (rows, length): (Rows<'_, '_>, BlockLength),
     mut visit: impl FnMut(BlockPlace, Storage, &mut dyn Iterator<Item = Range<u32>>),
 ) {
+    let gate = part.gate();
     part.for_each_range(|ordinal, storage, range| {
         let count = rows.count(storage);
         let before = match rows.selection {
@@ -59,9 +60,12 @@ pub(super) fn for_each_block(
             Some(selection) => selection.row_before(ordinal, range.start),
         };
         for (number, block) in blocks_beginning_in(range, before, length.rows(count)) {
-            let all = rows.selection.is_none().then(|| block.start..block.end.min(count));
-            let some = rows.selection.into_iter().flat_map(|selection| selection.ranges_in(ordinal, block.clone()));
-            visit((ordinal, number), storage, &mut all.into_iter().chain(some));
+            let all = || rows.selection.is_none().then(|| block.start..block.end.min(count)).into_iter();
+            let some = || rows.selection.into_iter().flat_map(|selection| selection.ranges_in(ordinal, block.clone()));
+            visit((ordinal, number), storage, &mut all().chain(some()));
+            if let Some(gate) = gate {
+                gate.note(all().chain(some()).map(|rows| u64::from(rows.end - rows.start)).sum());
+            }
         }
     });
 }

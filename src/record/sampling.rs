@@ -30,6 +30,8 @@ pub(crate) struct Sample {
     pub(crate) due: bool,
     /// Whether it is to be timed, as each is of which a sample is due.
     pub(crate) timed: bool,
+    /// How many runs there were since a sample was due, this one among them.
+    pub(crate) runs: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -46,12 +48,13 @@ impl Sampling {
     pub(crate) fn next(&mut self, mean: Option<f32>, long: f32, wanted: bool) -> Sample {
         self.untimed += 1;
         self.since += 1;
-        let due = wanted || self.since >= distance(self.samples, mean);
+        let runs = self.since;
+        let due = wanted || runs >= distance(self.samples, mean);
         if due {
             self.since = 0;
             self.samples += 1;
         }
-        Sample { due, timed: due || mean.is_some_and(|mean| mean >= long) }
+        Sample { due, timed: due || mean.is_some_and(|mean| mean >= long), runs }
     }
 
     /// How many runs of what takes `mean` nanoseconds go untimed until a sample is due.

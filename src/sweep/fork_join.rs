@@ -19,10 +19,10 @@ use crate::{
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost, alone_for, alone, .. } = call;
+    let GangCall { context, ownership, memory, cost, visits, alone_for, alone, .. } = call;
     let grain = cost.grain(context.most_rows_at_once());
     let Memory { whole, ranges, .. } = &mut **memory;
-    let gate = alone_for.map(Gate::new);
+    let gate = alone_for.map(|longest| Gate::new(longest, *visits));
     let outcome = session(context, ownership, (whole.lay_out_all(rows), ranges), (grain, false), gate.as_ref(), body);
     *alone = gate.and_then(|gate| gate.alone());
     outcome
@@ -36,7 +36,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_parts: usize,
 ) -> Outcome {
-    let GangCall { context, ownership, memory, cost, alone_for, alone, .. } = call;
+    let GangCall { context, ownership, memory, cost, visits, alone_for, alone, .. } = call;
     let workers = context.pool.workers();
     let Memory { whole, ranges, receivers: receiving, .. } = &mut **memory;
     let sending = whole.lay_out_all(senders);
@@ -44,10 +44,10 @@ pub(super) fn sweep_both(
     // Before anything is sent: it is addressed to owners.
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let grain = sending.rows().div_ceil(most_parts as u64);
-    let gate = alone_for.map(Gate::new);
+    let gate = alone_for.map(|longest| Gate::new(longest, *visits));
     let sent = session(context, ownership, (sending, ranges), (grain, true), gate.as_ref(), send);
-    *alone = gate.and_then(|gate| gate.alone());
     let received = lock_step::sweep_round(context, ownership, receiving, None, Teaches::Rows, receive);
+    *alone = gate.and_then(|gate| gate.alone()).map(|alone| alone.followed_by(received, sent.rows, workers));
     sent.followed_by(received, workers)
 }
 
@@ -69,10 +69,11 @@ fn session(
         let core = running_on();
         let is_leader = worker.index() == 0;
         let _opens = gate.filter(|_| is_leader).map(Gate::enter);
-        gate.filter(|_| !is_leader).into_iter().for_each(Gate::wait);
+        let waited = gate.filter(|_| !is_leader).map_or(0, Gate::wait);
         while let Some(range) = fork.range_of(worker.index(), core) {
             body(Part::of_fork(range));
         }
+        waited
     });
     before.outcome(context, layout.rows(), &session)
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{division::Division, gate::Gate, layout::Layout, ranges::Ranges};
+use super::{division::Division, gang_call::Visits, gate::Gate, layout::Layout, ranges::Ranges};
 use crate::{
     context::{Context, Ownership},
     placement::{Storage, WHOLE_LINES},
@@ -77,6 +77,12 @@ impl<'a> Fork<'a> {
 }
 
 impl<'a> ForkRange<'a> {
+    /// Where the leader begins the sweep alone, and this is its: what counts the rows that are
+    /// visited.
+    pub(super) fn gate(&self) -> Option<&'a Gate> {
+        self.fork.gate.filter(|_| self.worker == 0)
+    }
+
     /// The number of the grain that it begins with: ascends with the rows.
     pub(super) fn first_grain(&self) -> usize {
         self.first as usize
@@ -91,14 +97,14 @@ impl<'a> ForkRange<'a> {
     /// order.
     #[inline]
     pub(super) fn for_each_range(self, visit: &mut impl FnMut(u32, Storage, Range<u32>)) {
+        // Of blocks it is not told which rows of theirs are in this range.
+        let gate = self.gate().filter(|gate| gate.visits() == Visits::Own);
         let Self { fork, worker, core, first } = self;
         let (mut next, mut end) = (Some(first), first);
         while let Some(grain) = next {
             let rows = fork.rows(grain..grain + 1);
             fork.layout.for_each_range(rows.clone(), &mut *visit);
-            if let Some(gate) = fork.gate
-                && worker == 0
-            {
+            if let Some(gate) = gate {
                 gate.note(rows.end - rows.start);
             }
             end = grain + 1;

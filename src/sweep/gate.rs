@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use super::gang_call::Visits;
 use crate::{auto::Alone, pool::now};
 
 /// How often a worker looks whether the gate is open before it lets other threads have its core.
@@ -18,9 +19,10 @@ const LOOKS: u32 = 1_000;
 /// The gate of one sweep. Opens when the leader has been at it for long enough, or is done.
 ///
 /// Its atomics but `open` are written and read by the leader alone.
-pub(super) struct Gate {
+pub(crate) struct Gate {
     /// In nanoseconds.
     longest: u64,
+    visits: Visits,
     began: AtomicU64,
     open: AtomicBool,
     rows: AtomicU64,
@@ -33,9 +35,14 @@ pub(super) struct Opens<'a>(&'a Gate);
 impl Gate {
     /// For a sweep that the leader goes about alone for this many nanoseconds, and until the end of
     /// what it is at then.
-    pub(super) fn new(longest: u64) -> Self {
+    pub(super) fn new(longest: u64, visits: Visits) -> Self {
         let [began, rows, took] = std::array::from_fn(|_| AtomicU64::new(0));
-        Self { longest, began, open: AtomicBool::new(false), rows, took }
+        Self { longest, visits, began, open: AtomicBool::new(false), rows, took }
+    }
+
+    /// Which rows the sweep visits.
+    pub(super) fn visits(&self) -> Visits {
+        self.visits
     }
 
     /// Lets the leader in, which begins now.
@@ -44,21 +51,22 @@ impl Gate {
         Opens(self)
     }
 
-    /// Has another worker wait until the gate is open. The leader comes first: where it runs all
-    /// indices by itself it has been there.
+    /// Has another worker wait until the gate is open; returns for how many nanoseconds. The leader
+    /// comes first: where it runs all indices by itself it has been there.
     #[cold]
-    pub(super) fn wait(&self) {
-        let mut looks = 0;
+    pub(super) fn wait(&self) -> u64 {
+        let (mut looks, came) = (0, now());
         // Acquire pairs with Release: nothing depends on it, but that the leader's time is its own.
         while !self.open.load(Ordering::Acquire) {
             looks += 1;
             if looks < LOOKS { hint::spin_loop() } else { thread::yield_now() }
         }
+        now().saturating_sub(came)
     }
 
-    /// Notes that the leader has swept this many rows more.
+    /// Notes that the leader has visited this many rows more.
     #[cold]
-    pub(super) fn note(&self, rows: u64) {
+    pub(crate) fn note(&self, rows: u64) {
         if self.open.load(Ordering::Relaxed) {
             return;
         }
@@ -70,7 +78,7 @@ impl Gate {
         }
     }
 
-    /// To be asked after the sweep; `None` if the leader came to no row.
+    /// What the leader did. To be asked after the sweep; `None` if it came to no row.
     pub(super) fn alone(&self) -> Option<Alone> {
         let [rows, nanoseconds] = [&self.rows, &self.took].map(|counter| counter.load(Ordering::Relaxed));
         (rows > 0).then_some(Alone { rows, nanoseconds })
@@ -89,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_leader_is_alone_until_its_time_is_over() {
-        let gate = Gate::new(20_000_000);
+        let gate = Gate::new(20_000_000, Visits::Own);
         let first = gate.enter();
         gate.note(7);
         assert!(!gate.open.load(Ordering::Relaxed));
@@ -98,15 +106,15 @@ mod tests {
         gate.note(100);
         let Some(Alone { rows, nanoseconds }) = gate.alone() else { panic!("it swept rows") };
         assert!(rows == 10 && nanoseconds >= 20_000_000, "what it swept beside others does not count");
-        gate.wait();
+        assert!(gate.wait() < nanoseconds, "it is open");
         drop(first);
     }
 
     #[test]
     fn a_leader_that_is_done_or_panics_opens_the_gate() {
-        let gate = Gate::new(u64::MAX);
+        let gate = Gate::new(u64::MAX, Visits::Own);
         thread::scope(|scope| {
-            scope.spawn(|| gate.wait());
+            scope.spawn(|| _ = gate.wait());
             let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let _opens = gate.enter();
                 panic!("a row");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{cursor::RowCursor, division::Division, fork_range::ForkRange, rows::Rows, share::ShareClaim};
+use super::{cursor::RowCursor, division::Division, fork_range::ForkRange, gate::Gate, rows::Rows, share::ShareClaim};
 use crate::placement::Storage;
 
 /// One part of a divided sweep.
@@ -52,6 +52,11 @@ impl<'a> Part<'a> {
     pub(super) fn of_fork(range: ForkRange<'a>) -> Self {
         let (index, division) = (range.first_grain(), range.division());
         Self { index, taken_before: None, division, rows: PartRows::ForkRange(range) }
+    }
+
+    /// What is to be told how many rows were visited, where others than the part's own are.
+    pub(crate) fn gate(&self) -> Option<&'a Gate> {
+        if let PartRows::ForkRange(range) = &self.rows { range.gate() } else { None }
     }
 
     /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order

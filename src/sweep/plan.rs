@@ -368,6 +368,11 @@ mod tests {
             rows.par_iter_mut()
                 .scatter_within(|outbox, (entity, _)| outbox.send(entity, 1), |(_, mut row), one| row.0 += one);
         }
+        fn reduce(rows: AffineQuery<&Count>, mut frame: Local<u64>) {
+            *frame += 1;
+            let sum = rows.par_iter().map_reduce(|| 0, |row| u64::from(row.0), |a, b| a + b);
+            assert_eq!(sum, 20_000 * 2 * *frame);
+        }
         for workers in 2..5 {
             let mut app = App::new();
             // Nothing is tried while all workers but one are left out.
@@ -376,12 +381,12 @@ mod tests {
                 avoid_busy_cores: false,
                 ..Default::default()
             });
-            app.add_plugins(AffinityParallelPlugin).add_systems(Update, (count, send).affine());
+            app.add_plugins(AffinityParallelPlugin).add_systems(Update, (count, send, reduce).chain().affine());
             app.world_mut().spawn_batch(vec![Count(0); 20_000]);
             let mut counts = app.world_mut().query::<&Count>();
             let tried = |app: &App| {
                 let sites = &app.world().resource::<AffinityDiagnostics>().call_sites;
-                sites.len() == 2 && sites.iter().all(|site| site.trials > 0)
+                sites.len() == 3 && sites.iter().all(|site| site.trials > 0)
             };
             let mut frame = 0;
             while frame < 40 || !tried(&app) {

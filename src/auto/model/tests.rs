@@ -16,10 +16,25 @@ struct Machine {
     workers: usize,
     /// Whether workers sleep when a call begins.
     asleep: bool,
+    /// Whether they come when the leader has done everything.
+    late: bool,
 }
 
-const PLAIN: Machine =
-    Machine { row: 1.0, shared: 1.0, round: 800.0, session: 2_500.0, skew: 0.0, workers: 2, asleep: false };
+const PLAIN: Machine = Machine {
+    row: 1.0,
+    shared: 1.0,
+    round: 800.0,
+    session: 2_500.0,
+    skew: 0.0,
+    workers: 2,
+    asleep: false,
+    late: false,
+};
+
+thread_local! {
+    /// The test's time, in nanoseconds.
+    static CLOCK: Cell<u64> = const { Cell::new(0) };
+}
 
 /// A call that finds one other worker, awake.
 const TWO_AWAKE: Situation = Situation { storages: 1, workers: 2, asleep: false, wake_ups: 0 };
@@ -45,15 +60,28 @@ impl Machine {
         Strategy::MEASURED.map(|strategy| self.takes(strategy, rows)).into_iter().fold(f64::INFINITY, f64::min)
     }
 
+    /// What is seen of a call besides its time.
+    fn outcome(&self, strategy: Strategy, rows: u64) -> Outcome {
+        let busy = (self.row * self.shared * rows as f64) as u64;
+        match strategy {
+            Strategy::Serial => Outcome::serial(rows, (self.row * rows as f64) as u64),
+            _ if self.late => {
+                let leader_rows = rows.div_ceil(self.workers as u64);
+                Outcome { rows, leader_rows, leader_ns: busy * leader_rows / rows, busy: None }
+            }
+            _ => seen(rows, Some(busy)),
+        }
+    }
+
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
-        let call = || {
+        let mut call = |now: u64| {
             let decision = model.choose(Situation { workers: self.workers, asleep: self.asleep, ..TWO_AWAKE }, || rows);
             let (takes, alone) = (self.takes(decision.strategy, rows), self.takes(Strategy::Serial, rows));
             match decision.timing {
                 Timing::Asked => {
-                    let busy = self.row * self.shared * rows as f64;
-                    model.observe(decision.strategy, &seen(rows, Some(busy as u64)), 0..takes as u64);
+                    let call = now..now + takes as u64;
+                    model.observe(decision.strategy, &self.outcome(decision.strategy, rows), call);
                     takes
                 }
                 Timing::Alone(longest) => {
@@ -64,7 +92,13 @@ impl Machine {
                 Timing::NotAsked | Timing::BySample => takes,
             }
         };
-        std::iter::repeat_with(call).take(calls as usize).sum()
+        let timed = || {
+            let now = CLOCK.get();
+            let took = call(now);
+            CLOCK.set(now + took as u64);
+            took
+        };
+        std::iter::repeat_with(timed).take(calls as usize).sum()
     }
 }
 
@@ -185,6 +219,50 @@ fn a_world_that_changes_is_learned_anew() {
     assert_eq!(model.explain().strategy, Strategy::Serial);
     // And out of it again: nothing on the leader tells, only trials do.
     PLAIN.run(&mut model, 100_000, 20_000);
+    assert_eq!(model.explain().strategy, Strategy::LockStep);
+}
+
+/// At once, or by and by, so that nothing surprises.
+#[test]
+fn rows_that_become_cheap_go_back_to_one_thread() {
+    let waking = Machine { workers: 8, asleep: true, round: 40_000.0, session: 45_000.0, ..PLAIN };
+    for (late, step) in [(false, 0.0002), (true, 0.0002), (false, 0.9), (true, 0.9)] {
+        let mut model = Model::default();
+        Machine { row: 10_000.0, ..waking }.run(&mut model, 1_000, 300);
+        assert!(model.explain().strategy.is_the_gangs());
+        let mut row = 10_000.0;
+        while row > 2.0 {
+            row *= step;
+            Machine { row, late, ..waking }.run(&mut model, 1_000, 40);
+        }
+        let took = Machine { row, late, ..waking }.run(&mut model, 1_000, 400);
+        assert_eq!(model.explain().strategy, Strategy::Serial, "late: {late}, {step}");
+        assert!(took < 400.0 * 8_000.0, "late: {late}, {step}: {took}");
+    }
+}
+
+/// One thread would take eight times as long as the gang: it only begins a call.
+#[test]
+fn rows_that_become_dear_are_not_left_to_one_thread() {
+    for (before, after) in [(1_000.0, 20_000.0), (100.0, 1_000.0), (1_000.0, 2_200.0)] {
+        let mut model = Model::default();
+        let machine = |row| Machine { row, workers: 8, round: 2_000.0, ..PLAIN };
+        machine(before).run(&mut model, 10_000, 300);
+        assert_eq!(model.explain().strategy, Strategy::LockStep);
+        let took = machine(after).run(&mut model, 10_000, 100);
+        let best = machine(after).takes(Strategy::LockStep, 10_000);
+        assert!(took < best * 106.0, "{before}, {after}: {} calls longer", took / best - 100.0);
+        assert_eq!(model.explain().strategy, Strategy::LockStep);
+    }
+}
+
+/// Few calls are timed where they are short, all where they are long.
+#[test]
+fn short_calls_that_become_long_are_shared_within_some_dozen() {
+    let mut model = Model::default();
+    Machine { row: 0.5, ..PLAIN }.run(&mut model, 1_000, 1_000);
+    assert_eq!(model.explain().strategy, Strategy::Serial);
+    Machine { row: 10_000.0, ..PLAIN }.run(&mut model, 1_000, 41 + 12);
     assert_eq!(model.explain().strategy, Strategy::LockStep);
 }
 

@@ -29,10 +29,6 @@ const WAKE_UP: f32 = 40_000.0;
 /// the first budget does not pay for: such calls gain little.
 const CHEAP_CALL: f32 = 6_000.0;
 
-/// This many calls a sample stands for where calls between trials are counted: about as many as
-/// there are.
-const CALLS_OF_SAMPLE: u32 = 8;
-
 impl Model {
     /// Decides the next call of a trial, if one is under way. The first call of one is not timed.
     pub(super) fn go_on_with_trial(&mut self) -> Option<Decision> {
@@ -62,7 +58,6 @@ impl Model {
         if best != self.current && self.expected(best, question) < self.expected(self.current, question) * BETTER {
             (self.current, self.mean) = (best, Some(self.takes(best, question)));
         }
-        self.rivals.iter_mut().for_each(|rival| rival.pass(CALLS_OF_SAMPLE));
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
         let Some(strategy) = next else { return };
         let wakes = strategy != Strategy::Serial && question.asleep;
@@ -115,6 +110,7 @@ impl Model {
     fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
         let now = self.takes(self.current, question);
         let then = match other {
+            Strategy::Serial if self.estimate(other).was_tried() => self.takes_alone(question),
             tried if self.estimate(tried).was_tried() => self.takes(tried, question),
             // A probe: it is free, so that it comes at once, and takes as long as one call more.
             Strategy::Serial => return 0.0,
@@ -122,6 +118,16 @@ impl Model {
             Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
         };
         (then - now).max(0.0) * TRIAL_CALLS as f32
+    }
+
+    /// What one thread takes, which was measured: as long as all together are busy now at most.
+    fn takes_alone(&self, question: Question) -> f32 {
+        let Question { rows, workers, .. } = question;
+        let measured = self.takes(Strategy::Serial, question);
+        if !self.busy.is_known() {
+            return measured;
+        }
+        measured.min(self.heavy.mean(Strategy::Serial, self.busy.of(rows), rows, workers))
     }
 
     /// Whether a trial of `strategy` would be the first one of one thread, in a place that began on
