@@ -126,6 +126,7 @@ fn spawn_tables(world: &mut World) {
 #[test]
 fn memory_is_used_once() {
     warm_calls_allocate_nothing();
+    rows_that_come_and_go_allocate_nothing();
     due_rows_and_messages_for_later_allocate_nothing();
     systems_that_are_gone_leave_nothing();
 }
@@ -164,6 +165,46 @@ fn due_rows_and_messages_for_later_allocate_nothing() {
         (0..100).for_each(|_| app.update());
         let all = app.world().resource::<Counted>().0;
         // Queues may still grow when rows change hands.
+        assert!(all < 50, "{all} allocations in 100 frames in {mode:?}");
+    }
+}
+
+/// More components than fit in one place, more workers than cores, and a row more or less in each
+/// frame.
+fn rows_that_come_and_go_allocate_nothing() {
+    #[derive(Component, Clone)]
+    struct Wide<const N: usize>([u64; 4]);
+    type Wides<'a> = (&'a mut Wide<0>, &'a Wide<1>, &'a Wide<2>, &'a Wide<3>, &'a Wide<4>, &'a mut Row);
+    fn visit(mut rows: AffineQuery<Wides<'static>>, mut agenda: Agenda, mut counted: ResMut<Counted>) {
+        counting(&mut counted, || {
+            rows.par_iter_mut().for_each(|(mut wide, .., row)| wide.0[0] += u64::from(row.0));
+            rows.par_iter_mut().due(&mut agenda, 1).for_each(|(mut wide, ..)| {
+                wide.0[1] += 1;
+                Some(0)
+            });
+        });
+    }
+    fn wides() -> impl Bundle {
+        let wide = [1; 4];
+        (Wide::<0>(wide), Wide::<1>(wide), Wide::<2>(wide), Wide::<3>(wide), Wide::<4>(wide), Row(1), Due::<()>::at(0))
+    }
+    for mode in [SchedulerMode::Serial, SchedulerMode::LockStep, SchedulerMode::Heartbeat] {
+        let mut app = Scheduling { mode, workers: 5 }.app();
+        (0..20_000).for_each(|_| _ = app.world_mut().spawn(wides()));
+        let one = app.world_mut().spawn(wides()).id();
+        app.init_resource::<Counted>().add_systems(Update, visit.affine());
+        let mut one = Some(one);
+        let mut frame = |app: &mut App| {
+            match one.take() {
+                Some(one) => _ = app.world_mut().despawn(one),
+                None => one = Some(app.world_mut().spawn(wides()).id()),
+            }
+            app.update();
+        };
+        (0..200).for_each(|_| frame(&mut app));
+        app.insert_resource(Counted(0));
+        (0..100).for_each(|_| frame(&mut app));
+        let all = app.world().resource::<Counted>().0;
         assert!(all < 50, "{all} allocations in 100 frames in {mode:?}");
     }
 }

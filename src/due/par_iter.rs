@@ -359,14 +359,16 @@ const CALLS_WITHOUT: u32 = 64;
 /// Says once if no entity has a time although the query has `rows`: theirs may be of another
 /// agenda, or forgotten.
 fn warn_without_rows<A: Send + Sync + 'static>(store: &mut Store<A>, rows: Rows<'_, '_>, times: Times<'_, A>) {
-    if store.calls_without == CALLS_WITHOUT {
+    // Of a query without rows it need not be said, and to look for times takes as long as there
+    // are tables.
+    if store.calls_without == CALLS_WITHOUT || rows.total() == 0 {
         return;
     }
     if times.count() > 0 {
         store.calls_without = CALLS_WITHOUT;
         return;
     }
-    store.calls_without += u32::from(rows.total() > 0);
+    store.calls_without += 1;
     if store.calls_without == CALLS_WITHOUT {
         let due = ShortName::of::<Due<A>>();
         warn!(

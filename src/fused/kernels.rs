@@ -15,6 +15,7 @@ use super::{kernel::Kernel, sealed, ticks::LastRun};
 use crate::{
     placement::Storage,
     query::{AffineQueryState, SweepState},
+    record::known_name,
     sweep::{Matched, Rows, Sweep},
 };
 
@@ -78,8 +79,9 @@ impl<D: SingleEntityQueryData, F: QueryFilter, P: SystemParam> AnyKernelState fo
         self.rows.register(meta, access, world);
         assert!(
             access.filtered_accesses().len() == before + 1,
-            "bevy_affinity: a filter of a kernel in {} looks at other entities than its row's, which another kernel may be writing",
-            meta.name()
+            "bevy_affinity: a filter of a kernel in {} looks at other entities than its row's, which another kernel may be \
+             writing: make that kernel a system of its own with an `AffineQuery`, chained before or behind the fused one",
+            known_name(meta.name()).unwrap_or_else(|| "a fused system".to_owned())
         );
     }
 

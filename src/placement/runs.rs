@@ -156,7 +156,8 @@ impl Runs {
     /// last run until the balance is off; then each cut moves just as far as it must, or in
     /// proportion if cuts were learned.
     pub(super) fn resize(&mut self, rows: u32) -> u32 {
-        let before = self.cuts.clone();
+        // On the stack: it is so in each call of a system whose rows come and go.
+        let before = SmallVec::<[u32; 32]>::from_slice(&self.cuts);
         let parts = self.parts();
         self.cuts[parts] = rows;
         self.most_rows = self.most_rows.max(rows);

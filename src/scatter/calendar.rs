@@ -20,7 +20,8 @@ use bevy_platform::collections::HashMap;
 ///
 /// A time is a number of what the program counts, as in [`Due`](crate::Due). Messages for
 /// `u64::MAX` are never delivered, and for times that have passed in the next call. Memory is used
-/// again, once there is enough for what is on its way at a time.
+/// again, once there is enough for what is on its way at a time, and given back by
+/// [`clear`](Self::clear) only.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -201,11 +202,9 @@ impl<M: Send + Sync + 'static> Calendar<M> {
         })
     }
 
-    /// Drops all messages.
+    /// Drops all messages, and gives back their memory.
     pub fn clear(&mut self) {
-        let mut all = self.take(u64::MAX);
-        all.iter_mut().for_each(Vec::clear);
-        self.keep(all);
+        *self = Self::default();
     }
 
     /// What arrives at `now` or before, in order. To be given back to [`keep`](Self::keep), empty
@@ -277,7 +276,7 @@ mod tests {
         assert_eq!(arrived(&mut calendar, u64::MAX), "fe");
         assert_eq!((calendar.len(), calendar.next_time(), calendar.is_empty()), (1, None, false));
         calendar.clear();
-        assert_eq!((calendar.len(), calendar.is_empty()), (0, true));
+        assert_eq!((calendar.len(), calendar.is_empty(), calendar.blocks.capacity()), (0, true, 0));
     }
 
     /// Sends for `times` steps, and delivers in each what arrives; returns the room for messages,

@@ -159,6 +159,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         now: u64,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
+        if calendar.next_time().is_none_or(|next| next > now) {
+            return ScatterReport::default();
+        }
         let Self { sweep, site, .. } = self;
         let none = Selection::default();
         let plan = Plan::new(Rows { selection: Some(&none), ..sweep.rows }, site);

@@ -123,7 +123,9 @@ impl<'a> Plan<'a> {
             }),
             Strategy::Bevy => {
                 let _span = SweepSpan::begin(rows);
-                bevys_threads::sweep(*rows, bevys_threads::count().unwrap_or(1), &body);
+                // Bevy's own calls start no task for nothing either.
+                let threads = bevys_threads::count().filter(|_| rows.total() > 1);
+                bevys_threads::sweep(*rows, threads.unwrap_or(1), &body);
                 finish();
             }
             Strategy::LockStep => self.on_gang(visits, |call| {

@@ -30,7 +30,7 @@ const BEYOND_CACHES: usize = 1 << 20;
 const FEW_TABLES: usize = 64;
 
 /// Where one table has what a query visits.
-pub(crate) struct Columns(SmallVec<[Column; 4]>);
+pub(crate) struct Columns(SmallVec<[Column; 8]>);
 
 struct Column {
     /// Where its first row is; never read here.
@@ -63,10 +63,11 @@ impl Columns {
             let start = unsafe { table.get_component(component, first) }?.as_ptr();
             Some(Column { start, size })
         };
-        let columns: SmallVec<[Column; 4]> = rows.matched.components.iter().filter_map(column).collect();
-        let row = columns.iter().map(|column| column.size).sum::<usize>();
+        // Before the list is made, which may take room: it is asked for each range of rows.
+        let columns = || rows.matched.components.iter().filter_map(column);
+        let row = columns().map(|column| column.size).sum::<usize>();
         let rows = table.entity_count() as usize;
-        (row >= WORTH_ASKING && row * rows > BEYOND_CACHES).then_some(Self(columns))
+        (row >= WORTH_ASKING && row * rows > BEYOND_CACHES).then(|| Self(columns().collect()))
     }
 
     /// Asks for the components of `row`.

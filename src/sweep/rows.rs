@@ -118,7 +118,8 @@ pub(crate) enum Missing {
 
 /// The storages of one query, in ascending order.
 pub struct Matched {
-    generation: ArchetypeGeneration,
+    /// Of the archetypes that were looked at; `None` before the first look.
+    generation: Option<ArchetypeGeneration>,
     /// Whether whole tables match, so that tables are visited and not archetypes.
     pub(crate) dense: bool,
     pub(crate) storages: Vec<Storage>,
@@ -130,47 +131,53 @@ pub struct Matched {
 
 impl Matched {
     pub(crate) fn new(dense: bool) -> Self {
-        Self {
-            generation: ArchetypeGeneration::initial(),
-            dense,
-            storages: Vec::new(),
-            components: Vec::new(),
-            contains: Vec::new(),
-        }
+        Self { generation: None, dense, storages: Vec::new(), components: Vec::new(), contains: Vec::new() }
     }
 
     /// Takes over what `query`, which is up to date, matches now. Storages only ever come: one look
     /// suffices while no archetype is new.
     pub(crate) fn update<D: QueryData, F: QueryFilter>(&mut self, query: &QueryState<D, F>, archetypes: &Archetypes) {
-        if self.generation == archetypes.generation() && !self.storages.is_empty() {
+        let generation = Some(archetypes.generation());
+        if self.generation == generation {
             return;
         }
-        self.generation = archetypes.generation();
-        let access = query.component_access().access().try_iter_access();
-        self.components.clear();
-        self.components.extend(access.into_iter().flatten().filter_map(|access| match access {
-            ComponentAccessKind::Shared(component) | ComponentAccessKind::Exclusive(component) => Some(component),
-            ComponentAccessKind::Archetypal(_) => None,
-        }));
-        self.storages.clear();
+        if self.generation.is_none() {
+            let access = query.component_access().access().try_iter_access();
+            self.components.extend(access.into_iter().flatten().filter_map(|access| match access {
+                ComponentAccessKind::Shared(component) | ComponentAccessKind::Exclusive(component) => Some(component),
+                ComponentAccessKind::Archetypal(_) => None,
+            }));
+        }
+        self.generation = generation;
+        // Bevy's list grows at its end.
+        let known = self.storages.len();
         if self.dense {
-            self.storages.extend(query.matched_tables().map(|table| Storage::Table(table.as_u32())));
+            self.storages.extend(query.matched_tables().skip(known).map(|table| Storage::Table(table.as_u32())));
         } else {
-            let archetypes = query.matched_archetypes().map(|archetype| archetype.index() as u32);
+            let archetypes = query.matched_archetypes().skip(known).map(|archetype| archetype.index() as u32);
             self.storages.extend(archetypes.map(Storage::Archetype));
         }
-        // So they are, but Bevy does not promise it.
-        self.storages.sort_unstable_by_key(|storage| storage.index());
-        self.note_contained();
+        debug_assert_eq!(self.storages.len(), self.count_matched(query), "Bevy's list has lost its order");
+        self.note_contained(known);
+        // So they are mostly.
+        let is_sorted = self.storages[known.saturating_sub(1)..].is_sorted_by_key(|storage| storage.index());
+        if !is_sorted {
+            self.storages.sort_unstable_by_key(|storage| storage.index());
+        }
+    }
+
+    fn count_matched<D: QueryData, F: QueryFilter>(&self, query: &QueryState<D, F>) -> usize {
+        if self.dense { query.matched_tables().count() } else { query.matched_archetypes().count() }
     }
 
     /// Takes over what any of `parts`, which are up to date and visit the same kind of storages,
     /// contains now. False if that is as before.
     pub(crate) fn unite<'a>(&mut self, parts: impl Iterator<Item = &'a Self>, archetypes: &Archetypes) -> bool {
-        if self.generation == archetypes.generation() && !self.storages.is_empty() {
+        let generation = Some(archetypes.generation());
+        if self.generation == generation {
             return false;
         }
-        self.generation = archetypes.generation();
+        self.generation = generation;
         self.storages.clear();
         self.components.clear();
         for part in parts {
@@ -181,7 +188,7 @@ impl Matched {
         self.storages.dedup();
         self.components.sort_unstable();
         self.components.dedup();
-        self.note_contained();
+        self.note_contained(0);
         true
     }
 
@@ -191,8 +198,9 @@ impl Matched {
         sizes.map(|info| info.layout().size() + size_of::<Tick>()).sum()
     }
 
-    fn note_contained(&mut self) {
-        for storage in &self.storages {
+    /// Notes the storages from the first one that is `new` on.
+    fn note_contained(&mut self, new: usize) {
+        for storage in &self.storages[new..] {
             let index = storage.index();
             if self.contains.len() <= index {
                 self.contains.resize(index + 1, false);

@@ -12,7 +12,7 @@ use bevy_app::{PostStartup, PostUpdate};
 use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, IntoSystemSet, ResMut, Schedule, Schedules, SystemSet},
     schedule::graph::Direction,
-    schedule::{InternedSystemSet, NodeId, ScheduleGraph, ScheduleLabel, SystemKey, SystemWithAccess},
+    schedule::{InternedSystemSet, NodeId, ScheduleConfigs, ScheduleGraph, ScheduleLabel, SystemKey, SystemWithAccess},
     system::ScheduleSystem,
 };
 use bevy_transform::{TransformSystems, systems as bevys};
@@ -34,10 +34,7 @@ pub(super) fn take_places(schedules: &mut Schedules, choice: &Choice) {
 /// places: they are made.
 pub(super) fn make_and_take_places(mut schedules: ResMut<Schedules>, choice: &Choice) {
     for_each_schedule(&mut schedules, |schedule| {
-        if Slot::all().iter().any(|slot| slot.nodes(schedule.graph()).is_empty()) {
-            let systems = (bevys::mark_dirty_trees, bevys::propagate_parent_transforms, bevys::sync_simple_transforms);
-            schedule.add_systems(systems.chain().in_set(TransformSystems::Propagate));
-        }
+        make_places(schedule);
         if !take_all(schedule, choice) {
             warn!(
                 "bevy_affinity: Bevy's systems propagate transforms in {:?} in every mode, \
@@ -47,6 +44,26 @@ pub(super) fn make_and_take_places(mut schedules: ResMut<Schedules>, choice: &Ch
             );
         }
     });
+}
+
+/// Adds those systems of Bevy's that are missing, in Bevy's order. Not all three where one is: what
+/// a user has ordered by that function would be ordered by two systems, which Bevy refuses.
+fn make_places(schedule: &mut Schedule) {
+    let slots = Slot::all();
+    for (number, slot) in slots.iter().enumerate() {
+        if !slot.nodes(schedule.graph()).is_empty() {
+            continue;
+        }
+        let (before, after) = (&slots[..number], &slots[number + 1..]);
+        let mut system = (slot.add)();
+        for other in before.iter().filter(|other| other.is_one(schedule.graph())) {
+            system = system.after(other.set);
+        }
+        for other in after.iter().filter(|other| other.is_one(schedule.graph())) {
+            system = system.before(other.set);
+        }
+        schedule.add_systems(system);
+    }
 }
 
 /// Returns whether none of Bevy's systems is left.
@@ -66,6 +83,8 @@ fn for_each_schedule(schedules: &mut Schedules, act: impl Fn(&mut Schedule)) {
 struct Slot {
     set: InternedSystemSet,
     bevys: TypeId,
+    /// Bevy's system, to be added where it is missing.
+    add: Box<dyn Fn() -> ScheduleConfigs<ScheduleSystem>>,
     ours: fn(&Choice) -> ScheduleSystem,
 }
 
@@ -78,23 +97,25 @@ impl Slot {
         ]
     }
 
-    fn of<S, SystemMarker, SetMarker>(bevys: S, ours: fn(&Choice) -> ScheduleSystem) -> Self
+    fn of<S, M, SetMarker>(bevys: S, ours: fn(&Choice) -> ScheduleSystem) -> Self
     where
-        S: IntoSystem<(), (), SystemMarker> + IntoSystemSet<SetMarker> + Copy,
+        S: IntoSystem<(), (), M> + IntoScheduleConfigs<ScheduleSystem, M> + IntoSystemSet<SetMarker> + Copy + 'static,
     {
-        Self { set: bevys.into_system_set().intern(), bevys: bevys.system_type_id(), ours }
+        let add = Box::new(move || bevys.in_set(TransformSystems::Propagate));
+        Self { set: bevys.into_system_set().intern(), bevys: bevys.system_type_id(), add, ours }
     }
 
     /// Where the system is in the set in which Bevy's plugin puts it. Those that a user has put
     /// elsewhere stay what they are.
     fn nodes(&self, graph: &ScheduleGraph) -> Vec<SystemKey> {
-        let members = |set| {
-            let set = graph.system_sets.get_key(set).into_iter();
-            set.flat_map(|set| graph.hierarchy().neighbors_directed(NodeId::Set(set), Direction::Outgoing))
-        };
         let propagate = TransformSystems::Propagate.intern();
-        let nodes = members(self.set).filter(|node| members(propagate).any(|other| other == *node));
+        let nodes = members(graph, self.set).filter(|node| members(graph, propagate).any(|other| other == *node));
         nodes.filter_map(|node| node.as_system()).collect()
+    }
+
+    /// Whether it is added once, wherever: then others may be ordered by it.
+    fn is_one(&self, graph: &ScheduleGraph) -> bool {
+        members(graph, self.set).count() == 1
     }
 
     /// Returns whether Bevy's system is not there any more.
@@ -119,6 +140,11 @@ impl Slot {
         let built = schedule.systems().into_iter().flatten().filter(|(key, _)| *key == node).map(|(_, system)| system);
         initialized.into_iter().chain(built).any(|system| system.system_type() == self.bevys)
     }
+}
+
+fn members(graph: &ScheduleGraph, set: InternedSystemSet) -> impl Iterator<Item = NodeId> {
+    let set = graph.system_sets.get_key(set).into_iter();
+    set.flat_map(|set| graph.hierarchy().neighbors_directed(NodeId::Set(set), Direction::Outgoing))
 }
 
 fn mark(choice: Choice) -> ScheduleSystem {

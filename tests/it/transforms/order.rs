@@ -124,6 +124,40 @@ fn each_function_can_be_ordered_by() {
     }
 }
 
+/// Some of the three come from a user, who orders by them; only those that are missing are added.
+#[test]
+fn some_of_bevys_systems_are_there_without_its_plugin() {
+    for some in 0..8_u32 {
+        for users_first in [true, false] {
+            let mut app = Scheduling::auto(2).app();
+            start_compute_threads();
+            app.init_resource::<Seen>().add_systems(Startup, (spawn, move_all).chain()).add_systems(Update, move_all);
+            if !users_first {
+                app.add_plugins(AffinityTransformPlugin);
+            }
+            let in_set = || TransformSystems::Propagate;
+            if some & 1 > 0 {
+                app.add_systems(PostUpdate, mark_dirty_trees.in_set(in_set()));
+            }
+            if some & 2 > 0 {
+                app.add_systems(PostUpdate, propagate_parent_transforms.in_set(in_set()));
+            }
+            if some & 4 > 0 {
+                app.add_systems(PostUpdate, sync_simple_transforms.in_set(in_set()));
+            }
+            add_probes(&mut app, PostUpdate.intern());
+            if users_first {
+                app.add_plugins(AffinityTransformPlugin);
+            }
+            for _ in 0..3 {
+                app.update();
+                let seen = app.world().resource::<Seen>().0[3];
+                assert_eq!(seen, [true; 3], "{some:03b}, users first: {users_first}");
+            }
+        }
+    }
+}
+
 /// With an app of every variant, and whether it is Bevy's.
 fn for_each_app(mut check: impl FnMut(App, &str)) {
     start_compute_threads();
