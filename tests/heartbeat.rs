@@ -591,15 +591,16 @@ fn threads_that_share_a_pool_do_not_wait_for_each_other() {
 #[test]
 fn several_threads_take_part_in_uneven_work() {
     let _turn = turn();
-    let pool = pool(2);
-    let threads = Mutex::new(HashSet::new());
-    pool.heartbeat(|s| {
-        s.for_each(0..200, |_, index| {
-            thread::sleep(Duration::from_micros(if index % 50 == 0 { 5_000 } else { 20 }));
-            threads.lock().unwrap().insert(thread::current().id());
+    wait_until("uneven work was not shared", || {
+        let threads = Mutex::new(HashSet::new());
+        pool(2).heartbeat(|s| {
+            s.for_each(0..200, |_, index| {
+                thread::sleep(Duration::from_micros(if index % 50 == 0 { 5_000 } else { 20 }));
+                threads.lock().unwrap().insert(thread::current().id());
+            });
         });
+        threads.into_inner().unwrap().len() == 2
     });
-    assert_eq!(threads.into_inner().unwrap().len(), 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use bevy_ecs::prelude::Resource;
 use super::places::Places;
 use crate::{
     pool::now,
-    record::{FrameSpan, Recorder, Ring, Span, SpanKind, StageSpan},
+    record::{FrameSpan, Recorder, Ring, STAGED_SPANS, Span, SpanKind, StageSpan},
 };
 
 /// What every worker and every tagged system did in the last frames: bars to draw, or to write to a
@@ -45,6 +45,8 @@ pub struct AffinityTimeline {
     spans: Ring<Span>,
     frames: Ring<FrameSpan>,
     stages: Ring<StageSpan>,
+    /// When the last frame ended that had more spans than are kept of one.
+    lost_until: u64,
     /// Whether [`record`](Self::record) asked for a recording, and whether the overlay shows one.
     asked: bool,
     watched: bool,
@@ -67,7 +69,7 @@ const STAGES: usize = 1 << 14;
 impl AffinityTimeline {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
         let (spans, frames, stages) = (Ring::default(), Ring::default(), Ring::default());
-        Self { recorder, spans, frames, stages, asked: false, watched: false }
+        Self { recorder, spans, frames, stages, lost_until: 0, asked: false, watched: false }
     }
 
     /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the
@@ -159,7 +161,7 @@ impl AffinityTimeline {
     /// From when on no span was dropped to make room for newer ones.
     pub(crate) fn whole_since(&self) -> u64 {
         let oldest = self.spans.values().front().filter(|_| self.spans.is_full());
-        oldest.map_or(0, |oldest| oldest.called)
+        oldest.map_or(0, |oldest| oldest.called).max(self.lost_until)
     }
 
     /// How much busier than the mean the busiest worker was in `window`: 0 if all were as busy, 1
@@ -199,11 +201,15 @@ impl AffinityTimeline {
             self.spans.newest_mut().filter(whose_systems_are_gone).for_each(|span| span.system = None);
         }
         recorder.drain_stages(|stage| self.stages.push(stage));
-        let before = self.spans.values().len();
+        let mut drained = 0;
         recorder.drain(|span| {
+            drained += 1;
             self.spans.push(Span { system: span.system.and_then(|number| places.find(number)), ..span });
         });
-        if self.is_recording() || self.spans.values().len() != before {
+        if drained == STAGED_SPANS {
+            self.lost_until = frame.end;
+        }
+        if self.is_recording() || drained > 0 {
             self.frames.push(frame);
         }
     }

@@ -190,7 +190,7 @@ impl Placement {
         let first_owner = self.least_loaded(parts);
         let mut runs = Runs::even(rows, parts, first_owner);
         if let Some(old) = &old {
-            runs = runs.settling_as(old);
+            runs = runs.following(old);
             self.migrated += u64::from(old.moved_to(&runs));
         }
         self.load(&runs);

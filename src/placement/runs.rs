@@ -50,7 +50,8 @@ pub(crate) struct Runs {
     /// While cuts are being learned, where the time goes.
     histogram: Option<Box<Histogram>>,
     /// The cuts that were learned last, none if rows count alike. They are kept as they were: a
-    /// table that empties and fills again has the same proportions.
+    /// table that empties and fills again has the same proportions. Of another number of runs where
+    /// there are fewer or more now.
     learned: Option<Box<Few<u32>>>,
     /// How often the storage may still be placed until it has as many runs as it is worth, or more.
     settling: u8,
@@ -111,9 +112,13 @@ impl Runs {
         self.settling = self.settling.saturating_sub(1);
     }
 
-    /// With as much settling left as the runs had that these take the place of.
-    pub(super) fn settling_as(self, before: &Self) -> Self {
-        Self { settling: before.settling, ..self }
+    /// With as much settling left as the runs had that these take the place of, and what those had
+    /// learned.
+    pub(super) fn following(mut self, before: &Self) -> Self {
+        (self.settling, self.learned) = (before.settling, before.learned.clone());
+        let rows = self.rows();
+        self.stretch_learned(rows);
+        self
     }
 
     /// How many rows of these have another owner by `new` ones.
@@ -163,7 +168,7 @@ impl Runs {
         self.most_rows = self.most_rows.max(rows);
         self.cuts.iter_mut().for_each(|cut| *cut = (*cut).min(rows));
         let fair = rows.div_ceil(parts as u32);
-        if self.learned.is_some() {
+        if self.learned_cuts().is_some() {
             self.keep_proportions(rows);
         } else if self.longest() > fair.saturating_add(fair / TOLERATED_EXCESS + self.alignment_for(rows)) {
             self.shorten(fair.saturating_add(fair / REMAINING_EXCESS));
@@ -175,7 +180,7 @@ impl Runs {
     /// now, or if nothing is left of the last run.
     fn keep_proportions(&mut self, rows: u32) {
         let (parts, alignment) = (self.parts(), self.alignment_for(rows));
-        let Some(learned) = &self.learned else { return };
+        let Some(learned) = self.learned_cuts() else { return };
         let then = u64::from(learned[parts].max(1));
         let last = u64::from(learned[parts] - learned[parts - 1]) * u64::from(rows) / then;
         // All that came and went is in the last run.
@@ -183,10 +188,23 @@ impl Runs {
         let is_far =
             u64::from(rows - self.cuts[parts - 1]).abs_diff(last) > u64::from(fair / TOLERATED_EXCESS + alignment);
         if is_far || self.cuts[parts - 1] >= rows {
-            for (cut, &learned) in self.cuts[1..parts].iter_mut().zip(&learned[1..parts]) {
-                let exact = u64::from(learned) * u64::from(rows) / then;
-                *cut = aligned(exact as u32, alignment, rows);
-            }
+            self.stretch_learned(rows);
+        }
+    }
+
+    /// What was learned of as many runs as there are.
+    fn learned_cuts(&self) -> Option<&Few<u32>> {
+        self.learned.as_deref().filter(|learned| learned.len() == self.cuts.len())
+    }
+
+    /// Cuts `rows` rows in the proportions that were learned.
+    fn stretch_learned(&mut self, rows: u32) {
+        let (parts, alignment) = (self.parts(), self.alignment_for(rows));
+        let Some(learned) = self.learned.as_deref().filter(|learned| learned.len() == self.cuts.len()) else { return };
+        let then = u64::from(learned[parts].max(1));
+        for (cut, &learned) in self.cuts[1..parts].iter_mut().zip(&learned[1..parts]) {
+            let exact = u64::from(learned) * u64::from(rows) / then;
+            *cut = aligned(exact as u32, alignment, rows);
         }
     }
 

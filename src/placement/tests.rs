@@ -317,4 +317,8 @@ fn an_empty_table_keeps_what_was_learned() {
     assert!(learned < 4_000, "{learned}");
     placement.place(TABLE, 0, 1);
     assert_eq!(cut(&mut placement), learned);
+    // A wave of enemies that go one by one, and the next wave.
+    (0..10_000).rev().for_each(|rows| _ = placement.place(TABLE, rows, 100));
+    assert_eq!(placement.place(TABLE, 10, 100).parts(), 1);
+    assert_eq!(cut(&mut placement), learned);
 }

@@ -33,7 +33,7 @@ use crate::sync::lock;
 
 /// Spans that wait for the end of the frame; if there are more in one frame, the oldest are lost.
 /// 1 MiB.
-const STAGED_SPANS: usize = 1 << 13;
+pub(crate) const STAGED_SPANS: usize = 1 << 13;
 /// Stages that wait for the end of the frame, likewise: some hundred steps of a fast-forwarded game
 /// have thousands. 224 KiB.
 const STAGED_STAGES: usize = 1 << 12;

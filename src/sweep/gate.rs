@@ -99,8 +99,11 @@ mod tests {
     fn the_leader_is_alone_until_its_time_is_over() {
         let gate = Gate::new(20_000_000, Visits::Own);
         let first = gate.enter();
+        // However long this thread is stopped: it begins in the future.
+        gate.began.store(u64::MAX, Ordering::Relaxed);
         gate.note(7);
         assert!(!gate.open.load(Ordering::Relaxed));
+        gate.began.store(now(), Ordering::Relaxed);
         thread::sleep(std::time::Duration::from_millis(25));
         gate.note(3);
         gate.note(100);

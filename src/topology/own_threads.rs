@@ -137,6 +137,7 @@ fn is_behind(now: &Snapshot, thread: ThreadNumber) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::account::SchedulerAccount;
 
     const MS: u64 = 1_000_000;
 
@@ -217,8 +218,9 @@ mod tests {
         let worked = std::thread::scope(|scope| {
             let work = || {
                 super::super::pin_current_thread(here).ok()?;
-                let began = process_ran()?;
-                while process_ran()? < began + 20 * MS {}
+                let account = SchedulerAccount::open();
+                let began = account.read()?.ran;
+                while account.read()?.ran < began + 20 * MS {}
                 Some(())
             };
             scope.spawn(work).join().ok().flatten()

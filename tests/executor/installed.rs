@@ -125,8 +125,13 @@ fn how_a_schedule_runs_where_there_is_no_choice() {
     let choice = |app: &App| said_of(app, Own).map(|said| said.choice);
     let run = |app: &mut App| (0..200).for_each(|_| app.world_mut().run_schedule(Own));
     app.update();
-    run(&mut app);
-    update_until(&mut app, |app| choice(app) == Some(ScheduleWay::OneThread));
+    // On a busy machine the first runs may tell something else.
+    let finds_it = |_| {
+        run(&mut app);
+        (0..20).for_each(|_| app.update());
+        choice(&app) == Some(ScheduleWay::OneThread)
+    };
+    assert!((0..500).any(finds_it), "{:?}", app.world().resource::<AffinityDiagnostics>().schedules);
     // An exclusive system that defers effects: by Bevy's default only.
     let exclusive = |_: &mut World| {};
     app.add_systems(Own, exclusive.pipe(|_: In<()>, mut commands: Commands| commands.queue(|_: &mut World| {})));

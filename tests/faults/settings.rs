@@ -92,10 +92,13 @@ fn no_workers_are_one() {
 fn more_workers_than_cores() {
     let workers = 2 * thread::available_parallelism().map_or(1, usize::from) + 3;
     let mut app = Scheduling::lock_step(workers).app();
-    spawn_many(&mut app);
+    // A run for each: whole cache lines.
+    let rows = MANY.max(64 * workers);
+    app.world_mut().spawn_batch((0..rows).map(|_| Count(0)));
     app.add_systems(Update, count_up.affine());
     (0..20).for_each(|_| app.update());
-    assert_counted(&mut app, 20);
+    let mut counts = app.world_mut().query::<&Count>();
+    assert_eq!(counts.iter(app.world()).filter(|count| count.0 == 20).count(), rows);
     let swept = swept_rows(&app);
     assert_eq!(swept.len(), workers);
     assert!(swept.iter().all(|&rows| rows > 0), "{swept:?}");

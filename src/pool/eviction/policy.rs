@@ -349,7 +349,7 @@ impl Eviction {
 
     /// All take part again, since the leader is no better off.
     #[cold]
-    pub(super) fn call_all_back<'a>(&self, records: impl Iterator<Item = &'a Record>, now: u64) {
+    pub(in crate::pool) fn call_all_back<'a>(&self, records: impl Iterator<Item = &'a Record>, now: u64) {
         for record in records {
             record.out.cut_short(now);
             if self.leaders_core.are_certain(now) {
