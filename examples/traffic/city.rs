@@ -178,13 +178,13 @@ impl City {
     }
 
     /// Finds other ways than the present ones.
-    pub fn rerouter(&self, routes: &Routes) -> Rerouter {
+    pub fn rerouter(&self, routes: Arc<Routes>) -> Rerouter {
         Rerouter::new(&self.network, &self.incidence, routes)
     }
 
-    /// The routes when drivers have looked for other ways: see [`Rerouter::replan`].
-    pub fn replan(&self, rerouter: &mut Rerouter, waits: &[Option<u32>]) -> Routes {
-        rerouter.replan(&self.network, &self.incidence, waits)
+    /// Lets drivers look for other ways: see [`Rerouter::replan`].
+    pub fn replan(&self, rerouter: &mut Rerouter, waits: &[Option<u32>]) {
+        rerouter.replan(&self.network, &self.incidence, waits);
     }
 
     /// Seconds between two times at which drivers look for other ways. Those whose trips were asked

@@ -39,7 +39,7 @@ pub struct Plain {
     ended: Option<Vec<EndedTrip>>,
     experience: Experience,
     /// Finds other ways, from the first time on that somebody looks for them.
-    rerouter: Option<Box<Rerouter>>,
+    rerouter: Option<Arc<Rerouter>>,
     /// When drivers take other ways, and the waits that they know of, in the order of time.
     replans: VecDeque<(u32, Vec<Option<u32>>)>,
     /// Orders, by the second in which they take effect.
@@ -56,6 +56,10 @@ pub struct State {
     pub due: Vec<Due>,
     pub trips: Vec<Trips>,
     pub experience: Experience,
+    /// What has found the routes, if anything has since the start.
+    pub rerouter: Option<Arc<Rerouter>>,
+    /// What drivers are looking for: see [`Plain`].
+    pub replans: VecDeque<(u32, Vec<Option<u32>>)>,
 }
 
 impl Plain {
@@ -69,6 +73,8 @@ impl Plain {
             due: city.first_departures(),
             trips: city.first_trips(),
             experience: Experience::default(),
+            rerouter: None,
+            replans: VecDeque::new(),
         };
         Self::resume(city, state)
     }
@@ -91,8 +97,8 @@ impl Plain {
             finishing: Vec::new(),
             ended: None,
             experience: state.experience,
-            rerouter: None,
-            replans: VecDeque::new(),
+            rerouter: state.rerouter,
+            replans: state.replans,
             orders: VecDeque::new(),
             city,
         };
@@ -133,7 +139,7 @@ impl Plain {
             }
             Order::Road { road, closed } => {
                 let (node, exit) = self.city.road_start(road);
-                self.routes = Arc::new(self.rerouter().set_closed(node, exit, closed));
+                self.change_ways(|_, rerouter| rerouter.set_closed(node, exit, closed));
                 self.intersections[node as usize].set_closed(exit, closed);
                 self.wake[node as usize] = now;
             }
@@ -150,16 +156,18 @@ impl Plain {
         &self.intersections
     }
 
-    fn rerouter(&mut self) -> &mut Rerouter {
+    fn change_ways(&mut self, change: impl FnOnce(&City, &mut Rerouter)) {
         let Self { city, routes, rerouter, .. } = self;
-        rerouter.get_or_insert_with(|| Box::new(city.rerouter(routes)))
+        let rerouter = rerouter.get_or_insert_with(|| Arc::new(city.rerouter(Arc::clone(routes))));
+        // Copied once where this city has parted from another.
+        change(city, Arc::make_mut(rerouter));
+        *routes = rerouter.routes();
     }
 
     /// Drivers take the ways that they have found, and look for others if it is time.
     fn replan(&mut self) {
         if let Some((_, waits)) = self.replans.pop_front_if(|(due, _)| *due <= self.now) {
-            let city = Arc::clone(&self.city);
-            self.routes = Arc::new(city.replan(self.rerouter(), &waits));
+            self.change_ways(|city, rerouter| city.replan(rerouter, &waits));
         }
         if Experience::is_due(&self.city, self.now) {
             let approaches = self.intersections.iter().flat_map(Intersection::approaches);

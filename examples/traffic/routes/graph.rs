@@ -22,6 +22,7 @@ const HIGHEST_LOAD: u64 = 1_500;
 /// So that the costs of a whole route fit.
 const HIGHEST_COST: u64 = u32::MAX as u64 / 4;
 
+#[derive(Clone)]
 pub struct Edge {
     pub target: u32,
     /// Time to the far end and past its signals, as loaded as the road is.
@@ -36,6 +37,7 @@ pub struct Edge {
 }
 
 /// The edges of a node stand side by side, in the order of its exits.
+#[derive(Clone)]
 pub struct Graph {
     /// The edges of node `n` are `edges[first[n]..first[n + 1]]`.
     first: Vec<u32>,
@@ -44,7 +46,7 @@ pub struct Graph {
 }
 
 /// The edges that may not follow each edge; empty where all turns are allowed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Bans {
     /// What may not follow edge `e` is `next[first[e]..first[e + 1]]`.
     first: Vec<u32>,

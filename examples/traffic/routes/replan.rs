@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::reroute::Rerouter;
 use super::search::Turns;
-use super::{Route, Routes, drive};
+use super::{Route, drive};
 use crate::map::Network;
 use crate::model::Incidence;
 
@@ -26,7 +26,7 @@ const GROWTH: usize = 4;
 impl Rerouter {
     /// Searches the routes of the places that lose most. `waits` holds for each link the tenths of
     /// a second that cars have waited at its end, where some have passed.
-    pub fn replan(&mut self, network: &Network, incidence: &Incidence, waits: &[Option<u32>]) -> Routes {
+    pub fn replan(&mut self, network: &Network, incidence: &Incidence, waits: &[Option<u32>]) {
         for (link, wait) in (0..).zip(waits) {
             let from = network.links[link as usize].from;
             self.graph.set_wait(from, incidence.exit_number(link), *wait);
@@ -37,7 +37,6 @@ impl Rerouter {
             }
             self.go_around();
         }
-        self.routes.clone()
     }
 
     /// The places whose routes lose most against empty roads, in the order of their numbers.
@@ -69,7 +68,7 @@ impl Rerouter {
                 let (free_time, metres) = drive(network, incidence, node, &path);
                 let cursor = self.add_way(node, &path);
                 self.open[number] = Route { cursor, free_time, metres, ..route };
-                self.routes.routes[number] = self.open[number];
+                self.set_route(number, self.open[number]);
             }
         }
     }

@@ -6,6 +6,7 @@
 //! stays as it is: nothing has to look at the cars.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::graph::Graph;
 use super::search::{Search, Turns};
@@ -24,10 +25,11 @@ pub(super) struct Hop {
 }
 
 /// The routes, as they are with some roads closed.
+#[derive(Clone)]
 pub struct Rerouter {
     /// As they are with all roads open.
     pub(super) open: Vec<Route>,
-    pub(super) routes: Routes,
+    pub(super) routes: Arc<Routes>,
     pub(super) graph: Graph,
     pub(super) search: Search,
     /// How many hops there were at first.
@@ -39,24 +41,29 @@ pub struct Rerouter {
 }
 
 impl Rerouter {
-    pub fn new(network: &Network, incidence: &Incidence, routes: &Routes) -> Self {
+    pub fn new(network: &Network, incidence: &Incidence, routes: Arc<Routes>) -> Self {
         let graph = Graph::new(network, incidence);
         let search = Search::new(&graph);
-        let from = |place| routes.from(place).iter().map(move |route| (routes.node(place), route.cursor));
+        let all = &*routes;
+        let from = |place| all.from(place).iter().map(move |route| (all.node(place), route.cursor));
         let ways = (0..routes.places()).flat_map(from).collect();
-        let (open, routes) = (routes.routes.clone(), routes.clone());
+        let open = routes.routes.clone();
         let first_hops = routes.hops.len();
         let mut rerouter = Self { open, routes, first_hops, graph, search, ways, avoided: BTreeMap::new() };
         rerouter.load();
         rerouter
     }
 
-    /// Closes or reopens a road and returns the routes from then on.
-    pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) -> Routes {
+    /// The routes from now on.
+    pub fn routes(&self) -> Arc<Routes> {
+        Arc::clone(&self.routes)
+    }
+
+    /// Closes or reopens a road.
+    pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) {
         self.graph.set_closed(node, exit, closed);
         self.lift_detours();
         self.go_around();
-        self.routes.clone()
     }
 
     /// Lets no way lead onto a closed road that has another.
@@ -78,6 +85,7 @@ impl Rerouter {
     /// Detours around roads that are open again end.
     fn lift_detours(&mut self) {
         let Self { avoided, graph, routes, .. } = self;
+        let routes = Arc::make_mut(routes);
         avoided.retain(|&cursor, &mut (node, exit)| {
             let closed = graph.edge(node, exit).closed;
             if !closed {
@@ -110,9 +118,10 @@ impl Rerouter {
 
     fn detour(&mut self, node: u32, path: &[u8], hops: &[Hop]) {
         let cursor = self.add_way(node, path);
+        let routes = Arc::make_mut(&mut self.routes);
         for hop in hops {
-            self.routes.hops[hop.cursor as usize] = DETOUR;
-            self.routes.detours.insert(hop.cursor, cursor);
+            routes.hops[hop.cursor as usize] = DETOUR;
+            routes.detours.insert(hop.cursor, cursor);
             self.avoided.insert(hop.cursor, hop.road);
         }
     }
@@ -125,13 +134,20 @@ impl Rerouter {
                 let node = self.routes.node(place);
                 let original = self.open[number];
                 if self.is_open(node, original.cursor) {
-                    self.routes.routes[number] = original;
+                    self.set_route(number, original);
                 } else if !self.is_open(node, self.routes.routes[number].cursor)
                     && let Some(cursor) = self.find(node, self.routes.node(original.destination))
                 {
-                    self.routes.routes[number] = Route { cursor, ..original };
+                    self.set_route(number, Route { cursor, ..original });
                 }
             }
+        }
+    }
+
+    /// Copies nothing where a route stays as it is: somebody may hold all of them.
+    pub(super) fn set_route(&mut self, number: usize, route: Route) {
+        if self.routes.routes[number] != route {
+            Arc::make_mut(&mut self.routes).routes[number] = route;
         }
     }
 
@@ -141,7 +157,7 @@ impl Rerouter {
     }
 
     pub(super) fn add_way(&mut self, node: u32, path: &[u8]) -> u32 {
-        let cursor = self.routes.append(path);
+        let cursor = Arc::make_mut(&mut self.routes).append(path);
         self.ways.push((node, cursor));
         cursor
     }

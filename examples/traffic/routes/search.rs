@@ -39,6 +39,7 @@ pub enum Turns {
 }
 
 /// The memory of a search, kept for the next one.
+#[derive(Clone)]
 pub struct Search {
     nodes: u32,
     labels: Vec<Label>,

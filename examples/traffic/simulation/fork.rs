@@ -10,9 +10,14 @@ use super::ways::Ways;
 use crate::model::Demand;
 use crate::plain::{Plain, State};
 
-/// The city as it is between two steps, on arrays and one thread. It knows nothing of orders that
-/// have not taken effect.
+/// The city as it is between two steps, on arrays and one thread. It knows which roads are closed,
+/// and its drivers go on looking for other ways; it knows nothing of orders that have not taken
+/// effect.
 pub fn fork(world: &mut World) -> Plain {
+    let ways = world.get_resource::<Ways>();
+    let (experience, replans) =
+        ways.map(|ways| (ways.experience().clone(), ways.replans().clone())).unwrap_or_default();
+    let rerouter = ways.and_then(Ways::rerouter);
     let state = State {
         now: world.resource::<Now>().0,
         routes: Arc::clone(&world.resource::<CurrentRoutes>().0),
@@ -21,7 +26,9 @@ pub fn fork(world: &mut World) -> Plain {
         roads: rows(world),
         due: rows(world),
         trips: rows(world),
-        experience: world.get_resource::<Ways>().map(|ways| ways.experience().clone()).unwrap_or_default(),
+        experience,
+        rerouter,
+        replans,
     };
     Plain::resume(Arc::clone(&world.resource::<Plan>().0), state)
 }

@@ -11,7 +11,7 @@ use std::thread;
 use bevy::platform::cell::SyncCell;
 
 use crate::city::City;
-use crate::routes::Routes;
+use crate::routes::{Rerouter, Routes};
 
 /// What other ways are for.
 pub enum Request {
@@ -24,17 +24,26 @@ pub enum Request {
 /// The thread ends when this is dropped.
 pub struct Router {
     requests: SyncCell<Sender<Request>>,
-    results: SyncCell<Receiver<Arc<Routes>>>,
-    found: VecDeque<Arc<Routes>>,
+    results: SyncCell<Receiver<Arc<Rerouter>>>,
+    found: VecDeque<Arc<Rerouter>>,
+    /// What has found the routes that were taken last.
+    #[cfg(feature = "game")]
+    taken: Option<Arc<Rerouter>>,
 }
 
 impl Router {
     pub fn start(city: Arc<City>, routes: Arc<Routes>) -> Self {
         let (requests, queue) = channel();
         let (done, results) = channel();
-        thread::spawn(move || route(&city, &routes, &queue, &done));
+        thread::spawn(move || route(&city, routes, &queue, &done));
         let (requests, results) = (SyncCell::new(requests), SyncCell::new(results));
-        Self { requests, results, found: VecDeque::new() }
+        Self {
+            requests,
+            results,
+            found: VecDeque::new(),
+            #[cfg(feature = "game")]
+            taken: None,
+        }
     }
 
     /// Asks for the routes after one more change. Answers come in the order of the requests.
@@ -62,21 +71,36 @@ impl Router {
     /// If the search did.
     pub fn take(&mut self) -> Arc<Routes> {
         let found = self.found.pop_front().or_else(|| self.results.get().recv().ok());
-        found.expect("the search for other ways ended early")
+        let found = found.expect("the search for other ways ended early");
+        let routes = found.routes();
+        #[cfg(feature = "game")]
+        {
+            self.taken = Some(found);
+        }
+        routes
+    }
+
+    /// What goes on from the routes that were taken last: it knows which roads are closed by then.
+    /// None where no routes were taken yet.
+    #[cfg(feature = "game")]
+    pub fn taken(&self) -> Option<&Arc<Rerouter>> {
+        self.taken.as_ref()
     }
 }
 
-fn route(city: &City, routes: &Routes, queue: &Receiver<Request>, done: &Sender<Arc<Routes>>) {
-    let mut rerouter = city.rerouter(routes);
+fn route(city: &City, routes: Arc<Routes>, queue: &Receiver<Request>, done: &Sender<Arc<Rerouter>>) {
+    let mut rerouter = Arc::new(city.rerouter(routes));
     for request in queue {
-        let routes = match request {
+        // A copy goes on while somebody holds the last answer.
+        let changed = Arc::make_mut(&mut rerouter);
+        match request {
             Request::Road { road, closed } => {
                 let (node, exit) = city.road_start(road);
-                rerouter.set_closed(node, exit, closed)
+                changed.set_closed(node, exit, closed);
             }
-            Request::Replan { waits } => city.replan(&mut rerouter, &waits),
-        };
-        if done.send(Arc::new(routes)).is_err() {
+            Request::Replan { waits } => city.replan(changed, &waits),
+        }
+        if done.send(Arc::clone(&rerouter)).is_err() {
             return;
         }
     }

@@ -5,13 +5,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bevy::prelude::{Resource, World};
+use bevy::prelude::{Mut, Resource, World};
 
 use super::Now;
 use super::entities::{CurrentRoutes, Directory, Plan};
 use super::experience::Experience;
 use super::router::{Request, Router};
 use crate::model::{Intersection, ROUTING_TIME};
+#[cfg(feature = "game")]
+use crate::routes::Rerouter;
 
 /// What is being searched.
 #[derive(Resource, Default)]
@@ -19,9 +21,9 @@ pub struct Ways {
     /// From the first request on.
     router: Option<Router>,
     experience: Experience,
-    /// The seconds in which drivers take the ways that they look for now, in order: they may look
-    /// again before they have found any.
-    due: VecDeque<u32>,
+    /// When drivers take the ways that they look for now, and the waits that they know of, in
+    /// order: they may look again before they have found any.
+    replans: VecDeque<(u32, Vec<Option<u32>>)>,
 }
 
 impl Ways {
@@ -29,13 +31,25 @@ impl Ways {
     /// included.
     #[cfg(feature = "game")]
     pub fn are_ready(&mut self, now: u32, an_order_waits: bool) -> bool {
-        let waits = an_order_waits || self.due.front().is_some_and(|&due| due <= now);
+        let waits = an_order_waits || self.replans.front().is_some_and(|&(due, _)| due <= now);
         !waits || self.router.as_mut().is_none_or(Router::is_ready)
     }
 
     #[cfg(feature = "game")]
     pub fn experience(&self) -> &Experience {
         &self.experience
+    }
+
+    /// What drivers are looking for: when they take it, and the waits that they know of.
+    #[cfg(feature = "game")]
+    pub fn replans(&self) -> &VecDeque<(u32, Vec<Option<u32>>)> {
+        &self.replans
+    }
+
+    /// What has found the present routes, if anything has since the start.
+    #[cfg(feature = "game")]
+    pub fn rerouter(&self) -> Option<Arc<Rerouter>> {
+        self.router.as_ref().and_then(Router::taken).map(Arc::clone)
     }
 }
 
@@ -60,13 +74,14 @@ pub fn take(world: &mut World) {
 /// time.
 pub fn replan(world: &mut World) {
     let now = world.resource::<Now>().0;
-    if world.get_resource_mut::<Ways>().is_some_and(|mut ways| ways.due.pop_front_if(|due| *due <= now).is_some()) {
+    let is_due = |mut ways: Mut<Ways>| ways.replans.pop_front_if(|(due, _)| *due <= now).is_some();
+    if world.get_resource_mut::<Ways>().is_some_and(is_due) {
         take(world);
     }
     if Experience::is_due(world.resource::<Plan>(), now) {
         let waits = learn(world);
-        request(world, Request::Replan { waits });
-        world.resource_mut::<Ways>().due.push_back(now + ROUTING_TIME);
+        request(world, Request::Replan { waits: waits.clone() });
+        world.resource_mut::<Ways>().replans.push_back((now + ROUTING_TIME, waits));
     }
 }
 

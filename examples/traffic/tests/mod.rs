@@ -2,6 +2,8 @@
 
 mod deferred;
 mod flow;
+#[cfg(feature = "game")]
+mod fork;
 mod modes;
 mod orders;
 mod theory;
