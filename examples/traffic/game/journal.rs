@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use bevy::prelude::*;
 
 use super::select::Places;
-use crate::model::{Intersection, Order};
-use crate::simulation::{Directory, Plan};
+use crate::model::{Intersection, Order, Timing};
+use crate::simulation::{Directory, Orders, Plan};
 
 /// How far around an order its effect is counted, in metres: the next few streets.
 const AROUND: f32 = 300.0;
@@ -79,16 +79,12 @@ fn node(world: &World, order: Order) -> u32 {
     }
 }
 
-/// What makes an order undone that has not taken effect. A rush hour has come and does not go.
+/// What makes an order undone that is about to be given. A rush hour has come and does not go.
 fn inverse(world: &World, order: Order) -> Vec<Order> {
-    let timing = |node: u32| {
-        let entity = world.resource::<Directory>().intersection(node);
-        let intersection = world.get::<Intersection>(entity).filter(|intersection| intersection.has_signals())?;
-        Some(Order::Signals { node, timing: intersection.timing() })
-    };
+    let signals = |node| timing(world, node).map(|timing| Order::Signals { node, timing });
     match order {
-        Order::Signals { node, .. } => timing(node).into_iter().collect(),
-        Order::Lights { node, up } => match timing(node) {
+        Order::Signals { node, .. } => signals(node).into_iter().collect(),
+        Order::Lights { node, up } => match signals(node) {
             Some(timing) if !up => vec![Order::Lights { node, up: true }, timing],
             None if up => vec![Order::Lights { node, up: false }],
             // It changes nothing.
@@ -99,6 +95,19 @@ fn inverse(world: &World, order: Order) -> Vec<Order> {
     }
 }
 
+/// The timing of an intersection's signals once all orders have taken effect that were given, as
+/// several may be while the game is paused; nothing where there will be no signals.
+fn timing(world: &World, node: u32) -> Option<Timing> {
+    let entity = world.resource::<Directory>().intersection(node);
+    let present = world.get::<Intersection>(entity).filter(|intersection| intersection.has_signals());
+    let pending = world.get_resource::<Orders>().into_iter().flat_map(|orders| orders.of_signals(node));
+    pending.fold(present.map(Intersection::timing), |before, order| match order {
+        Order::Signals { timing, .. } => before.map(|_| timing),
+        Order::Lights { up, .. } => up.then(|| world.resource::<Plan>().rules(node, true).programme.timing()),
+        Order::Road { .. } | Order::RushHour { .. } => before,
+    })
+}
+
 fn cars(world: &World, nodes: &[u32]) -> u32 {
     let directory = world.resource::<Directory>();
     let intersection = |&node: &u32| world.get::<Intersection>(directory.intersection(node));
@@ -107,7 +116,13 @@ fn cars(world: &World, nodes: &[u32]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use bevy_affinity::prelude::*;
+
     use super::*;
+    use crate::simulation::{self, CityApp};
+    use crate::tests::crowded;
 
     fn entry(at: u32, inverse: Vec<Order>) -> Entry {
         Entry { at, text: at.to_string(), node: 0, inverse, around: Vec::new(), cars: [0; 2] }
@@ -122,5 +137,28 @@ mod tests {
         assert_eq!(journal.latest().map(|entry| entry.at).collect::<Vec<_>>(), [3, 1]);
         assert_eq!(journal.take_last(), Some(("1".to_owned(), reopen(1))));
         assert_eq!(journal.take_last(), None);
+    }
+
+    #[test]
+    fn each_order_is_taken_back_by_itself_while_the_game_is_paused() {
+        let city = Arc::new(crowded());
+        let node = (0..256).find(|&node| city.intersections()[node as usize].has_signals()).unwrap();
+        let signals = |main_green| Order::Signals { node, timing: Timing { cycle: 60, main_green, offset: 0 } };
+        let lights = |up| Order::Lights { node, up };
+        let fresh = Order::Signals { node, timing: city.rules(node, true).programme.timing() };
+        let mut app = CityApp::on_gang(city, SchedulerMode::Serial, AffinitySettings::default());
+        let world = app.world();
+        for (given, order, undone) in [
+            (signals(40), signals(30), vec![signals(40)]),
+            (signals(30), lights(false), vec![lights(true), signals(30)]),
+            (lights(false), lights(true), vec![lights(false)]),
+            (lights(true), signals(20), vec![fresh]),
+        ] {
+            simulation::give(world, given).unwrap();
+            assert_eq!(inverse(world, order), undone, "{order:?} after {given:?}");
+        }
+        let elsewhere = Order::Lights { node: node + 1, up: false };
+        simulation::give(world, elsewhere).unwrap();
+        assert_eq!(inverse(world, signals(20)), [fresh]);
     }
 }

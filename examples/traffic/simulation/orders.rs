@@ -39,6 +39,15 @@ impl Orders {
         })
     }
 
+    /// What happens to the signals of an intersection next, in the order in which it will.
+    #[cfg(feature = "game")]
+    pub fn of_signals(&self, node: u32) -> impl Iterator<Item = Order> {
+        self.pending.iter().map(|&(_, order)| order).filter(move |order| match *order {
+            Order::Signals { node: other, .. } | Order::Lights { node: other, .. } => other == node,
+            Order::Road { .. } | Order::RushHour { .. } => false,
+        })
+    }
+
     /// The rush hours that a file or a challenge has planned.
     #[cfg(feature = "game")]
     pub fn planned_for_all(&self) -> impl Iterator<Item = (u32, Order)> {
