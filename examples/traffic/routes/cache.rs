@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::{Route, Routes, places};
 use crate::hash::SequenceHash;
-use crate::map::Network;
+use crate::map::{Network, SignalPlan};
 
 /// Goes up when the format or the search changes.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
 /// The first bytes of every file.
 const MAGIC: &[u8; 8] = b"TRROUTES";
@@ -45,7 +45,24 @@ pub fn key(network: &Network) -> u64 {
     for &(from, to) in &network.bans {
         key.write(u64::from(from) | u64::from(to) << 32);
     }
+    network.plans.iter().for_each(|plan| write_plan(plan, &mut key));
     key.finish()
+}
+
+/// How much green a movement has tells what its road carries.
+fn write_plan(plan: &SignalPlan, key: &mut SequenceHash) {
+    key.write(u64::from(plan.node) | u64::from(plan.cycle) << 32);
+    key.write(plan.movements.len() as u64);
+    for movement in &plan.movements {
+        key.write(u64::from(movement.from) | u64::from(movement.to) << 32);
+        let greens = movement.greens.as_deref();
+        // Always green is not never green.
+        let count = greens.map_or(u64::from(u32::MAX), |greens| greens.len() as u64);
+        key.write(u64::from(movement.lanes) | count << 32);
+        for green in greens.unwrap_or_default() {
+            key.write(u64::from(green.start) | u64::from(green.length) << 32);
+        }
+    }
 }
 
 pub fn file(folder: &Path, key: u64) -> PathBuf {
@@ -126,6 +143,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::Green;
 
     fn sample() -> Routes {
         let route = |destination, cursor| Route { destination, cursor, free_time: 60, metres: 500 };
@@ -144,6 +162,28 @@ mod tests {
         let free = key(&network);
         network.bans = vec![(0, 1)];
         assert_ne!(key(&network), free);
+    }
+
+    #[test]
+    fn programmes_of_signals_are_part_of_the_key() {
+        let changes: [fn(&mut SignalPlan); 6] = [
+            |plan| plan.cycle += 10,
+            |plan| plan.movements[0].greens = None,
+            |plan| plan.movements[0].greens = Some([].into()),
+            |plan| plan.movements[0].lanes = 0b11,
+            |plan| plan.movements[0].greens = Some([Green { start: 0, length: 5, is_protected: true }].into()),
+            |plan| drop(plan.movements.pop()),
+        ];
+        let network = crate::tests::planned().network;
+        let mut keys = vec![key(&network)];
+        for change in changes {
+            let mut network = network.clone();
+            change(&mut network.plans[9]);
+            keys.push(key(&network));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 1 + changes.len(), "each is another city");
     }
 
     #[test]
