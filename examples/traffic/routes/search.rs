@@ -38,6 +38,34 @@ pub enum Turns {
     All,
 }
 
+/// What a search is for: there may be as many goals as nodes, and several at one.
+struct Goals {
+    /// The node and the number of each, by their nodes.
+    by_node: Vec<(u32, usize)>,
+    /// The state in which each was reached first.
+    ends: Vec<Option<State>>,
+    /// How many were not.
+    left: usize,
+}
+
+impl Goals {
+    fn new(nodes: &[u32]) -> Self {
+        let mut by_node: Vec<(u32, usize)> = nodes.iter().copied().zip(0..).collect();
+        by_node.sort_unstable();
+        Self { by_node, ends: vec![None; nodes.len()], left: nodes.len() }
+    }
+
+    fn settle(&mut self, node: u32, state: State) {
+        let first = self.by_node.partition_point(|&(goal, _)| goal < node);
+        for &(_, number) in self.by_node[first..].iter().take_while(|&&(goal, _)| goal == node) {
+            if self.ends[number].is_none() {
+                self.ends[number] = Some(state);
+                self.left -= 1;
+            }
+        }
+    }
+}
+
 /// The memory of a search, kept for the next one.
 #[derive(Clone)]
 pub struct Search {
@@ -60,19 +88,17 @@ impl Search {
     /// there.
     pub fn run(&mut self, graph: &Graph, start: u32, goals: &[u32], turns: Turns) -> Vec<Option<Vec<u8>>> {
         let by_edge = turns == Turns::Allowed && graph.has_bans();
-        let mut ends: Vec<Option<State>> = vec![None; goals.len()];
+        let mut goals = Goals::new(goals);
         self.relax(start, Label { time: 0, ..BLANK });
-        while ends.contains(&None)
+        while goals.left > 0
             && let Some(Reverse((_, state))) = self.queue.pop()
         {
             if !std::mem::replace(&mut self.labels[state as usize].settled, true) {
-                let node = self.node(graph, state);
-                let reached = goals.iter().zip(&mut ends).filter(|(goal, end)| **goal == node && end.is_none());
-                reached.for_each(|(_, end)| *end = Some(state));
+                goals.settle(self.node(graph, state), state);
                 if by_edge { self.leave_edge(graph, state) } else { self.leave_node(graph, state) }
             }
         }
-        let paths = ends.into_iter().map(|end| Some(self.path(start, end?))).collect();
+        let paths = goals.ends.into_iter().map(|end| Some(self.path(start, end?))).collect();
         self.forget();
         paths
     }
@@ -178,6 +204,24 @@ mod tests {
         let number = |(from, to)| network.links.iter().position(|link| (link.from, link.to) == (from, to)).unwrap();
         network.bans = vec![(number(turn[0]) as u32, number(turn[1]) as u32)];
         Graph::new(&network, &Incidence::new(&network).unwrap())
+    }
+
+    #[test]
+    fn every_goal_is_found_as_if_it_were_the_only_one() {
+        let mut network = crate::tests::grid(5);
+        let incidence = Incidence::new(&network).unwrap();
+        // In no order, some twice, and the start too.
+        let goals: Vec<u32> = (0..40).map(|number| number * 7 % 25).collect();
+        for bans in [Vec::new(), vec![(0, 12), (3, 40), (17, 8)]] {
+            network.bans = bans;
+            let graph = Graph::new(&network, &incidence);
+            let mut search = Search::new(&graph);
+            for start in [0, 12, 23] {
+                let alone = goals.iter().map(|&goal| search.run(&graph, start, &[goal], Turns::Allowed).remove(0));
+                let alone: Vec<_> = alone.collect();
+                assert_eq!(search.run(&graph, start, &goals, Turns::Allowed), alone);
+            }
+        }
     }
 
     #[test]
