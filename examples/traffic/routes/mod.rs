@@ -106,14 +106,14 @@ impl Routes {
         let mut graph = Graph::new(network, incidence);
         progress.set_length(places.len() as u64);
         let mut by_place = vec![Vec::new(); places.len()];
-        let allowance = Allowance::of(&places);
+        let allowance = Allowance::new(places.len() * places::ROUTES_PER_PLACE, HOPS_PER_ROUTE);
         for batch in 0..BATCHES {
             for (place, paths) in search_batch(&graph, &places, batch, &allowance, progress) {
                 paths.iter().for_each(|(_, path)| graph.load(places.node(place), path));
                 by_place[place as usize] = paths;
             }
             if allowance.is_used_up() {
-                return Err(NetworkError::LongRoutes { network: network.name.clone(), most: allowance.most });
+                return Err(allowance.refusal(network));
             }
             graph.update_costs();
         }
@@ -213,19 +213,24 @@ struct Allowance {
 }
 
 impl Allowance {
-    fn of(places: &Places) -> Self {
-        let most = (places.len() * places::ROUTES_PER_PLACE) as u64 * HOPS_PER_ROUTE + HOPS_ANYWAY;
+    /// For so many routes, with so many hops on average.
+    fn new(routes: usize, hops: u64) -> Self {
+        let most = (routes as u64).saturating_mul(hops).saturating_add(HOPS_ANYWAY);
         // Cursors have 32 bits.
         Self { most: most.min(u32::MAX.into()), used: AtomicU64::new(0) }
     }
 
-    fn use_up(&self, paths: &[Found]) {
-        let hops: usize = paths.iter().map(|(_, path)| path.len() + 1).sum();
+    fn use_up<'a>(&self, paths: impl Iterator<Item = &'a Vec<u8>>) {
+        let hops: usize = paths.map(|path| path.len() + 1).sum();
         self.used.fetch_add(hops as u64, Ordering::Relaxed);
     }
 
     fn is_used_up(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.most
+    }
+
+    fn refusal(&self, network: &Network) -> NetworkError {
+        NetworkError::LongRoutes { network: network.name.clone(), most: self.most }
     }
 }
 
@@ -253,7 +258,7 @@ fn search_batch(
         progress.inc(1);
         let found = destinations.into_iter().zip(paths);
         let found: Vec<Found> = found.filter_map(|(destination, path)| Some((destination, path?))).collect();
-        allowance.use_up(&found);
+        allowance.use_up(found.iter().map(|(_, path)| path));
         (place, found)
     };
     let batch = (batch..places.len()).into_par_iter().step_by(BATCHES);
@@ -280,15 +285,18 @@ mod tests {
     use crate::model;
     use crate::tests::grid;
 
-    /// A ring of one-way streets: every way back leads all around.
-    #[test]
-    fn routes_that_would_take_all_memory_are_refused() {
-        let nodes = 40_000;
-        let link = |from: u32| Link::new(from, (from + 1) % nodes, u32::MAX, 1, 5);
+    /// One-way streets of so many decimetres: every way back leads all around.
+    pub fn ring(nodes: u32, length_dm: u32) -> Network {
+        let link = |from: u32| Link::new(from, (from + 1) % nodes, length_dm, 1, 5);
         let mut links: Vec<Link> = (0..nodes).map(link).collect();
         links.sort_unstable_by_key(|link| link.to);
         let nodes = (0..nodes).map(|_| Node::new(0.0, 0.0, Control::Priority)).collect();
-        let network = Network::new("ring", nodes, links);
+        Network::new("ring", nodes, links)
+    }
+
+    #[test]
+    fn routes_that_would_take_all_memory_are_refused() {
+        let network = ring(40_000, u32::MAX);
         let incidence = Incidence::new(&network).unwrap();
         let error = Routes::search(&network, &incidence, &ProgressBar::hidden()).unwrap_err().to_string();
         assert!(error.starts_with("ring: too far from place to place"), "{error}");

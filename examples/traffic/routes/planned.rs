@@ -7,9 +7,16 @@ use rayon::prelude::*;
 
 use super::graph::Graph;
 use super::search::{Search, Turns};
-use super::{Found, Routes};
+use super::{Allowance, Found, Routes};
 use crate::map::Network;
 use crate::model::{Incidence, NetworkError, PlannedTrip, PlannedTrips, TripRequest};
+
+/// Most roads that the routes of given trips may have on average: those from end to end of a large
+/// country. Trips on a map that is one ring would take memory with the square of the files' size.
+const HOPS_PER_ROUTE: u64 = 4_000;
+
+/// Routes that are searched before their hops are counted.
+const AT_A_TIME: usize = 1_000;
 
 /// What becomes of requests.
 pub struct Planned {
@@ -67,15 +74,22 @@ fn find(
 ) -> Result<Vec<Vec<Option<Vec<u8>>>>, NetworkError> {
     let graph = Graph::new(network, incidence);
     progress.set_length(wishes.len() as u64);
-    let from_place = |search: &mut Search, (&from, wishes): (&u32, &Vec<Wish>)| {
-        progress.inc(1);
+    let allowance = Allowance::new(wishes.values().map(Vec::len).sum(), HOPS_PER_ROUTE);
+    let some_from = |search: &mut Search, from: u32, wishes: &[Wish]| {
         let goals: Vec<u32> = wishes.iter().filter(|wish| wish.1.is_none()).map(|wish| wish.0).collect();
         let mut searched = search.run(&graph, from, &goals, Turns::Allowed).into_iter();
         let path = |wish: &Wish| match wish.1 {
             Some(links) => follow(network, incidence, from, wish.0, links).map(Some),
             None => Ok(searched.next().flatten()),
         };
-        wishes.iter().map(path).collect()
+        let paths = wishes.iter().map(path).collect::<Result<Vec<_>, _>>()?;
+        allowance.use_up(paths.iter().flatten());
+        if allowance.is_used_up() { Err(allowance.refusal(network)) } else { Ok(paths) }
+    };
+    let from_place = |search: &mut Search, (&from, wishes): (&u32, &Vec<Wish>)| {
+        progress.inc(1);
+        let parts = wishes.chunks(AT_A_TIME).map(|wishes| some_from(search, from, wishes));
+        Ok(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     };
     let wishes: Vec<_> = wishes.iter().collect();
     wishes.into_par_iter().map_init(|| Search::new(&graph), from_place).collect()
@@ -112,4 +126,40 @@ fn trips(requests: &[TripRequest], numbers: &BTreeMap<(u32, Wish), u32>) -> (Pla
         }
     }
     (PlannedTrips::new(by_car), left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes::tests::ring;
+
+    fn back_by_one(network: &Network, trips: u32) -> Result<Planned, NetworkError> {
+        let nodes = network.nodes.len() as u32;
+        let request = |traveller: u32| {
+            let from = traveller % nodes + 1;
+            TripRequest { traveller, depart: 0, from: from % nodes, to: from - 1, via: None }
+        };
+        let requests: Vec<TripRequest> = (0..trips).map(request).collect();
+        plan(network, &Incidence::new(network).unwrap(), &requests, &ProgressBar::hidden())
+    }
+
+    #[test]
+    fn trips_that_would_take_all_memory_are_refused() {
+        let network = ring(30_000, 100);
+        let error = back_by_one(&network, 300).err().unwrap().to_string();
+        assert!(error.starts_with("ring: too far from place to place"), "{error}");
+        assert!(back_by_one(&network, 100).is_ok(), "a few may be long");
+    }
+
+    #[test]
+    fn many_trips_from_one_place_are_as_if_each_were_alone() {
+        let network = ring(1_500, 100);
+        let incidence = Incidence::new(&network).unwrap();
+        let request = |to: u32| TripRequest { traveller: to - 1, depart: 0, from: 0, to, via: None };
+        let requests: Vec<TripRequest> = (1..1_500).map(request).collect();
+        let Planned { routes, left_out, .. } = plan(&network, &incidence, &requests, &ProgressBar::hidden()).unwrap();
+        let lengths = (0..1_499).map(|number| routes.numbered(number).1.metres);
+        assert!(lengths.eq((1..1_500).map(|links| links * 10)), "each leads to its own goal");
+        assert_eq!(left_out, 0);
+    }
 }
