@@ -227,6 +227,27 @@ fn trips_after_the_end_are_told_of() {
     assert_eq!(told, "note: 1 of 2 trips are for after the end, second 60\n");
 }
 
+#[test]
+fn what_a_run_reads_it_does_not_write_over() {
+    let folder = scratch("own-trips");
+    let (out, trips) = (folder.join("out"), folder.join("out/trips.csv"));
+    fs::create_dir_all(&out).expect("the folder can be written to");
+    let drawn = "depart,from,to\n00:00:10,0,5\n";
+    fs::write(&trips, drawn).expect("the folder can be written to");
+    let orders = folder.join("out/../out/links.csv.part");
+    fs::write(&orders, "at,order,where,cycle,green,offset\n").expect("the folder can be written to");
+    for (option, file) in [("trips", &trips), ("orders", &orders)] {
+        let run = format!("--headless --city 4 --steps 5 --workers 1 --{option} {}", file.display());
+        let named = format!("{}: --out would write over it", file.display());
+        refused(&format!("{run} --out {}", out.display()), &[&named]);
+    }
+    assert_eq!(fs::read_to_string(&trips).expect("the file is there"), drawn);
+    fs::remove_file(&orders).expect("the file is there");
+    let elsewhere = format!("--out {} --trips {}", folder.join("elsewhere").display(), trips.display());
+    let output = run(&format!("--headless --city 4 --steps 5 --workers 1 {elsewhere}"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
 /// Figures of one moment: where no car is on the road no road is the busiest one.
 #[test]
 fn roads_are_told_of_as_they_are_at_the_end() {

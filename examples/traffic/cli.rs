@@ -271,6 +271,12 @@ impl Options {
         }
     }
 
+    /// All files that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        let single = [&self.map, &self.network, &self.plans, &self.net, &self.trips, &self.orders];
+        single.into_iter().flatten().chain(&self.routes)
+    }
+
     /// Comparisons print a table, and a paced run is part of one.
     pub fn wants_window(&self) -> bool {
         !self.headless && !self.paced && !self.json && self.out.is_none() && self.mode.members().is_empty()

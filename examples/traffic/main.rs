@@ -105,6 +105,9 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
             }
         }
     }
+    if let Some(folder) = &options.out {
+        output::spare(folder, options.inputs()).map_err(Failure::Input)?;
+    }
     let progress = headless::bar("city", 0, "reading the map");
     let (city, plan) = build_with_plan(options, &progress).map_err(Failure::Input)?;
     warn_of_crowding(options);

@@ -14,8 +14,13 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Where a file will be, and where it is until then.
+    pub fn paths(folder: &Path, name: &str) -> [PathBuf; 2] {
+        [folder.join(name), folder.join(format!("{name}.part"))]
+    }
+
     pub fn create(folder: &Path, name: &str) -> Result<Self, String> {
-        let (path, part) = (folder.join(name), folder.join(format!("{name}.part")));
+        let [path, part] = Self::paths(folder, name);
         if path.is_dir() {
             return Err(format!("{}: cannot write: is a folder", path.display()));
         }

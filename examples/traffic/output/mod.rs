@@ -18,7 +18,7 @@ mod trips;
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::map::Network;
 use crate::measure::Simulation;
@@ -30,6 +30,21 @@ use links::Links;
 use series::Series;
 use timeline::Timeline;
 use trips::Trips;
+
+/// The files of a run.
+const NAMES: [&str; 6] = ["trips.csv", "links.csv", "timeline.csv", "network.geojson", "day.svg", "fundamental.svg"];
+
+/// Refuses a folder in which a run would write over one of its own `inputs`.
+pub fn spare<'a>(folder: &Path, inputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), String> {
+    // A file that is not there is not written over; reading it says so.
+    let written: Vec<PathBuf> =
+        NAMES.iter().flat_map(|name| Draft::paths(folder, name)).filter_map(|path| path.canonicalize().ok()).collect();
+    let is_written = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| written.contains(&input));
+    match inputs.into_iter().find(is_written) {
+        Some(input) => Err(format!("{}: --out would write over it: name another folder", input.display())),
+        None => Ok(()),
+    }
+}
 
 /// Seconds between two rows of the timeline.
 const MINUTE: u32 = 60;

@@ -106,6 +106,7 @@ fn each_file_has_what_happened() {
     assert_eq!((rows.len(), rows[16]), (17, "950,1,2,9,9,5,"), "a last row for what is no full minute");
     let names: Vec<String> = folder.files().into_keys().collect();
     assert_eq!(names, ["day.svg", "fundamental.svg", "links.csv", "network.geojson", "timeline.csv", "trips.csv"]);
+    assert!(names.len() == NAMES.len() && NAMES.iter().all(|&name| names.iter().any(|other| other == name)));
 }
 
 #[test]
