@@ -10,6 +10,7 @@ pub mod city;
 pub mod component;
 mod dimacs;
 mod driving_side;
+pub mod ending;
 mod error;
 pub mod geo;
 pub mod hilbert;
@@ -157,22 +158,20 @@ pub fn isle_of_mans_land(projection: &Projection) -> land::Land {
 /// or not any more.
 #[cfg(feature = "game")]
 pub fn land(path: &Path, projection: &Projection) -> land::Land {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let is_extract = [".pbf", ".osm", ".osm.gz"].iter().any(|ending| name.ends_with(ending));
+    let is_extract = ["pbf", "osm", "osm.gz"].iter().any(|extensions| ending::is(path, extensions));
     is_extract.then(|| osm::load_land(path, projection).ok()).flatten().unwrap_or_default()
 }
 
 /// Reads a map file; the end of its name tells the format.
 pub fn load(path: &Path) -> Result<Network, MapError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let is = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    if is(&[".pbf"]) {
+    let is = |endings: &[&str]| endings.iter().any(|extensions| ending::is(path, extensions));
+    if is(&["pbf"]) {
         osm::load_pbf(path)
-    } else if is(&[".osm", ".osm.gz"]) {
+    } else if is(&["osm", "osm.gz"]) {
         osm::load_xml(path)
-    } else if is(&[".gr", ".gr.gz"]) {
+    } else if is(&["gr", "gr.gz"]) {
         dimacs::load(path)
-    } else if is(&[".osm.bz2"]) {
+    } else if is(&["osm.bz2"]) {
         Err(MapError::new(path.display(), "packed with bzip2, which is not read: unpack it, or pack it with gzip"))
     } else {
         Err(MapError::new(path.display(), format_args!("not a map format: the name should end in {ENDINGS}")))

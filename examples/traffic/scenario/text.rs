@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::map::MapError;
-use crate::map::limits;
+use crate::map::{MapError, ending, limits};
 
 /// Most bytes that one byte of a packed file may unpack to. Routes that many cars share pack 40
 /// times; gzip goes to 1,000.
@@ -39,7 +38,7 @@ impl Bounded {
     pub fn open(path: &Path) -> Result<Self, MapError> {
         let (file, size) = limits::open(path)?;
         let plain = BufReader::new(file);
-        let (reader, rest): (Box<dyn BufRead>, u64) = if path.extension().is_some_and(|extension| extension == "gz") {
+        let (reader, rest): (Box<dyn BufRead>, u64) = if ending::is(path, "gz") {
             let most = size.saturating_mul(UNPACKING).saturating_add(UNPACKED_ANYWAY);
             (Box::new(BufReader::new(MultiGzDecoder::new(plain))), most)
         } else {

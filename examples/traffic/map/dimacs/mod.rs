@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use self::records::Records;
 use super::assemble::assemble;
 use super::geo::{self, Place, Projection};
-use super::{Class, Control, Link, MapError, Network, Node, driving_side, junctions, lights};
+use super::{Class, Control, Link, MapError, Network, Node, driving_side, ending, junctions, lights};
 
 /// Most nodes a file may announce: twice the road graph of the whole United States. It keeps a
 /// broken count from asking for all memory.
@@ -74,23 +74,21 @@ fn class(speed_kmh: u16) -> Class {
 
 /// The file's name without `.gr` or `.gr.gz`.
 fn stem(path: &Path) -> &OsStr {
-    without(without(path.file_name().unwrap_or_default(), "gz"), "gr")
+    let name = path.file_name().unwrap_or_default();
+    ["gr.gz", "gr"].iter().find_map(|extensions| ending::without(name, extensions)).unwrap_or(name)
 }
 
-fn without<'a>(name: &'a OsStr, extension: &str) -> &'a OsStr {
-    let path = Path::new(name);
-    let stem = path.file_stem().filter(|_| path.extension() == Some(OsStr::new(extension)));
-    stem.unwrap_or(name)
-}
-
-/// The file called `stem` and `ending` in the same folder, packed or not, if there is one.
+/// The file called `stem` and `ending` in the same folder, packed or not and in small letters or
+/// capitals, if there is one.
 fn beside(path: &Path, stem: &OsStr, ending: &str) -> Option<PathBuf> {
-    let file = |packed| {
+    let file = |ending: String| {
         let mut name = stem.to_owned();
-        name.extend([OsStr::new(ending), OsStr::new(packed)]);
+        name.push(ending);
         path.with_file_name(name)
     };
-    [".gz", ""].map(file).into_iter().find(|file| file.exists())
+    let small = [format!("{ending}.gz"), ending.to_owned()];
+    let capitals = small.clone().map(|ending| ending.to_uppercase());
+    small.into_iter().chain(capitals).map(file).find(|file| file.exists())
 }
 
 /// The file with the travel times, if `path` is one of distances and the other is there.

@@ -8,7 +8,7 @@ use std::str::{FromStr, SplitAsciiWhitespace};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::map::{MapError, limits};
+use crate::map::{MapError, ending, limits};
 
 /// Longest piece of a wrong line that an error repeats, in characters.
 const QUOTED: usize = 40;
@@ -38,7 +38,7 @@ impl Records {
     pub fn open(path: &Path) -> Result<Self, MapError> {
         let (file, size) = limits::open(path)?;
         let plain = BufReader::new(file);
-        let (reader, most): (Box<dyn BufRead>, u64) = if path.extension().is_some_and(|extension| extension == "gz") {
+        let (reader, most): (Box<dyn BufRead>, u64) = if ending::is(path, "gz") {
             (Box::new(BufReader::new(MultiGzDecoder::new(plain))), limits::unpacked(size, UNPACKED_ANYWAY))
         } else {
             (Box::new(plain), size)

@@ -60,6 +60,19 @@ fn a_small_graph_is_read_plain_and_packed() {
 }
 
 #[test]
+fn names_may_be_in_capitals() {
+    let folder = Folder::new("capitals");
+    folder.write("X.GR", GRAPH.as_bytes());
+    folder.write("X.CO", PLACES.as_bytes());
+    folder.write("Y.GR.GZ", &gzip(GRAPH));
+    folder.write("Y.co", PLACES.as_bytes());
+    for (file, name) in [("X.GR", "X"), ("Y.GR.GZ", "Y")] {
+        let network = crate::map::load(&folder.0.join(file)).unwrap();
+        assert_eq!((network.name.as_str(), network.links.len()), (name, 4));
+    }
+}
+
+#[test]
 fn travel_times_tell_the_class() {
     let folder = Folder::with_map("twin", GRAPH, PLACES);
     folder.write("x-t.gr", b"p sp 3 4\na 1 2 100\na 2 1 125\na 2 3 333\na 3 2 500\n");

@@ -37,6 +37,16 @@ fn read(name: &str, file: &[u8]) -> Result<Network, String> {
     folder.read(name)
 }
 
+#[test]
+fn names_may_be_in_capitals() {
+    let text = grid(5);
+    let plain = read("town.osm", text.as_bytes()).unwrap();
+    for (name, file) in [("Town.OSM", text.as_bytes()), ("Town.OSM.GZ", &gzip(text.as_bytes()))] {
+        let network = read(name, file).unwrap();
+        assert_eq!((network.name.as_str(), network.links), ("Town", plain.links.clone()));
+    }
+}
+
 fn refused(text: &str, part: &str) {
     let line = read("x.osm", text.as_bytes()).unwrap_err();
     assert!(line.contains(part), "{part:?} is not in {line:?}");

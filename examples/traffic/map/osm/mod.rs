@@ -45,7 +45,7 @@ use super::assemble::assemble;
 use super::geo::Projection;
 #[cfg(feature = "game")]
 use super::land::Land;
-use super::{MapError, Network, driving_side, junctions, lights, limits};
+use super::{MapError, Network, driving_side, ending, junctions, lights, limits};
 
 const ATTRIBUTION: &str = "© OpenStreetMap contributors";
 
@@ -98,7 +98,7 @@ pub fn load_xml(path: &Path) -> Result<Network, MapError> {
 }
 
 fn xml<'a>(path: &Path, name: &'a str) -> Result<Xml<'a, impl Fn() -> Opened>, MapError> {
-    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let is_packed = ending::is(path, "gz");
     let path = path.to_owned();
     let (_, length) = limits::open(&path)?;
     let open = move || -> Opened {
@@ -112,7 +112,7 @@ fn xml<'a>(path: &Path, name: &'a str) -> Result<Xml<'a, impl Fn() -> Opened>, M
 #[cfg(feature = "game")]
 pub fn load_land(path: &Path, projection: &Projection) -> Result<Land, MapError> {
     let name = path.display().to_string();
-    if name.ends_with(".pbf") {
+    if ending::is(path, "pbf") {
         return read_land(&name, BufReader::new(limits::open(path)?.0), projection);
     }
     land::read(&mut xml(path, &name)?, projection)
@@ -131,9 +131,9 @@ pub fn read_pbf(name: &str, source: impl Read + Seek) -> Result<Network, MapErro
 
 /// The network, called as the file without its ending.
 fn named(path: &Path, network: Network) -> Result<Network, MapError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = [".gz", ".pbf", ".osm"].iter().fold(&*name, |name, ending| name.strip_suffix(ending).unwrap_or(name));
-    Ok(Network { name: stem.to_string(), ..network })
+    let name = path.file_name().unwrap_or_default();
+    let stem = ["osm.pbf", "osm.gz", "pbf", "osm"].iter().find_map(|extensions| ending::without(name, extensions));
+    Ok(Network { name: stem.unwrap_or(name).to_string_lossy().into_owned(), ..network })
 }
 
 fn read(name: &str, source: &mut impl Source) -> Result<Network, MapError> {
