@@ -109,6 +109,7 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
         output::spare(folder, options.inputs()).map_err(Failure::Input)?;
     }
     let progress = headless::bar("city", 0, "reading the map");
+    progress.tick();
     let (city, plan) = build_with_plan(options, &progress).map_err(Failure::Input)?;
     warn_of_crowding(options);
     warn_of_unused(options);

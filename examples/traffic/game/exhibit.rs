@@ -1,7 +1,9 @@
 //! `--frames` and `--screenshot`: plays for a while, takes a picture and ends. For tests, and for
 //! pictures of the game.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bevy::prelude::*;
@@ -50,11 +52,24 @@ fn count(
 /// Writes the picture and ends the game; the exit code says whether the picture is there, and the
 /// log why it is not. One observer: of two, either may come first.
 fn save_and_leave(file: PathBuf) -> impl FnMut(On<ScreenshotCaptured>, MessageWriter<AppExit>) {
-    let mut save = save_to_disk(file.clone());
+    let draft = file.with_extension("part.png");
+    let mut save = save_to_disk(draft.clone());
     move |captured, mut exit| {
-        save(captured);
-        exit.write(if file.is_file() { AppExit::Success } else { AppExit::error() });
+        let replaced = replace(&file, &draft, || save(captured));
+        if let Err(error) = &replaced {
+            error!("{}: cannot write: {error}", file.display());
+        }
+        exit.write(if replaced.is_ok() { AppExit::Success } else { AppExit::error() });
     }
+}
+
+/// Puts what `write` leaves in a draft in the place of a file. An older picture stays where that
+/// fails, and is not taken for the new one; nor is a draft that another run has left.
+fn replace(file: &Path, draft: &Path, write: impl FnOnce()) -> io::Result<()> {
+    // Mostly there is none.
+    let _ = fs::remove_file(draft);
+    write();
+    fs::rename(draft, file)
 }
 
 impl Exhibit {
@@ -73,5 +88,24 @@ impl Exhibit {
             "{} frames: {frame:.2} ms each; simulate {simulate:.2}, pack {pack:.2}, draw {draw:.2}; {drawn} cars and signals",
             self.frames
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::TempFolder;
+
+    #[test]
+    fn an_old_picture_is_not_taken_for_the_new_one() {
+        let folder = TempFolder::new("exhibit");
+        let (file, draft) = (folder.join("a.png"), folder.join("a.part.png"));
+        fs::write(&file, "old").unwrap();
+        fs::write(&draft, "left by another run").unwrap();
+        assert!(replace(&file, &draft, || ()).is_err(), "nothing was written");
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        replace(&file, &draft, || fs::write(&draft, "new").unwrap()).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(!draft.exists());
     }
 }
