@@ -182,6 +182,11 @@ impl City {
         Rerouter::new(&self.network, &self.incidence, routes)
     }
 
+    /// Closes or reopens a road for those who set out later: see [`Rerouter`].
+    pub fn set_closed(&self, rerouter: &mut Rerouter, road: u32, closed: bool) {
+        rerouter.set_closed(&self.network, &self.incidence, self.road_start(road), closed);
+    }
+
     /// Lets drivers look for other ways: see [`Rerouter::replan`].
     pub fn replan(&self, rerouter: &mut Rerouter, waits: &[Option<u32>]) {
         rerouter.replan(&self.network, &self.incidence, waits);

@@ -139,7 +139,7 @@ impl Plain {
             }
             Order::Road { road, closed } => {
                 let (node, exit) = self.city.road_start(road);
-                self.change_ways(|_, rerouter| rerouter.set_closed(node, exit, closed));
+                self.change_ways(|city, rerouter| city.set_closed(rerouter, road, closed));
                 self.intersections[node as usize].set_closed(exit, closed);
                 self.wake[node as usize] = now;
             }

@@ -35,7 +35,7 @@ impl Rerouter {
             for place in self.worst_places() {
                 self.search_again(network, incidence, place);
             }
-            self.go_around();
+            self.go_around(network, incidence);
         }
     }
 

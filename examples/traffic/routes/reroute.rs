@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::graph::Graph;
 use super::search::{Search, Turns};
-use super::{ARRIVE, DETOUR, Route, Routes};
+use super::{ARRIVE, DETOUR, Route, Routes, drive};
 use crate::map::Network;
 use crate::model::Incidence;
 
@@ -60,16 +60,16 @@ impl Rerouter {
     }
 
     /// Closes or reopens a road.
-    pub fn set_closed(&mut self, node: u32, exit: u8, closed: bool) {
+    pub fn set_closed(&mut self, network: &Network, incidence: &Incidence, (node, exit): Road, closed: bool) {
         self.graph.set_closed(node, exit, closed);
         self.lift_detours();
-        self.go_around();
+        self.go_around(network, incidence);
     }
 
     /// Lets no way lead onto a closed road that has another.
-    pub(super) fn go_around(&mut self) {
+    pub(super) fn go_around(&mut self, network: &Network, incidence: &Incidence) {
         self.add_detours();
-        self.replace_routes();
+        self.replace_routes(network, incidence);
     }
 
     /// Roads cost what they cost with the usual traffic on them.
@@ -126,8 +126,10 @@ impl Rerouter {
         }
     }
 
-    /// New trips do not begin with a way that is closed somewhere, if there is another.
-    fn replace_routes(&mut self) {
+    /// New trips do not begin with a way that is closed somewhere, if there is another. They are as
+    /// long as that; what it takes more than the original is a delay, as it is for cars that meet
+    /// the closed road.
+    fn replace_routes(&mut self, network: &Network, incidence: &Incidence) {
         for place in 0..self.routes.places() {
             for number in self.routes.first[place as usize]..self.routes.first[place as usize + 1] {
                 let number = number as usize;
@@ -136,9 +138,11 @@ impl Rerouter {
                 if self.is_open(node, original.cursor) {
                     self.set_route(number, original);
                 } else if !self.is_open(node, self.routes.routes[number].cursor)
-                    && let Some(cursor) = self.find(node, self.routes.node(original.destination))
+                    && let Some(path) = self.find(node, self.routes.node(original.destination))
                 {
-                    self.set_route(number, Route { cursor, ..original });
+                    let (_, metres) = drive(network, incidence, node, &path);
+                    let cursor = self.add_way(node, &path);
+                    self.set_route(number, Route { cursor, metres, ..original });
                 }
             }
         }
@@ -151,9 +155,8 @@ impl Rerouter {
         }
     }
 
-    fn find(&mut self, start: u32, goal: u32) -> Option<u32> {
-        let path = self.search.run(&self.graph, start, &[goal], Turns::Allowed).pop()??;
-        Some(self.add_way(start, &path))
+    fn find(&mut self, start: u32, goal: u32) -> Option<Vec<u8>> {
+        self.search.run(&self.graph, start, &[goal], Turns::Allowed).pop()?
     }
 
     pub(super) fn add_way(&mut self, node: u32, path: &[u8]) -> u32 {
@@ -187,5 +190,40 @@ impl Rerouter {
             (node, cursor) = (self.graph.edge(node, exit).target, cursor + 1);
             Some(hop)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use indicatif::ProgressBar;
+
+    use super::*;
+    use crate::tests::grid;
+
+    #[test]
+    fn ways_around_closed_roads_have_their_own_length() {
+        let network = grid(6);
+        let incidence = Incidence::new(&network).unwrap();
+        let open = Arc::new(Routes::search(&network, &incidence, &ProgressBar::hidden()).unwrap());
+        let mut rerouter = Rerouter::new(&network, &incidence, Arc::clone(&open));
+        let mut set_closed = |closed| {
+            for road in (0..network.links.len() as u32).step_by(7) {
+                let begin = (network.links[road as usize].from, incidence.exit_number(road));
+                rerouter.set_closed(&network, &incidence, begin, closed);
+            }
+            rerouter.routes()
+        };
+        let closed = set_closed(true);
+        let mut longer = 0;
+        for place in 0..open.places() {
+            for (before, route) in open.from(place).iter().zip(closed.from(place)) {
+                let links = closed.links(&incidence, &network, place, route);
+                assert_eq!(route.metres, links.map(|link| network.links[link as usize].length_dm / 10).sum::<u32>());
+                assert_eq!(route.free_time, before.free_time);
+                longer += u32::from(route.metres > before.metres);
+            }
+        }
+        assert!(longer > 0, "some are longer than with all roads open");
+        assert!(set_closed(false).all().eq(open.all()));
     }
 }

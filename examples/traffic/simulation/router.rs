@@ -94,10 +94,7 @@ fn route(city: &City, routes: Arc<Routes>, queue: &Receiver<Request>, done: &Sen
         // A copy goes on while somebody holds the last answer.
         let changed = Arc::make_mut(&mut rerouter);
         match request {
-            Request::Road { road, closed } => {
-                let (node, exit) = city.road_start(road);
-                changed.set_closed(node, exit, closed);
-            }
+            Request::Road { road, closed } => city.set_closed(changed, road, closed),
             Request::Replan { waits } => city.replan(changed, &waits),
         }
         if done.send(Arc::clone(&rerouter)).is_err() {
