@@ -1,6 +1,6 @@
 //! From a person's day to trips by car.
 
-use crate::map::Network;
+use crate::map::{Link, Network};
 use crate::model::{PARTS, drive_time};
 use crate::scenario::nearest::Nearest;
 use crate::scenario::request::{Journey, Requests};
@@ -81,7 +81,7 @@ impl Activity {
     /// nothing for cars, the nearest one.
     fn node(&self, terrain: &Terrain) -> Option<u32> {
         match (self.link, self.place) {
-            (Some(Id::Known(link)), _) => Some(terrain.roads.network.links[link as usize].to),
+            (Some(Id::Known(link)), _) => Some(terrain.road(link).to),
             (_, Some(place)) => Some(terrain.nearest.node(terrain.roads.local(place))),
             _ => None,
         }
@@ -92,42 +92,59 @@ impl Terrain<'_> {
     /// Asks for a trip and returns how long it takes without delays.
     fn request(&self, leg: &Leg, here: &Activity, there: &Activity, depart: u32, requests: &mut Requests) -> u32 {
         let network = &self.roads.network;
-        let (Some(from), Some(to)) = (here.node(self), there.node(self)) else {
+        let (from, to) = (here.node(self), there.node(self));
+        // The ends of its route are then the leg's own.
+        let is_free = here.link.is_none() || there.link.is_none();
+        let route = leg.route.as_ref().filter(|_| is_free || from != to);
+        if let Some(links) = route.and_then(|route| self.links(route, here, there)) {
+            let seconds = free_time(network, &links);
+            requests.add_route(depart, links);
+            return leg.seconds.unwrap_or(seconds);
+        }
+        let Some((from, to)) = from.zip(to) else {
             requests.skip(LEFT_OUT);
             return leg.seconds.unwrap_or(0);
         };
-        let route = leg.route.as_ref().filter(|_| from != to);
-        let links = route.and_then(|route| self.links(route, from, there));
-        let seconds = links.as_ref().map_or_else(|| crow_time(network, from, to), |links| free_time(network, links));
-        match links {
-            Some(links) => requests.add_route(depart, links),
-            None if route.is_some() => requests.skip("have a gap in their route, or links that are left out"),
-            None => requests.add(Journey { depart, from, to }),
+        if route.is_some() && !is_free {
+            requests.skip("have a gap in their route, or links that are left out");
+        } else {
+            requests.add(Journey { depart, from, to });
         }
-        leg.seconds.unwrap_or(seconds)
+        leg.seconds.unwrap_or_else(|| crow_time(network, from, to))
     }
 
-    /// The links after the first, of which a car sees the end only; `None` if there is a gap.
-    fn links(&self, route: &Route, from: u32, there: &Activity) -> Option<Vec<u32>> {
-        let Some(Id::Known(last)) = there.link else { return None };
-        let known = |id: &Id| if let Id::Known(number) = id { Some(*number) } else { None };
-        match route {
+    /// The links after the first, of which a car sees the end only; `None` if there is a gap. An
+    /// activity without a link leaves it to the route where to begin or end.
+    fn links(&self, route: &Route, here: &Activity, there: &Activity) -> Option<Vec<u32>> {
+        let last = match there.link {
+            Some(link) => Some(known(link)?),
+            None => None,
+        };
+        let links = match route {
             Route::Links(ids) => {
-                let links = ids.iter().map(known).collect::<Option<Vec<_>>>()?;
-                let begins_here =
-                    links.first().is_some_and(|&link| self.roads.network.links[link as usize].from == from);
-                let rest = if begins_here { &links[..] } else { links.get(1..)? };
-                let joins = self.roads.network.links[*rest.first()? as usize].from == from;
-                (joins && rest.last() == Some(&last)).then(|| rest.to_vec())
+                let links = self.after_first(&all_known(ids)?, here)?;
+                last.is_none_or(|last| links.last() == Some(&last)).then_some(links)?
             }
             Route::Nodes(ids) => {
-                let nodes = ids.iter().map(known).collect::<Option<Vec<_>>>()?;
-                let links = nodes.windows(2).map(|pair| self.link(pair[0], pair[1]));
-                let mut links = links.collect::<Option<Vec<_>>>()?;
-                links.push(last);
-                Some(links)
+                let nodes = all_known(ids)?;
+                let links = nodes.windows(2).map(|pair| self.link(pair[0], pair[1])).chain(last.map(Some));
+                links.collect::<Option<Vec<_>>>()?
             }
-        }
+        };
+        let is_whole = links.windows(2).all(|pair| self.road(pair[0]).to == self.road(pair[1]).from);
+        (is_whole && !links.is_empty()).then_some(links)
+    }
+
+    /// The links of a route after the one that the car stands on, which some files leave out.
+    fn after_first(&self, links: &[u32], here: &Activity) -> Option<Vec<u32>> {
+        let first = self.road(*links.first()?);
+        let from = if here.link.is_some() { here.node(self)? } else { first.to };
+        let rest = if first.from == from { links } else { &links[1..] };
+        (self.road(*rest.first()?).from == from).then(|| rest.to_vec())
+    }
+
+    fn road(&self, number: u32) -> &Link {
+        &self.roads.network.links[number as usize]
     }
 
     /// The shortest link from one node to another.
@@ -137,6 +154,14 @@ impl Terrain<'_> {
         let link = links.get(number)?;
         (link.from == from && link.to == to).then_some(number as u32)
     }
+}
+
+fn known(id: Id) -> Option<u32> {
+    if let Id::Known(number) = id { Some(number) } else { None }
+}
+
+fn all_known(ids: &[Id]) -> Option<Vec<u32>> {
+    ids.iter().copied().map(known).collect()
 }
 
 fn free_time(network: &Network, links: &[u32]) -> u32 {

@@ -122,6 +122,32 @@ fn activities_without_links_are_at_the_nearest_node() {
 }
 
 #[test]
+fn routes_are_kept_where_activities_have_no_links() {
+    let leg = |here: &str, route: &str, there: &str| {
+        let person = format!(
+            r#"<population><person id="1"><plan><activity type="h" {here} end_time="06:00"/>
+              <leg mode="car"><route type="links">{route}</route></leg><activity type="w" {there}/></plan></person></population>"#
+        );
+        read("matsim-unlinked", &person).map(|scenario| {
+            let has_route = scenario.trips.as_ref().unwrap()[0].via.is_some();
+            let (from, to) = ends(&scenario, 0);
+            let route = if has_route { names_along(&scenario, 0) } else { Vec::new() };
+            (from.to_owned(), route.join(" "), to.to_owned())
+        })
+    };
+    let (sw, ne) = (r#"x="4500000.0" y="5800000.0""#, r#"x="4501000.0" y="5801000.0""#);
+    let trip = |from: &str, route: &str, to: &str| Ok((from.to_owned(), route.to_owned(), to.to_owned()));
+    assert_eq!(leg(sw, "s e2 n", ne), trip("se", "e2 n", "nw"), "from the end of its first link to that of its last");
+    assert_eq!(leg(r#"link="w""#, "w s e2", ne), trip("sw", "s e2", "ne"));
+    assert_eq!(leg(sw, "s e2 n", r#"link="n""#), trip("se", "e2 n", "nw"));
+    assert_eq!(leg("", "s e2 n", ""), trip("se", "e2 n", "nw"), "nobody says where the activities are");
+    assert_eq!(leg(sw, "rail s e", ne), trip("sw", "", "ne"), "a route that cannot be kept is searched");
+    assert_eq!(leg(sw, "s", ne), trip("sw", "", "ne"));
+    assert_eq!(leg(sw, "s w n", ne), trip("sw", "", "ne"));
+    assert_eq!(leg(sw, "s e", r#"link="n""#), trip("sw", "", "nw"));
+}
+
+#[test]
 fn who_never_leaves_is_counted() {
     let person = |plan: &str| format!("<population><person id=\"1\"><plan>{plan}</plan></person></population>");
     let stays = r#"<activity type="h" link="s"/><leg mode="car"/><activity type="w" link="n"/>"#;
