@@ -23,6 +23,9 @@ const BETTER: u64 = 90;
 /// The hops of all routes may grow to this multiple of their first number.
 const GROWTH: usize = 4;
 
+/// Cursors have 32 bits; detours need some of what is left.
+const MOST_HOPS: usize = 1 << 31;
+
 impl Rerouter {
     /// Searches the routes of the places that lose most. `waits` holds for each link the tenths of
     /// a second that cars have waited at its end, where some have passed.
@@ -31,7 +34,7 @@ impl Rerouter {
             let from = network.links[link as usize].from;
             self.graph.set_wait(from, incidence.exit_number(link), *wait);
         }
-        if self.routes.hops.len() < self.first_hops * GROWTH {
+        if self.routes.hops.len() < most_hops(self.first_hops) {
             for place in self.worst_places() {
                 self.search_again(network, incidence, place);
             }
@@ -82,5 +85,20 @@ impl Rerouter {
     fn numbers(&self, place: u32) -> Range<usize> {
         let place = place as usize;
         self.routes.first[place] as usize..self.routes.first[place + 1] as usize
+    }
+}
+
+/// No new ways are looked for at so many hops: old ones stay, since cars may be on them.
+fn most_hops(first: usize) -> usize {
+    first.saturating_mul(GROWTH).min(MOST_HOPS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_do_not_start_anew() {
+        assert_eq!([1_000, 1 << 30, u32::MAX as usize].map(most_hops), [4_000, MOST_HOPS, MOST_HOPS]);
     }
 }
