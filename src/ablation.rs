@@ -2,10 +2,10 @@
 //! `AFFINITY_WITHOUT=stealing cargo bench --bench never_slower`. Read when the crate is compiled,
 //! so that builds for users have neither the question nor the answer in them.
 //!
-//! What was found is in `benches/results/ablations.md`. Settling, eviction and footprints gained
-//! nothing that could be measured on a quiet machine. They stay since each is for a situation that
-//! such a machine does not show: costs that are not known yet, other processes on the cores, and a
-//! figure of the overlay. A test fails without each of them.
+//! What was found is in `benches/results/ablations.md`. Eviction gains beside busy processes only.
+//! Two gained nothing that could be measured on two cores, and stay: settling is for many workers,
+//! among whom a cheap table would stay cut into as many runs as unknown rows are worth, and
+//! footprints are a figure that users see. A test fails without each of them.
 
 /// What can be taken out, each by the name of its variant in small letters, words joined by `-`.
 #[derive(Clone, Copy, PartialEq, Eq)]
