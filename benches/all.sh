@@ -3,7 +3,7 @@
 #
 #   benches/all.sh DIR [--quick]
 #
-# Some twenty-five minutes on two cores after the builds, less with --quick (for a look). The machine should do nothing else
+# Some forty minutes on two cores after the builds, less with --quick (for a look). The machine should do nothing else
 # meanwhile: the load it had before each bench is in the file `load`. `never_slower -- quota` needs root, `drawing` a display
 # (`xvfb-run` will do), `compare` a C++ compiler, New York its map in MAP. Not in it: `flow.py`, `ablations.py` and `peers`,
 # which take hours or other programs.

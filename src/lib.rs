@@ -1,7 +1,7 @@
 //! Cache-affine parallel systems for Bevy.
 //!
-//! Tagged systems run on a gang of pinned threads that stay awake for a while after each call, and
-//! each core sweeps the same rows every frame. Moving from Bevy costs one type name
+//! Tagged systems run on a gang of pinned threads that stay awake for a while after each call; in
+//! lock step each core sweeps the same rows every frame. Moving from Bevy costs one type name
 //! ([`AffineQuery`] for `Query`) and one word ([`.affine()`](IntoAffine::affine)):
 //!
 //! ```
@@ -43,7 +43,7 @@
 //! | spawn, despawn, insert, remove | [`for_each_with_commands`](AffineParIter::for_each_with_commands), [`AffineCommands`] |
 //! | walk trees, place transforms | [`AffineTree`], [`AffinityTransformPlugin`] |
 //! | work without a query | [`AffinityPool`]: [`run`](AffinityPool::run), [`heartbeat`](AffinityPool::heartbeat), [`batched`](AffinityPool::batched); [`PerWorker`] |
-//! | see where the time goes | [`AffinityDiagnostics`], [`AffinityTimeline`], the overlay (feature `overlay`) |
+//! | see where the time goes | [`AffinityDiagnostics`], [`AffinityTimeline`]; the overlay (feature `overlay`), trace files (`trace-file`), `tracing` spans (`trace`) |
 //! | know the cores | [`topology`] |
 //!
 //! # How a call runs

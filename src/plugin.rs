@@ -18,8 +18,10 @@ use crate::{
     topology::Topology,
 };
 
-/// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned lock-step
-/// gang.
+/// Runs systems that are tagged with [`.affine()`](crate::IntoAffine::affine) on a pinned gang, as
+/// [`SchedulerMode`] says, and gives every schedule but `Main`, `FixedMain` and `RunFixedMainLoop`
+/// an [`AffinityExecutor`](crate::AffinityExecutor), tagged systems in it or not: insert
+/// [`AffinitySchedules::none()`](AffinitySchedules::none) before the plugin to keep Bevy's.
 ///
 /// Brings the resources [`AffinitySettings`], [`SchedulerMode`], [`AffinitySchedules`] (all kept if
 /// they are there already), [`AffinityPool`], [`AffinityDiagnostics`] and [`AffinityTimeline`]. Its

@@ -346,18 +346,12 @@ impl Model {
         }
     }
 
-    /// The world has changed: what other strategies took tells nothing any more. From what one
-    /// thread takes it can be told what several would. The other way round it cannot: a bound by
-    /// what was would keep one thread from being tried again.
+    /// The world has changed: what other strategies took, and for how long all were busy, tells
+    /// little any more.
     fn doubt_others(&mut self) {
-        let is_the_gangs = self.current.is_the_gangs();
-        for other in Strategy::MEASURED.into_iter().filter(|&other| other != self.current) {
-            let estimate = &mut self.estimates[other as usize];
-            if is_the_gangs { *estimate = Estimate::default() } else { estimate.doubt() }
-        }
-        if is_the_gangs {
-            self.busy = Busy::default();
-        }
+        let others = Strategy::MEASURED.into_iter().filter(|&other| other != self.current);
+        others.for_each(|other| self.estimates[other as usize].doubt());
+        self.busy = Busy::default();
     }
 
     /// Whether nothing was asked of it yet, nor is it to try anything.

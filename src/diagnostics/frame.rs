@@ -67,8 +67,8 @@ impl AffinityDiagnostics {
         self.began = Some(now);
     }
 
-    /// Adds the frame that `began` then to the history; `extent` is from the first tagged system's begin to the last
-    /// one's end, `tagged` what they did together.
+    /// Adds a frame to the history, and when it `began`; `extent` is from the first tagged system's
+    /// begin to the last one's end, `tagged` what they did together.
     fn end_frame(&mut self, began: u64, extent: Option<Range<u64>>, tagged: Totals, mode: SchedulerMode) -> FrameSpan {
         // Schedules may run between frames.
         let extent = extent.map_or(began..began, |ran| ran.start.max(began)..ran.end.max(began));

@@ -51,7 +51,8 @@ use record::Traced;
 
 /// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, by its
 /// multi-threaded one, or on the gang. [`AffinityParallelPlugin`](crate::AffinityParallelPlugin)
-/// gives it to every schedule; [`AffinitySchedules`] says to which not.
+/// gives it to every schedule but those that Bevy keeps on one thread; [`AffinitySchedules`]
+/// changes that.
 ///
 /// Bevy's default, the multi-threaded executor, makes a task of each system. For a schedule of a
 /// few small systems that takes many times as long as the systems do. So all ways are measured: one
@@ -90,6 +91,7 @@ use record::Traced;
 /// Always by the multi-threaded one, as if this were it, goes a schedule
 ///
 /// - of which [`Stepping`](bevy_ecs::schedule::Stepping) skips systems,
+/// - with a system that asks for `Res<MainThreadExecutor>`,
 /// - in which Bevy's executors differ: an exclusive system defers effects
 ///   (`exclusive.pipe(other)`), or, if it was [installed](Self::install), a run condition does,
 /// - that does not apply deferred effects at its end

@@ -50,8 +50,8 @@ pub(crate) struct Runs {
     /// While cuts are being learned, where the time goes.
     histogram: Option<Box<Histogram>>,
     /// The cuts that were learned last, none if rows count alike. They are kept as they were: a
-    /// table that empties and fills again has the same proportions. Of another number of runs where
-    /// there are fewer or more now.
+    /// table that empties and fills again has the same proportions. They may be for another number
+    /// of runs, and wait then until there are as many again.
     learned: Option<Box<Few<u32>>>,
     /// How often the storage may still be placed until it has as many runs as it is worth, or more.
     settling: u8,

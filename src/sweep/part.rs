@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::{cursor::RowCursor, division::Division, fork_range::ForkRange, gate::Gate, rows::Rows, share::ShareClaim};
+use super::{
+    cursor::RowCursor, division::Division, fork_range::ForkRange, gang_call::Visits, gate::Gate, rows::Rows,
+    share::ShareClaim,
+};
 use crate::placement::Storage;
 
 /// One part of a divided sweep.
@@ -54,9 +57,11 @@ impl<'a> Part<'a> {
         Self { index, taken_before: None, division, rows: PartRows::ForkRange(range) }
     }
 
-    /// What is to be told how many rows were visited, where others than the part's own are.
+    /// What is to be told how many rows were visited, where those are not known from the part: in a
+    /// sweep of blocks that the leader begins alone.
     pub(crate) fn gate(&self) -> Option<&'a Gate> {
-        if let PartRows::ForkRange(range) = &self.rows { range.gate() } else { None }
+        let PartRows::ForkRange(range) = &self.rows else { return None };
+        range.gate().filter(|gate| gate.visits() == Visits::Blocks)
     }
 
     /// Calls `visit` for each non-empty range of rows that belongs to this part, in ascending order

@@ -149,25 +149,20 @@ impl Matched {
             }));
         }
         self.generation = generation;
-        // Bevy's list grows at its end.
-        let known = self.storages.len();
+        let (known, contains) = (self.storages.len(), &self.contains);
+        let is_new = |storage: &Storage| !contains.get(storage.index()).copied().unwrap_or(false);
         if self.dense {
-            self.storages.extend(query.matched_tables().skip(known).map(|table| Storage::Table(table.as_u32())));
+            let tables = query.matched_tables().map(|table| Storage::Table(table.as_u32()));
+            self.storages.extend(tables.filter(is_new));
         } else {
-            let archetypes = query.matched_archetypes().skip(known).map(|archetype| archetype.index() as u32);
-            self.storages.extend(archetypes.map(Storage::Archetype));
+            let archetypes = query.matched_archetypes().map(|archetype| Storage::Archetype(archetype.index() as u32));
+            self.storages.extend(archetypes.filter(is_new));
         }
-        debug_assert_eq!(self.storages.len(), self.count_matched(query), "Bevy's list has lost its order");
         self.note_contained(known);
-        // So they are mostly.
-        let is_sorted = self.storages[known.saturating_sub(1)..].is_sorted_by_key(|storage| storage.index());
-        if !is_sorted {
+        // New ones have the highest numbers, but Bevy does not promise it.
+        if !self.storages[known.saturating_sub(1)..].is_sorted_by_key(|storage| storage.index()) {
             self.storages.sort_unstable_by_key(|storage| storage.index());
         }
-    }
-
-    fn count_matched<D: QueryData, F: QueryFilter>(&self, query: &QueryState<D, F>) -> usize {
-        if self.dense { query.matched_tables().count() } else { query.matched_archetypes().count() }
     }
 
     /// Takes over what any of `parts`, which are up to date and visit the same kind of storages,

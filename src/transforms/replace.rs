@@ -46,21 +46,28 @@ pub(super) fn make_and_take_places(mut schedules: ResMut<Schedules>, choice: &Ch
     });
 }
 
+/// One of those that are made, by its number in the order of the three.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Made(usize);
+
 /// Adds those systems of Bevy's that are missing, in Bevy's order. Not all three where one is: what
 /// a user has ordered by that function would be ordered by two systems, which Bevy refuses.
 fn make_places(schedule: &mut Schedule) {
     let slots = Slot::all();
-    for (number, slot) in slots.iter().enumerate() {
-        if !slot.nodes(schedule.graph()).is_empty() {
-            continue;
+    let graph = schedule.graph();
+    let missing = slots.each_ref().map(|slot| slot.nodes(graph).is_empty());
+    // What others are ordered by: a function that stands there twice would be refused.
+    let orders: [Option<InternedSystemSet>; 3] = std::array::from_fn(|other| match missing[other] {
+        true => Some(Made(other).intern()),
+        false => Some(slots[other].set).filter(|_| slots[other].is_one(graph)),
+    });
+    for (number, slot) in slots.iter().enumerate().filter(|&(number, _)| missing[number]) {
+        let mut system = (slot.add)().in_set(Made(number));
+        for set in orders[..number].iter().flatten() {
+            system = system.after(*set);
         }
-        let (before, after) = (&slots[..number], &slots[number + 1..]);
-        let mut system = (slot.add)();
-        for other in before.iter().filter(|other| other.is_one(schedule.graph())) {
-            system = system.after(other.set);
-        }
-        for other in after.iter().filter(|other| other.is_one(schedule.graph())) {
-            system = system.before(other.set);
+        for set in orders[number + 1..].iter().flatten() {
+            system = system.before(*set);
         }
         schedule.add_systems(system);
     }

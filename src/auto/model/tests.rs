@@ -256,6 +256,23 @@ fn rows_that_become_dear_are_not_left_to_one_thread() {
     }
 }
 
+/// Each change of the load surprises, and nothing is to be found.
+#[test]
+fn loads_that_go_up_and_down_cost_what_trials_may() {
+    let machine = |row| Machine { row, workers: 8, round: 2_000.0, ..PLAIN };
+    for calls in [8, 16, 40] {
+        let mut model = Model::default();
+        let mut rounds = |times: u32| -> f64 {
+            (0..2 * times).map(|turn| machine(f64::from(80 * (1 + turn % 2))).run(&mut model, 10_000, calls)).sum()
+        };
+        rounds(10);
+        let took = rounds(1_000 / calls);
+        let best = [80.0, 160.0].map(|row| machine(row).takes(Strategy::LockStep, 10_000)).iter().sum::<f64>();
+        let best = best * f64::from(calls * (1_000 / calls));
+        assert!(took < best * 1.035, "{calls} calls each: {}", took / best);
+    }
+}
+
 /// Few calls are timed where they are short, all where they are long.
 #[test]
 fn short_calls_that_become_long_are_shared_within_some_dozen() {

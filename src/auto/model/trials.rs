@@ -110,12 +110,13 @@ impl Model {
     fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
         let now = self.takes(self.current, question);
         let then = match other {
-            Strategy::Serial if self.estimate(other).was_tried() => self.takes_alone(question),
+            // The first one is free, so that it comes at once. One call takes twice as long at most.
+            probed if self.is_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
+            probed if self.is_probe(probed) => return (self.takes(probed, question) - now).clamp(0.0, now),
+            Strategy::Serial => self.takes_alone(question),
             tried if self.estimate(tried).was_tried() => self.takes(tried, question),
-            // A probe: it is free, so that it comes at once, and takes as long as one call more.
-            Strategy::Serial => return 0.0,
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
-            Strategy::LockStep | Strategy::ForkJoin | Strategy::Bevy => now + ROUND + SESSION,
+            _ => now + ROUND + SESSION,
         };
         (then - now).max(0.0) * TRIAL_CALLS as f32
     }
@@ -130,10 +131,10 @@ impl Model {
         measured.min(self.heavy.mean(Strategy::Serial, self.busy.of(rows), rows, workers))
     }
 
-    /// Whether a trial of `strategy` would be the first one of one thread, in a place that began on
-    /// the gang. The leader then only begins a call alone.
+    /// Whether a trial of `strategy` would be of one thread, where calls go to the gang and what one
+    /// thread takes is not known, or not any more. The leader then only begins a call alone.
     fn is_probe(&self, strategy: Strategy) -> bool {
-        strategy == Strategy::Serial && !self.estimate(Strategy::Serial).was_tried()
+        strategy == Strategy::Serial && self.estimate(strategy).samples() == 0
     }
 
     fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
