@@ -30,8 +30,9 @@ pub(super) struct Comparison {
     /// seconds. A faster mode has frames with fewer fixed steps, so frames are not compared by what
     /// all runs of one take.
     finished: Vec<[f64; 2]>,
-    /// The frames of the running slice.
-    frames: Vec<[f64; 2]>,
+    /// The runs of the running slice, as the mean of each frame that has any, and its frames.
+    runs: Vec<f64>,
+    frames: Vec<f64>,
     /// How long the running slice has been on, and how many frames.
     on: Duration,
     seen: usize,
@@ -83,7 +84,8 @@ impl Comparison {
     /// Begins with `modes[0]`, which must be switched on by the caller.
     pub(super) fn new(modes: [SchedulerMode; 2], before: SchedulerMode) -> Self {
         let finished = Vec::with_capacity(SLICES);
-        Self { modes, before, finished, frames: Vec::new(), on: Duration::ZERO, seen: 0, strange: 0 }
+        let (runs, frames) = (Vec::new(), Vec::new());
+        Self { modes, before, finished, runs, frames, on: Duration::ZERO, seen: 0, strange: 0 }
     }
 
     pub(super) fn modes(&self) -> [SchedulerMode; 2] {
@@ -110,8 +112,11 @@ impl Comparison {
         self.on += frame.whole;
         self.seen += 1;
         if self.seen > SETTLING {
-            let run = frame.tagged.as_secs_f64() / frame.calls.max(1) as f64;
-            self.frames.push([run, frame.whole.as_secs_f64()]);
+            self.frames.push(frame.whole.as_secs_f64());
+            // Many frames are without a fixed step, and so without a run.
+            if frame.calls > 0 {
+                self.runs.push(frame.tagged.as_secs_f64() / frame.calls as f64);
+            }
         }
         if self.on < SLICE || self.frames.len() < LEAST_FRAMES {
             return Next::Keep;
@@ -125,9 +130,7 @@ impl Comparison {
     }
 
     fn finish_slice(&mut self) {
-        let median_of = |which: usize| median(self.frames.iter().map(|frame| frame[which]).collect());
-        self.finished.push([median_of(0), median_of(1)]);
-        self.frames.clear();
+        self.finished.push([&mut self.runs, &mut self.frames].map(|times| median(std::mem::take(times))));
         self.on = Duration::ZERO;
         self.seen = 0;
     }
@@ -141,13 +144,14 @@ impl Comparison {
         Verdict { modes: self.modes, tagged: self.spread_of(0), frame: self.spread_of(1) }
     }
 
-    /// The ratios of neighbouring slices.
+    /// The ratios of neighbouring slices that both took any time.
     fn spread_of(&self, which: usize) -> Spread {
-        let ratio = |(index, pair): (usize, &[[f64; 2]])| match index % 2 {
-            0 => pair[0][which] / pair[1][which],
-            _ => pair[1][which] / pair[0][which],
+        let ratio = |(index, pair): (usize, &[[f64; 2]])| {
+            let [first, second] = [pair[0][which], pair[1][which]];
+            let took = first > 0.0 && second > 0.0;
+            took.then(|| if index % 2 == 0 { first / second } else { second / first })
         };
-        Spread::of(self.finished.chunks_exact(2).enumerate().map(ratio).filter(|ratio| ratio.is_finite()).collect())
+        Spread::of(self.finished.chunks_exact(2).enumerate().filter_map(ratio).collect())
     }
 }
 
@@ -229,6 +233,16 @@ mod tests {
         let (_, verdict) = compare_runs(|mode, index| {
             let (step, steps) = if mode == MODES[0] { (3.0, 2) } else { (1.5, 1 + (index as u64 % 3) / 2) };
             (step * steps as f64, steps)
+        });
+        assert!((verdict.tagged.median - 2.0).abs() < 1e-9, "{:?}", verdict.tagged);
+    }
+
+    /// At 144 frames a second most have no step of 64 a second.
+    #[test]
+    fn frames_without_a_run_are_no_runs_without_time() {
+        let (_, verdict) = compare_runs(|mode, index| {
+            let step = if mode == MODES[0] { 3.0 } else { 1.5 };
+            if index % 9 < 4 { (step, 1) } else { (0.0, 0) }
         });
         assert!((verdict.tagged.median - 2.0).abs() < 1e-9, "{:?}", verdict.tagged);
     }

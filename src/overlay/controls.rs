@@ -52,7 +52,8 @@ fn show_grid(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
     ui.label("pinning");
     show_pinning(ui, &mut settings.pinning);
     ui.end_row();
-    let rows = Slider::new(&mut settings.chunk_rows, 64..=65_536).logarithmic(true).suffix(" rows");
+    let range = containing(64..=65_536, settings.chunk_rows);
+    let rows = Slider::new(&mut settings.chunk_rows, range).logarithmic(true).suffix(" rows");
     dragged |=
         show_slider(ui, "chunk", "the most rows in a slice, and in a grain of a sweep by fork/join", rows).dragged();
     dragged |= show_duration(ui, "spin", "how long workers stay awake after a round", &mut settings.spin, 0..=1_000);
@@ -61,22 +62,30 @@ fn show_grid(ui: &mut Ui, settings: &mut AffinitySettings) -> bool {
     dragged
 }
 
-/// A row of the grid. Values that were set elsewhere may be beyond the slider's ends: they stay
-/// until it is moved.
+/// With the value that a setting has: it may have been set elsewhere, and stays until the slider is
+/// moved. A look into the box of its number would clamp it.
+fn containing<T: Copy + PartialOrd>(range: RangeInclusive<T>, value: T) -> RangeInclusive<T> {
+    let (start, end) = range.into_inner();
+    (if value < start { value } else { start })..=(if value > end { value } else { end })
+}
+
+/// A row of the grid. What is typed counts when it is complete: each change makes a new gang.
 fn show_slider(ui: &mut Ui, name: &str, meaning: &str, slider: Slider) -> Response {
     ui.label(name).on_hover_text(meaning);
-    let response = ui.add(slider.clamping(SliderClamping::Edits)).on_hover_text(meaning);
+    let slider = slider.clamping(SliderClamping::Edits).update_while_editing(false);
+    let response = ui.add(slider).on_hover_text(meaning);
     ui.end_row();
     response
 }
 
 /// The row of a duration, in microseconds. Returns whether the slider is being dragged.
 fn show_duration(ui: &mut Ui, name: &str, meaning: &str, setting: &mut Duration, range: RangeInclusive<u64>) -> bool {
-    let mut micros = u64::try_from(setting.as_micros()).unwrap_or(u64::MAX);
-    let slider = Slider::new(&mut micros, range).logarithmic(true).suffix(" us");
+    let before = u64::try_from(setting.as_micros()).unwrap_or(u64::MAX);
+    let mut micros = before;
+    let slider = Slider::new(&mut micros, containing(range, before)).logarithmic(true).suffix(" us");
     let response = show_slider(ui, name, meaning, slider);
     // A duration may be more, and finer, than the slider shows.
-    if response.changed() {
+    if micros != before {
         *setting = Duration::from_micros(micros);
     }
     response.dragged()
@@ -118,8 +127,9 @@ fn show_count(
     ui.horizontal(|ui| {
         let (mut auto, mut count) = (chosen.is_none(), chosen.unwrap_or(by_itself));
         ui.checkbox(&mut auto, "auto").on_hover_text(format!("{by_itself} here"));
+        let range = containing(range, count);
         let slider = Slider::new(&mut count, range).clamping(SliderClamping::Edits);
-        let slider = ui.add_enabled(!auto, slider);
+        let slider = ui.add_enabled(!auto, slider.update_while_editing(false));
         ((!auto).then_some(count), slider.dragged())
     })
     .inner

@@ -33,8 +33,8 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(PreUpdate, (toggle, absorb).in_set(AffinitySystems::OverlayInput));
 }
 
-fn absorbs_input(settings: Res<OverlaySettings>) -> bool {
-    settings.visible && settings.absorb_input
+fn absorbs_input(settings: Option<Res<OverlaySettings>>) -> bool {
+    settings.is_some_and(|settings| settings.visible && settings.absorb_input)
 }
 
 /// All that a game reads of the keyboard, but for the messages.
@@ -69,8 +69,19 @@ fn reset_all_but<T: Clone + Eq + Hash + Send + Sync>(keys: &mut ButtonInput<T>, 
     typed.into_iter().for_each(|key| keys.reset(key));
 }
 
-/// Shows or hides the panel when its key is pressed, and keeps the key from the game.
-fn toggle(mut settings: ResMut<OverlaySettings>, mut keyboard: Keyboard, mut messages: MessageReader<KeyboardInput>) {
+/// Shows or hides the panel when its key is pressed, and keeps the key from the game. A letter that
+/// is typed into a text field is no such key.
+fn toggle(
+    settings: Option<ResMut<OverlaySettings>>,
+    wants: Option<Res<EguiWantsInput>>,
+    mut keyboard: Keyboard,
+    mut messages: MessageReader<KeyboardInput>,
+) {
+    let Some(mut settings) = settings else { return };
+    let is_typed = !(KeyCode::F1..=KeyCode::F35).contains(&settings.key);
+    if is_typed && wants.is_some_and(|wants| wants.wants_keyboard_input()) {
+        return;
+    }
     // Which key that is: it depends on the layout.
     let pressed = messages.read().filter(|message| message.key_code == settings.key).last();
     let key = pressed.map_or(Key::Unidentified(NativeKey::Unidentified), |message| message.logical_key.clone());
@@ -223,6 +234,28 @@ mod tests {
         assert!(pressed.len() == 2 && keys.pressed(KeyCode::ShiftLeft) && keys.pressed(KeyCode::ControlLeft));
         assert_eq!(keys.get_just_pressed().collect::<Vec<_>>(), [&KeyCode::ControlLeft]);
         assert_eq!(keys.get_just_released().count(), 0);
+    }
+
+    #[test]
+    fn the_key_shows_and_hides_the_panel_as_long_as_there_are_settings() {
+        use bevy_ecs::{prelude::World, system::RunSystemOnce};
+
+        let mut world = World::new();
+        world.init_resource::<ButtonInput<KeyCode>>();
+        world.init_resource::<Messages<KeyboardInput>>();
+        world.init_resource::<OverlaySettings>();
+        let press = |world: &mut World| {
+            world.resource_mut::<ButtonInput<KeyCode>>().press(OverlaySettings::default().key);
+            world.run_system_once(toggle).expect("it needs no settings");
+            (
+                world.run_system_once(absorbs_input).expect("nor does this"),
+                world.get_resource::<OverlaySettings>().map(|settings| settings.visible),
+            )
+        };
+        let [first, second] = [press(&mut world), press(&mut world)];
+        assert!(first.1.is_some() && second.1.is_some() && first != second);
+        world.remove_resource::<OverlaySettings>();
+        assert_eq!(press(&mut world), (false, None));
     }
 
     #[test]

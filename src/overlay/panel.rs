@@ -38,8 +38,8 @@ pub(super) struct OverlayState {
     pub(super) snapshot: Snapshot,
     pub(super) recorded: Recorded,
     threads: Threads,
-    /// The frame that was asked for and that the recording does not hold any more.
-    gone: Option<u64>,
+    /// The frame that was asked for last, and when, if the recording does not hold it.
+    gone: Option<(u64, Instant)>,
     pub(super) refreshed: Option<Instant>,
     pub(super) forecast: Option<Forecast>,
     forecasted: Option<Instant>,
@@ -50,6 +50,9 @@ pub(super) struct OverlayState {
 
 /// A forecast reads all that is recorded, which takes milliseconds.
 const FORECAST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// For how long it is said that a frame is not in the recording.
+const GONE_FOR: Duration = Duration::from_secs(4);
 
 /// How long the panel takes.
 #[derive(Debug, Default)]
@@ -205,15 +208,16 @@ impl OverlayState {
     /// each other is of the same time.
     fn refresh(&mut self, world: &World) {
         let now = Instant::now();
+        self.timeline.set_budget(world.resource::<OverlaySettings>().budget);
+        self.gone.take_if(|(_, since)| now - *since > GONE_FOR);
         let interval = world.resource::<OverlaySettings>().interval();
         let is_early = self.refreshed.is_some_and(|refreshed| now - refreshed < interval);
         if is_early || self.timeline.is_frozen() {
             return;
         }
-        (self.refreshed, self.gone) = (Some(now), None);
+        self.refreshed = Some(now);
         let diagnostics = world.resource::<AffinityDiagnostics>();
         self.snapshot.refresh(diagnostics);
-        self.timeline.set_budget(world.resource::<OverlaySettings>().budget);
         self.recorded.load_newest(source(world, &self.threads));
         self.timeline.follow(&self.recorded);
     }
@@ -241,7 +245,7 @@ impl OverlayState {
         }
         section("Timeline").show(ui, |ui| self.show_timeline(ui, world));
         section("Frames").show(ui, |ui| self.show_frames(ui, world));
-        section("Workers, last second").show(ui, |ui| shares::show(ui, &self.snapshot));
+        section("Workers").show(ui, |ui| shares::show(ui, &self.snapshot));
         section("Choices of Auto").show(ui, |ui| choices::show(ui, &self.snapshot));
         section("Systems").show(ui, |ui| self.table.show(ui, &self.snapshot));
         section("Schedules").show(ui, |ui| schedules::show(ui, &self.snapshot));
@@ -251,10 +255,10 @@ impl OverlayState {
         });
     }
 
-    /// Brings the forecast up to date once a second, unless the panel is frozen.
+    /// Brings the forecast up to date once a second, unless there is one and the panel is frozen.
     fn forecast(&mut self, timeline: &AffinityTimeline) {
         let is_old = self.forecasted.is_none_or(|forecasted| forecasted.elapsed() >= FORECAST_INTERVAL);
-        if is_old && !self.timeline.is_frozen() {
+        if is_old && (self.forecast.is_none() || !self.timeline.is_frozen()) {
             self.forecast = timeline.forecast();
             self.forecasted = Some(Instant::now());
         }
@@ -276,8 +280,8 @@ impl OverlayState {
             self.saved.show(ui, folder, world.resource(), world.resource());
             let frozen = if self.timeline.is_frozen() { "frozen at " } else { "" };
             ui.weak(format!("{frozen}frame {}", self.recorded.frame));
-            if let Some(gone) = self.gone {
-                ui.weak(format!("frame {gone} is not recorded any more"));
+            if let Some((gone, _)) = self.gone {
+                ui.weak(format!("frame {gone} is not in the recording"));
             }
         });
         if let Some(step) = self.timeline.show(ui, &self.recorded, &self.snapshot.systems) {
@@ -300,7 +304,7 @@ impl OverlayState {
     /// Shows the frame with this number in the timeline, and keeps it there.
     fn jump_to(&mut self, number: u64, world: &World) {
         let there = self.recorded.load_frame(source(world, &self.threads), number);
-        self.gone = (!there).then_some(number);
+        self.gone = (!there).then(|| (number, Instant::now()));
         if there {
             let was_frozen = self.timeline.is_frozen();
             self.timeline.freeze(true);

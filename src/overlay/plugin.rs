@@ -121,8 +121,8 @@ fn add_panel_systems(app: &mut App) {
     );
 }
 
-fn is_visible(settings: Res<OverlaySettings>) -> bool {
-    settings.visible
+fn is_visible(settings: Option<Res<OverlaySettings>>) -> bool {
+    settings.is_some_and(|settings| settings.visible)
 }
 
 fn show_window(world: &mut World, contexts: &mut QueryState<&'static mut EguiContext, With<PrimaryEguiContext>>) {

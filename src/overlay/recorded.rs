@@ -51,6 +51,9 @@ pub(super) struct Recorded {
     pub(super) tagged: Range<f64>,
     /// What was copied, in times of the recording.
     pub(super) window: Range<u64>,
+    /// From the begin of a round to where the leader was done with others' shares, which are
+    /// recorded before its own.
+    taken_over: Range<u64>,
 }
 
 impl Recorded {
@@ -110,6 +113,7 @@ impl Recorded {
 
     fn clear(&mut self) {
         self.workers.iter_mut().for_each(|lane| lane.bars.clear());
+        self.taken_over = 0..0;
         self.borders.clear();
     }
 
@@ -129,9 +133,15 @@ impl Recorded {
             return;
         }
         let bars = &mut self.workers[span.worker].bars;
-        for wait in [span.called..span.begin, span.end..span.released].into_iter().filter(|wait| wait.start < wait.end)
-        {
-            bars.push(Bar::new(BarKind::Wait, span, wait, origin));
+        if span.is_taken_over() {
+            // It waits before and behind its own share.
+            self.taken_over = span.called..span.end;
+        } else {
+            let leads_on = span.worker == 0 && self.taken_over.start == span.called;
+            let done = if leads_on { span.end.max(self.taken_over.end) } else { span.end };
+            let waits = [span.called..span.begin, done..span.released];
+            let waits = waits.into_iter().filter(|wait| wait.start < wait.end);
+            bars.extend(waits.map(|wait| Bar::new(BarKind::Wait, span, wait, origin)));
         }
         let kind = if span.kind == SpanKind::System { BarKind::System } else { BarKind::Work };
         bars.push(Bar {

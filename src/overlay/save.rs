@@ -1,7 +1,7 @@
 //! 'Save trace': what is recorded, as a file that Perfetto and `chrome://tracing` open.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
@@ -65,5 +65,10 @@ fn new_file(folder: &Path) -> PathBuf {
 
 fn save(file: &Path, timeline: &AffinityTimeline, diagnostics: &AffinityDiagnostics) -> io::Result<()> {
     let everything = timeline.extent().ok_or_else(|| io::Error::other("nothing was recorded yet"))?;
-    timeline.write_trace(everything, diagnostics, File::create(file)?)
+    let saved = timeline.write_trace(everything, diagnostics, File::create(file)?);
+    // A part of a trace is none: nothing can read it.
+    if saved.is_err() {
+        _ = fs::remove_file(file);
+    }
+    saved
 }

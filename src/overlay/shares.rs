@@ -28,14 +28,16 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
             ui.add_space(10.0);
         };
         if let Some(imbalance) = snapshot.imbalance {
-            let meaning = "how much longer than the mean the busiest worker was busy";
+            let meaning = "how much longer than the mean the busiest worker was busy in the last second";
             fact("imbalance", format!("{:.0}%", imbalance * 100.0), meaning);
         }
         if let Some(share) = snapshot.same_core {
-            fact("same core", format!("{:.1}%", share * 100.0), "rows swept on the core that swept them last time");
+            let meaning = "rows swept on the core that swept them last time, since the settings changed";
+            fact("same core", format!("{:.1}%", share * 100.0), meaning);
         }
         fact("migrated rows", snapshot.migrated_rows.to_string(), "rows that changed owner since the settings changed");
-        let meaning = "how often rows changed owner because some were found to cost more than others";
+        let meaning =
+            "how often rows changed owner because some were found to cost more than others, since the settings changed";
         fact("migrations", snapshot.migrations.to_string(), meaning);
     });
 }
@@ -55,8 +57,9 @@ fn show_worker(ui: &mut Ui, worker: &WorkerDiagnostics) {
         show_text(ui, NUMBERS_WIDTH, shares, weak);
         show_text(ui, STOLEN_WIDTH, format!("stolen {}", Count(worker.stolen_rows)), weak)
             .on_hover_text("rows swept for other workers, which were late with them, since the settings changed");
-        show_text(ui, LEFT_OUT_WIDTH, format!("left out {}", Count(worker.rounds_left_out)), weak)
-            .on_hover_text("rounds without this worker, because its core was busy with another process");
+        show_text(ui, LEFT_OUT_WIDTH, format!("left out {}", Count(worker.rounds_left_out)), weak).on_hover_text(
+            "rounds without this worker, because its core was busy with another process, since the settings changed",
+        );
     });
 }
 

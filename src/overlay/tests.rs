@@ -382,6 +382,29 @@ fn settings_beyond_the_sliders_stay_until_these_are_moved() {
     screen.click("Settings");
     (0..10).for_each(|_| screen.frame([]));
     assert_eq!(*screen.resource::<AffinitySettings>(), set);
+    // A look into the box of a number, and out of it.
+    screen.click("7 rows");
+    (0..3).for_each(|_| screen.frame([]));
+    screen.click("chunk");
+    (0..3).for_each(|_| screen.frame([]));
+    assert_eq!(*screen.resource::<AffinitySettings>(), set);
+}
+
+#[test]
+fn a_number_that_is_typed_counts_when_it_is_complete() {
+    let mut screen = Screen::new();
+    screen.app.insert_resource(AffinitySettings { chunk_rows: 100, ..Default::default() });
+    screen.click("Settings");
+    (0..10).for_each(|_| screen.frame([]));
+    screen.click("100 rows");
+    for typed in ["2", "0", "0"] {
+        screen.frame([Event::Text(typed.to_owned())]);
+        screen.frame([]);
+        assert_eq!(screen.resource::<AffinitySettings>().chunk_rows, 100);
+    }
+    screen.click("chunk");
+    (0..3).for_each(|_| screen.frame([]));
+    assert_eq!(screen.resource::<AffinitySettings>().chunk_rows, 200);
 }
 
 #[test]

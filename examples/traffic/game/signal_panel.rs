@@ -95,7 +95,7 @@ fn show(
             let timing = intersection.timing();
             let edit = current(&mut edit, (node, timing), journal.undone);
             picture(ui, timing, city.now.0);
-            sliders(ui, &mut edit.timing);
+            sliders(ui, &mut edit.timing, edit.sent);
             let is_settled = !ui.input(|input| input.pointer.any_down());
             if is_settled && edit.timing != edit.sent {
                 edit.sent = edit.timing;
@@ -158,15 +158,22 @@ fn current(edit: &mut Option<Edit>, (node, timing): (u32, Timing), undone: usize
     edit
 }
 
-/// Sliders that only reach what is possible.
-fn sliders(ui: &mut egui::Ui, timing: &mut Timing) {
+/// Sliders that only reach what is possible. What is typed counts when it is complete, and a cycle
+/// that is dragged to and fro gives green and offset back as they were `sent`.
+fn sliders(ui: &mut egui::Ui, timing: &mut Timing, sent: Timing) {
     ui.spacing_mut().slider_width = 130.0;
-    ui.add(egui::Slider::new(&mut timing.cycle, Timing::CYCLES).text("s cycle"));
+    let mut slider = |value: &mut u16, range, text| {
+        let slider = egui::Slider::new(value, range).text(text).update_while_editing(false);
+        ui.add(slider).changed()
+    };
+    if slider(&mut timing.cycle, Timing::CYCLES, "s cycle") {
+        (timing.main_green, timing.offset) = (sent.main_green, sent.offset);
+    }
     let greens = Timing::greens(timing.cycle);
     timing.main_green = timing.main_green.clamp(*greens.start(), *greens.end());
-    ui.add(egui::Slider::new(&mut timing.main_green, greens).text("s main green"));
+    slider(&mut timing.main_green, greens, "s main green");
     timing.offset = timing.offset.min(timing.cycle - 1);
-    ui.add(egui::Slider::new(&mut timing.offset, 0..=timing.cycle - 1).text("s offset"));
+    slider(&mut timing.offset, 0..=timing.cycle - 1, "s offset");
     ui.label(egui::RichText::new(format!("{} s of green for what crosses", timing.crossing_green())).color(QUIET));
 }
 

@@ -42,7 +42,8 @@ impl Verdict {
             let last = (0..slices.min(SLICES)).map(|index| {
                 let end = minutes - index * SLICE;
                 let slice = end - SLICE - 1..end;
-                value(&played[slice.clone()]) / value(&untouched[slice]).max(1.0) - 1.0
+                let [played, untouched] = [&played[slice.clone()], &untouched[slice]].map(value);
+                (played - untouched) / untouched.max(1.0)
             });
             Spread::of(last.collect())
         };

@@ -69,6 +69,21 @@ fn what_the_leader_took_over_is_marked() {
     assert_eq!(recorded.workers[0].bars[0].taken_from, Some(2));
 }
 
+/// Its own share, then that of a worker that slept, then nothing: for ten nanoseconds.
+#[test]
+fn the_leader_waits_once_in_a_round() {
+    let mut recorded = lanes(3);
+    recorded.add(&Span { share_of: 2, ..span(0, 50..90, 0..100) }, 0);
+    recorded.add(&span(0, 0..50, 0..100), 0);
+    recorded.add(&span(1, 0..60, 0..100), 0);
+    recorded.finish_lanes(3, Duration::ZERO);
+    let waits = |lane: usize| -> Vec<_> {
+        let waits = recorded.workers[lane].bars.iter().filter(|bar| bar.kind == BarKind::Wait);
+        waits.map(|bar| (bar.begin, bar.end)).collect()
+    };
+    assert_eq!((waits(0), waits(1)), (vec![(90.0, 100.0)], vec![(60.0, 100.0)]));
+}
+
 #[test]
 fn stolen_rows_are_marked_where_they_were_swept() {
     let mut recorded = lanes(2);
