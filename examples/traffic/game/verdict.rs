@@ -114,6 +114,14 @@ mod tests {
     }
 
     #[test]
+    fn equal_cities_are_even_however_quiet_they_are() {
+        let both = minutes(61, |_| 0, 4);
+        let Verdict::Found { trips, nearby, .. } = Verdict::of(&both, &both) else { panic!("an hour is over") };
+        let even = Spread { least: 0.0, median: 0.0, most: 0.0 };
+        assert_eq!((trips, nearby), (even, even));
+    }
+
+    #[test]
     fn the_spread_tells_chance_from_skill() {
         let untouched = minutes(61, |_| 100, 1_000);
         let steady = Verdict::of(&minutes(61, |_| 110, 1_000), &untouched);
