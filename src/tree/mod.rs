@@ -40,9 +40,10 @@ use visits::{Node, Walk};
 /// A node is an entity that matches `D` and `F`; what does not match is left out, with all below
 /// it. In a system tagged with [`.affine()`](crate::IntoAffine::affine) a walk that takes more than
 /// a few microseconds, or some 40 to 110 where workers have to be woken, is shared among the
-/// workers by fork/join (see [`AffinityPool::heartbeat`]) in the modes [`Auto`](SchedulerMode::Auto),
-/// [`Heartbeat`](SchedulerMode::Heartbeat) and [`LockStep`](SchedulerMode::LockStep). Otherwise it
-/// runs on the calling thread. The results are the same.
+/// workers by fork/join (see [`AffinityPool::heartbeat`]) in the modes
+/// [`Auto`](SchedulerMode::Auto), [`Heartbeat`](SchedulerMode::Heartbeat) and
+/// [`LockStep`](SchedulerMode::LockStep). Otherwise it runs on the calling thread. The results are
+/// the same.
 ///
 /// # Any shape
 /// The depth of a tree does not matter: a walk keeps its own stack. In each call an entity is

@@ -126,9 +126,9 @@ impl Rerouter {
         }
     }
 
-    /// New trips do not begin with a way that is closed somewhere, if there is another. Their length
-    /// is that of the other way, their free time stays the original's: what they take longer is a
-    /// delay, as it is for cars that meet the closed road.
+    /// New trips do not begin with a way that is closed somewhere, if there is another. Their
+    /// length is that of the other way, their free time stays the original's: what they take longer
+    /// is a delay, as it is for cars that meet the closed road.
     fn replace_routes(&mut self, network: &Network, incidence: &Incidence) {
         for place in 0..self.routes.places() {
             for number in self.routes.first[place as usize]..self.routes.first[place as usize + 1] {

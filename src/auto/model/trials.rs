@@ -110,7 +110,8 @@ impl Model {
     fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
         let now = self.takes(self.current, question);
         let then = match other {
-            // The first one is free, so that it comes at once. One call takes twice as long at most.
+            // The first one is free, so that it comes at once. One call takes twice as long at
+            // most.
             probed if self.is_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
             probed if self.is_probe(probed) => return (self.takes(probed, question) - now).clamp(0.0, now),
             Strategy::Serial => self.takes_alone(question),
@@ -131,8 +132,8 @@ impl Model {
         measured.min(self.heavy.mean(Strategy::Serial, self.busy.of(rows), rows, workers))
     }
 
-    /// Whether a trial of `strategy` would be of one thread, where calls go to the gang and what one
-    /// thread takes is not known, or not any more. The leader then only begins a call alone.
+    /// Whether a trial of `strategy` would be of one thread, where calls go to the gang and what
+    /// one thread takes is not known, or not any more. The leader then only begins a call alone.
     fn is_probe(&self, strategy: Strategy) -> bool {
         strategy == Strategy::Serial && self.estimate(strategy).samples() == 0
     }
