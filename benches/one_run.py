@@ -77,6 +77,8 @@ def main():
     parts = []
     for heading, files, prefix in SECTIONS:
         paths = [folder / f"{prefix}{file}.md" for file in files]
+        for path in (path for path in paths if not path.exists()):
+            print(f"missing: {path}", file=sys.stderr)
         there = [tables(path) for path in paths if path.exists()]
         parts += [f"## {heading}", *there] if there else []
     parts += ["## Traffic", *traffic(folder)]

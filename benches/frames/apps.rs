@@ -164,8 +164,8 @@ pub fn run_ratios(
     let mut lines = vec![header(contests, "x the first")];
     for (name, fill) in fills {
         let races = races(*fill, contests, workers, rounds)?;
-        let ratio = |place: usize| middle(races.iter().map(|race| (race[place].ratio_to(&race[0]) * 100.0) as i64));
-        let ratios: Vec<_> = (1..contests.len()).map(|place| format!("{:.2}", ratio(place) as f64 / 100.0)).collect();
+        let ratio = |place: usize| mean_of_middle(races.iter().map(|race| race[place].ratio_to(&race[0])).collect());
+        let ratios: Vec<_> = (1..contests.len()).map(|place| format!("{:.2}", ratio(place))).collect();
         lines.push(line(name, &races, ratios.join(", ")));
     }
     print_table(&format!("{title}: medians (p99)"), &lines);
@@ -188,6 +188,12 @@ fn line(name: &str, races: &[Vec<Standing>], last: String) -> Vec<String> {
 fn races(fill: Fill, contests: &[Contest], workers: usize, rounds: u32) -> Result<Vec<Vec<Standing>>, String> {
     let rounds = rounds.div_ceil(contests.len() as u32);
     (0..contests.len()).map(|first| race(fill, contests, workers, first).run(rounds)).collect()
+}
+
+/// The one in the middle; of an even number the mean of the two.
+fn mean_of_middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
 }
 
 /// The one in the middle; of an even number the lesser.

@@ -58,6 +58,8 @@ struct Frames(u64);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tags {
     None,
+    /// None; the wide ones go by Bevy's `par_iter_mut`.
+    Bevys,
     Wide,
     All,
 }
@@ -68,14 +70,18 @@ fn push(place: &mut Place, force: &[f32; 4]) {
     }
 }
 
-/// A sweep over all units: by Bevy's `iter_mut`, or tagged.
+/// A sweep over all units: by Bevy's `iter_mut` or `par_iter_mut`, or tagged.
 fn wide<const N: usize>(tags: Tags) -> ScheduleConfigs<ScheduleSystem> {
     match tags {
         Tags::None => (|mut units: Query<(&mut Place, &Force<N>)>| {
             units.iter_mut().for_each(|(mut place, force)| push(&mut place, &force.0));
         })
         .into_configs(),
-        _ => (|mut units: AffineQuery<(&mut Place, &Force<N>)>| {
+        Tags::Bevys => (|mut units: Query<(&mut Place, &Force<N>)>| {
+            units.par_iter_mut().for_each(|(mut place, force)| push(&mut place, &force.0));
+        })
+        .into_configs(),
+        Tags::Wide | Tags::All => (|mut units: AffineQuery<(&mut Place, &Force<N>)>| {
             units.par_iter_mut().for_each(|(mut place, force)| push(&mut place, &force.0));
         })
         .affine(),
@@ -187,6 +193,7 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
     bevys_pool::start(workers);
     let contests = [
         ("without the plugin", Tags::None, false),
+        ("without it, the wide ones by `par_iter_mut`", Tags::Bevys, false),
         ("with it, nothing tagged", Tags::None, true),
         ("with it, the wide ones tagged", Tags::Wide, true),
         ("with it, all tagged", Tags::All, true),

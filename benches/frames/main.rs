@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo bench --bench frames -- [schedules] [matrix] [apps] [scenes] [game] [bursts]
-//!     [--quick] [--workers N] [--rounds N]
+//!     [--quick] [--workers N] [--default-pool] [--rounds N]
 //! ```
 
 mod apps;
@@ -57,9 +57,12 @@ struct Arguments {
     /// Fewer rounds: for a look, not for figures.
     #[arg(long)]
     quick: bool,
-    /// Threads of Bevy's compute pool [default: the available cores].
+    /// Workers, and threads of Bevy's compute pool [default: the available cores].
     #[arg(long)]
     workers: Option<NonZeroUsize>,
+    /// Bevy's pools as it makes them by itself: one compute thread on two cores.
+    #[arg(long)]
+    default_pool: bool,
     /// Rounds of each race [default: 60, with --quick 10].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
@@ -72,7 +75,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let workers = arguments.workers.unwrap_or(cores).get();
-    bevys_pool::start(workers);
+    match arguments.default_pool {
+        true => bevys_pool::start_by_default(),
+        false => bevys_pool::start(workers),
+    }
     println!("{}", machine::list(&machine::describe("frames", cores.get())));
     let rounds = arguments.rounds.unwrap_or(if arguments.quick { QUICK_ROUNDS } else { ROUNDS });
     let runs = |group| arguments.groups.is_empty() || arguments.groups.contains(&group);

@@ -75,7 +75,8 @@ mod sealed {
 /// a `ParamSet`), which would see the changes in its next run; `pipe` and chains are fine.
 ///
 /// It is one system otherwise: one name, one place in the schedule, one line in the diagnostics,
-/// run conditions and sets for all kernels or for none. If a resource is missing, no kernel runs,
+/// run conditions and sets for all kernels or for none. What others were ordered by, as
+/// `.after(drive)`, names a set then: `fused((steer, drive)).affine().in_set(Moving)`. If a resource is missing, no kernel runs,
 /// and what has changed since the last run that ended is still new in the next one. If one of the
 /// queries cannot visit whole tables (a component in a sparse set), all go by archetype.
 ///

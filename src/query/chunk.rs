@@ -18,7 +18,8 @@ use crate::{
 };
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Option<&T>`,
-/// `Option<&mut T>`, `Entity`, and tuples of these.
+/// `Option<&mut T>`, `Entity`, and tuples of these. Cannot be implemented outside of this crate: in
+/// the place of a struct of query data, derived or not, write a tuple.
 ///
 /// # Safety
 /// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data

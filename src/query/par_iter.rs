@@ -208,6 +208,10 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// time, so it may lend its own
     /// ([`Parallel::borrow_local_mut`](bevy_utils::Parallel::borrow_local_mut)).
     ///
+    /// What the value carries from row to row depends on who visits which rows, and so on the mode,
+    /// the machine and the moment: a generator of random numbers gives others in each run. Make one
+    /// for each row, from its entity and the time.
+    ///
     /// ```
     /// # use bevy::prelude::*;
     /// # use bevy_affinity::prelude::*;
@@ -360,7 +364,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     message = "a parallel sweep is no iterator",
     label = "not a method of a parallel sweep",
     note = "for one value out of all rows: `.map_reduce(|| identity, |item| value, |a, b| a + b)`",
-    note = "for a list: `.fold_reduce(Vec::new, |list, item| list.push(item), append)`",
+    note = "for a list: `.fold_reduce(Vec::new, |list, item| list.push(item), |mut a, mut b| { a.append(&mut b); a })`",
     note = "for a part of the rows: a filter of the query, or an `if` in `for_each`",
     note = "Bevy's iterator on one thread: `.iter()` in the place of `.par_iter()`"
 )]
