@@ -76,9 +76,10 @@ mod sealed {
 ///
 /// It is one system otherwise: one name, one place in the schedule, one line in the diagnostics,
 /// run conditions and sets for all kernels or for none. What others were ordered by, as
-/// `.after(drive)`, names a set then: `fused((steer, drive)).affine().in_set(Moving)`. If a resource is missing, no kernel runs,
-/// and what has changed since the last run that ended is still new in the next one. If one of the
-/// queries cannot visit whole tables (a component in a sparse set), all go by archetype.
+/// `.after(drive)`, names a set then: `fused((steer, drive)).affine().in_set(Moving)`. If a
+/// resource is missing, no kernel runs, and what has changed since the last run that ended is still
+/// new in the next one. If one of the queries cannot visit whole tables (a component in a sparse
+/// set), all go by archetype.
 ///
 /// # Panics
 /// When the system is initialised, if a kernel's data conflicts with itself, or if a `Query` that
