@@ -364,7 +364,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     message = "a parallel sweep is no iterator",
     label = "not a method of a parallel sweep",
     note = "for one value out of all rows: `.map_reduce(|| identity, |item| value, |a, b| a + b)`",
-    note = "for a list: `.fold_reduce(Vec::new, |list, item| list.push(item), |mut a, mut b| { a.append(&mut b); a })`",
+    note = "for a list: `.fold_reduce(Vec::new, |list, item| list.push(item), |a, b| a.into_iter().chain(b).collect())`",
     note = "for a part of the rows: a filter of the query, or an `if` in `for_each`",
     note = "Bevy's iterator on one thread: `.iter()` in the place of `.par_iter()`"
 )]

@@ -45,7 +45,7 @@ use bevy_platform::collections::HashMap;
 /// });
 /// assert_eq!(letters, [0, 0, 10, 10]);
 /// ```
-#[derive(Resource)]
+#[derive(Resource, Clone)]
 pub struct Calendar<M: Send + Sync + 'static> {
     /// When something arrives.
     times: BinaryHeap<Reverse<u64>>,
@@ -76,6 +76,7 @@ struct Bag {
 /// Some messages of one time, in the order in which they were sent. Blocks go to whichever time
 /// needs the next one. If each time had room of its own, that would have to grow anew in every bag,
 /// or all would keep as much as was ever needed for one.
+#[derive(Clone)]
 struct Block<M> {
     messages: Messages<M>,
     /// The number of the block with those sent next; of a bag's last one it means nothing.
@@ -202,6 +203,33 @@ impl<M: Send + Sync + 'static> Calendar<M> {
         })
     }
 
+    /// Keeps those messages of which `keep` says so, by time, receiver and message. It is called in
+    /// the order in which they are to be delivered; if it panics, those that it has not seen are
+    /// dropped.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// let [farm, market] = [Entity::from_raw_u32(1).unwrap(), Entity::from_raw_u32(2).unwrap()];
+    /// let mut road: Calendar<&str> = [(3, market, "apples"), (4, farm, "seeds")].into_iter().collect();
+    /// // The market is torn down.
+    /// road.retain(|_, to, _| to != market);
+    /// assert_eq!(road.iter().next(), Some((4, farm, &"seeds")));
+    /// ```
+    pub fn retain(&mut self, mut keep: impl FnMut(u64, Entity, &M) -> bool) {
+        let Self { bags, mut blocks, .. } = std::mem::take(self);
+        let mut bags: Vec<_> = bags.into_iter().collect();
+        bags.sort_unstable_by_key(|&(time, _)| time);
+        for (time, bag) in bags {
+            let numbers: Vec<_> = Self::blocks_of(&blocks, bag).collect();
+            for (entity, message) in numbers.into_iter().flat_map(|block| std::mem::take(&mut blocks[block].messages)) {
+                if keep(time, entity, &message) {
+                    self.send_at(entity, time, message);
+                }
+            }
+        }
+    }
+
     /// Drops all messages, and gives back their memory.
     pub fn clear(&mut self) {
         *self = Self::default();
@@ -277,6 +305,26 @@ mod tests {
         assert_eq!((calendar.len(), calendar.next_time(), calendar.is_empty()), (1, None, false));
         calendar.clear();
         assert_eq!((calendar.len(), calendar.is_empty(), calendar.blocks.capacity()), (0, true, 0));
+    }
+
+    #[test]
+    fn what_is_kept_keeps_its_order_and_copies_are_equal() {
+        let to = Entity::PLACEHOLDER;
+        let sent: Vec<_> = (0..1_000_u32).map(|number| (u64::from(number * 7 % 13), to, number)).collect();
+        let mut calendar: Calendar<u32> = sent.into_iter().collect();
+        let all =
+            |calendar: &Calendar<u32>| calendar.iter().map(|(time, _, &number)| (time, number)).collect::<Vec<_>>();
+        let (copy, before) = (calendar.clone(), all(&calendar));
+        let mut seen = Vec::new();
+        calendar.retain(|time, _, &number| {
+            seen.push((time, number));
+            number % 3 == 0 && time != 5
+        });
+        assert_eq!((&seen, &all(&copy)), (&before, &before));
+        let kept: Vec<_> = before.into_iter().filter(|&(time, number)| number % 3 == 0 && time != 5).collect();
+        assert_eq!((all(&calendar), calendar.len()), (kept.clone(), kept.len()));
+        calendar.retain(|_, _, _| false);
+        assert_eq!((calendar.is_empty(), calendar.next_time()), (true, None));
     }
 
     /// Sends for `times` steps, and delivers in each what arrives; returns the room for messages,
