@@ -43,7 +43,8 @@
 //! | spawn, despawn, insert, remove | [`for_each_with_commands`](AffineParIter::for_each_with_commands), [`AffineCommands`] |
 //! | walk trees, place transforms | [`AffineTree`], [`AffinityTransformPlugin`] |
 //! | work without a query | [`AffinityPool`]: [`run`](AffinityPool::run), [`heartbeat`](AffinityPool::heartbeat), [`batched`](AffinityPool::batched); [`PerWorker`] |
-//! | see where the time goes | [`AffinityDiagnostics`], [`AffinityTimeline`]; the overlay (feature `overlay`), trace files (`trace-file`), `tracing` spans (`trace`) |
+//! | see where the time goes | [`AffinityDiagnostics`], [`AffinityTimeline`] |
+//! | the same in a panel, a file, a profiler | features `overlay`, `trace-file`, `trace` |
 //! | know the cores | [`topology`] |
 //!
 //! # How a call runs

@@ -116,8 +116,9 @@ impl Runs {
     /// learned.
     pub(super) fn following(mut self, before: &Self) -> Self {
         (self.settling, self.learned) = (before.settling, before.learned.clone());
-        let rows = self.rows();
-        self.stretch_learned(rows);
+        if self.learned_cuts().is_some() {
+            self.stretch_learned(self.rows());
+        }
         self
     }
 
@@ -197,10 +198,10 @@ impl Runs {
         self.learned.as_deref().filter(|learned| learned.len() == self.cuts.len())
     }
 
-    /// Cuts `rows` rows in the proportions that were learned.
+    /// Cuts `rows` rows in the proportions that were learned, of as many runs as there are.
     fn stretch_learned(&mut self, rows: u32) {
         let (parts, alignment) = (self.parts(), self.alignment_for(rows));
-        let Some(learned) = self.learned.as_deref().filter(|learned| learned.len() == self.cuts.len()) else { return };
+        let Some(learned) = &self.learned else { return };
         let then = u64::from(learned[parts].max(1));
         for (cut, &learned) in self.cuts[1..parts].iter_mut().zip(&learned[1..parts]) {
             let exact = u64::from(learned) * u64::from(rows) / then;

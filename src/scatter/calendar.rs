@@ -211,7 +211,8 @@ impl<M: Send + Sync + 'static> Calendar<M> {
     /// # use bevy::prelude::*;
     /// # use bevy_affinity::prelude::*;
     /// let [farm, market] = [Entity::from_raw_u32(1).unwrap(), Entity::from_raw_u32(2).unwrap()];
-    /// let mut road: Calendar<&str> = [(3, market, "apples"), (4, farm, "seeds")].into_iter().collect();
+    /// let goods = [(3, market, "apples"), (4, farm, "seeds")];
+    /// let mut road: Calendar<&str> = goods.into_iter().collect();
     /// // The market is torn down.
     /// road.retain(|_, to, _| to != market);
     /// assert_eq!(road.iter().next(), Some((4, farm, &"seeds")));

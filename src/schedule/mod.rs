@@ -30,9 +30,9 @@ use tagged::{Tagged, enter};
 ///
 /// | | |
 /// |---|---|
-/// | a one-shot system | register [`affine_system(system)`](affine_system); what would be its input stands in a resource |
+/// | a one-shot system | register [`affine_system(system)`](affine_system); input: by a resource |
 /// | a system with output | `system.pipe(next)`, tagged as a whole; as a one-shot system it may have output |
-/// | an observer | it runs where its event is triggered: leave the wide work to a tagged system, or to one that was registered as [`affine_system`], by `commands.run_system(id)` |
+/// | an observer | leave wide work to a tagged system, or to such a one-shot system by `run_system` |
 /// | a run condition | Bevy runs conditions on any thread: write what it looks at in a tagged system before |
 /// | more than 20 systems | tuples in a tuple: `((a, b, ..), (k, l, ..)).affine()` |
 ///
