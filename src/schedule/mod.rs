@@ -32,7 +32,7 @@ use tagged::{Tagged, enter};
 /// |---|---|
 /// | a one-shot system | register [`affine_system(system)`](affine_system); input: by a resource |
 /// | a system with output | `system.pipe(next)`, tagged as a whole; as a one-shot system it may have output |
-/// | an observer | leave wide work to a tagged system, or to such a one-shot system by `run_system` |
+/// | an observer | leave wide work to a tagged system, or to such a one by `run_system` |
 /// | a run condition | Bevy runs conditions on any thread: write what it looks at in a tagged system before |
 /// | more than 20 systems | tuples in a tuple: `((a, b, ..), (k, l, ..)).affine()` |
 ///
