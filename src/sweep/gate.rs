@@ -4,21 +4,22 @@
 //! thread would take cannot be told from what several take then, and to try it out could take as
 //! many times as long as there are workers. Here it takes twice as long as the gang does at most.
 
-use std::{
-    hint,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-    thread,
-};
-
 use super::gang_call::Visits;
-use crate::{auto::Alone, pool::now};
+use crate::{
+    auto::Alone,
+    pool::now,
+    sync::{AtomicBool, AtomicU64, Ordering, needed, planted, spin_loop, yield_now},
+};
 
 /// How often a worker looks whether the gate is open before it lets other threads have its core.
 const LOOKS: u32 = 1_000;
 
 /// The gate of one sweep. Opens when the leader has been at it for long enough, or is done.
 ///
-/// Its atomics but `open` are written and read by the leader alone.
+/// # Invariant (gate)
+/// What the leader did before the gate opened happens before what those do who waited at it, and
+/// it opens: when the leader notes that its time is over, and at the latest when it leaves, by a
+/// panic or not. The other atomics are written and read by the leader alone.
 pub(crate) struct Gate {
     /// In nanoseconds.
     longest: u64,
@@ -56,10 +57,9 @@ impl Gate {
     #[cold]
     pub(super) fn wait(&self) -> u64 {
         let (mut looks, came) = (0, now());
-        // Acquire pairs with Release: nothing depends on it, but that the leader's time is its own.
-        while !self.open.load(Ordering::Acquire) {
+        while !self.open.load(needed(Ordering::Acquire, "gate_seen")) {
             looks += 1;
-            if looks < LOOKS { hint::spin_loop() } else { thread::yield_now() }
+            if looks < LOOKS { spin_loop() } else { yield_now() }
         }
         now().saturating_sub(came)
     }
@@ -74,7 +74,7 @@ impl Gate {
         self.rows.fetch_add(rows, Ordering::Relaxed);
         self.took.store(took, Ordering::Relaxed);
         if took >= self.longest {
-            self.open.store(true, Ordering::Release);
+            self.open.store(true, needed(Ordering::Release, "gate_opened"));
         }
     }
 
@@ -87,12 +87,16 @@ impl Gate {
 
 impl Drop for Opens<'_> {
     fn drop(&mut self) {
-        self.0.open.store(true, Ordering::Release);
+        if !planted("gate_left_shut") {
+            self.0.open.store(true, needed(Ordering::Release, "gate_left"));
+        }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(affinity_loom)))]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     #[test]
