@@ -18,7 +18,7 @@ export CARGO_TARGET_DIR="$cache/target-$sanitizer"
 export RUSTFLAGS="-Zsanitizer=$sanitizer --cfg=affinity_sanitize"
 export PROPTEST_CASES="${PROPTEST_CASES:-32}"
 
-tests=(batched faults heartbeat heartbeat_mode it participants stealing)
+tests=(faults gang it stealing)
 
 # Seconds that the tests may take at most: a guard against hangs.
 patience=600

@@ -2,16 +2,12 @@
 //!
 //! Rows sleep: that takes as long on a busy machine as on a quiet one, and does not need cores.
 
-#[path = "common/mod.rs"]
-#[allow(dead_code, reason = "each test crate uses a part of it")]
-mod common;
-
-use std::{collections::BTreeSet, thread, time::Duration};
+use std::{collections::BTreeSet, sync::MutexGuard, thread, time::Duration};
 
 use bevy::prelude::*;
 use bevy_affinity::{SpanKind, prelude::*};
 
-use common::Scheduling;
+use crate::{common::Scheduling, turn};
 
 const WORKERS: usize = 4;
 const FRAMES: u64 = 20;
@@ -53,10 +49,12 @@ fn send(numbers: AffineQuery<&Number>, mut sums: AffineQuery<&mut Sum>) {
     numbers.par_iter().scatter(&mut sums, send, |mut sum, number| sum.0 += number);
 }
 
-fn app() -> App {
+/// An app that records its rounds, and the turn of this test.
+fn app() -> (App, MutexGuard<'static, ()>) {
+    let turn = turn();
     let mut app = Scheduling::lock_step(WORKERS).app();
     app.world_mut().resource_mut::<AffinityTimeline>().record(true);
-    app
+    (app, turn)
 }
 
 fn run(app: &mut App) {
@@ -79,7 +77,7 @@ fn rounds(app: &App) -> Vec<u64> {
 
 #[test]
 fn two_rows_call_two_workers() {
-    let mut app = app();
+    let (mut app, _turn) = app();
     app.world_mut().spawn_batch([Dear(0), Dear(0)]);
     app.add_systems(Update, (sweep, reduce).affine().chain());
     run(&mut app);
@@ -100,7 +98,7 @@ fn rows_in_several_tables_call_all_their_owners() {
     #[derive(Component)]
     struct Mark<const N: usize>;
 
-    let mut app = app();
+    let (mut app, _turn) = app();
     app.world_mut().spawn_batch([(Dear(0), Mark::<0>)]);
     app.world_mut().spawn_batch([(Dear(0), Mark::<1>)]);
     app.world_mut().spawn_batch([(Dear(0), Mark::<2>)]);
@@ -115,7 +113,7 @@ fn rows_in_several_tables_call_all_their_owners() {
 
 #[test]
 fn enough_rows_call_everybody() {
-    let mut app = app();
+    let (mut app, _turn) = app();
     app.world_mut().spawn_batch((0..64).map(|_| Dear(0)));
     app.add_systems(Update, sweep.affine());
     run(&mut app);
@@ -124,7 +122,7 @@ fn enough_rows_call_everybody() {
 
 #[test]
 fn messages_to_one_entity_call_its_owner() {
-    let mut app = app();
+    let (mut app, _turn) = app();
     let target = app.world_mut().spawn(Sum(0)).id();
     // So many that the first call goes parallel, before anything is known.
     let numbers = 5_000;

@@ -1,17 +1,11 @@
 //! Sweeps in heartbeat mode: rows go to workers that have nothing to do, however they are spread
 //! over tables and however much they cost.
-//!
-//! A process of its own: rows wait here until another worker takes some, so each test needs the
-//! gang, of which a process has one. Here they take turns, as the tests of `it` do not.
-
-#[path = "common/tables.rs"]
-mod tables;
 
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard,
         atomic::{AtomicUsize, Ordering},
     },
     thread::{self, ThreadId},
@@ -21,11 +15,7 @@ use std::{
 use bevy::{prelude::*, utils::Parallel};
 use bevy_affinity::prelude::*;
 
-use tables::move_to_table;
-
-/// How long closures wait for each other before a test fails: other tests may have the cores for a
-/// while.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::{PATIENCE, tables::move_to_table, turn};
 
 /// Enough rows for a first sweep, whose cost is not known yet, to go parallel.
 const MANY: usize = 5000;
@@ -33,11 +23,9 @@ const MANY: usize = 5000;
 #[derive(Component)]
 struct Number(usize);
 
-/// An app in which rows change hands one by one, as often as asked. (All apps share one gang, and
-/// who does not get it sweeps alone: so tests take turns.)
+/// An app in which rows change hands one by one, as often as asked, and the turn of this test.
 fn eager(workers: usize) -> (App, MutexGuard<'static, ()>) {
-    static TURN: Mutex<()> = Mutex::new(());
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let turn = turn();
     let workers = WorkerCount::Exactly(workers);
     let mut app = App::new();
     app.insert_resource(AffinitySettings {
