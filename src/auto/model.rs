@@ -192,7 +192,12 @@ impl Model {
         if !timed && self.trial.is_none() && !first {
             return Decision::of_model(self.current, false);
         }
-        self.last.rows = counted.unwrap_or_else(count_rows);
+        let rows = counted.unwrap_or_else(count_rows);
+        // Where rows are counted in some calls only, these stand for all.
+        if counted.is_none() && matches!(self.sizes.note(rows, self.trial.is_some()), Size::Fewer { .. }) {
+            return self.choose_for_fewer(rows, timed);
+        }
+        self.last.rows = rows;
         if first && self.last.rows >= UNKNOWN_ROWS {
             self.current = Strategy::LockStep;
         }

@@ -16,6 +16,8 @@ struct Machine {
     /// By how much the longest share exceeds the mean.
     skew: f64,
     workers: usize,
+    /// Storages that the rows lie in.
+    storages: usize,
     /// Whether workers sleep when a call begins.
     asleep: bool,
     /// Whether they come when the leader has done everything.
@@ -29,6 +31,7 @@ const PLAIN: Machine = Machine {
     session: 2_500.0,
     skew: 0.0,
     workers: 2,
+    storages: 1,
     asleep: false,
     late: false,
 };
@@ -78,7 +81,8 @@ impl Machine {
     /// Makes `calls` calls; returns what they took altogether.
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let mut call = |now: u64| {
-            let decision = model.choose(Situation { workers: self.workers, asleep: self.asleep, ..TWO_AWAKE }, || rows);
+            let &Self { storages, workers, asleep, .. } = self;
+            let decision = model.choose(Situation { storages, workers, asleep, ..TWO_AWAKE }, || rows);
             let (takes, alone) = (self.takes(decision.strategy, rows), self.takes(Strategy::Serial, rows));
             match decision.timing {
                 Timing::Asked => {

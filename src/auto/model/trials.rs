@@ -34,7 +34,7 @@ impl Model {
     pub(super) fn go_on_with_trial(&mut self) -> Option<Decision> {
         let trial = self.trial.as_mut()?;
         if trial.is_over() {
-            // Its last call was never observed: it panicked.
+            // Its last call was not observed: it panicked, or had few rows.
             self.trial = None;
             return None;
         }

@@ -19,6 +19,23 @@ fn a_world_that_changes_is_learned_anew() {
     assert_eq!(model.explain().strategy, Strategy::LockStep);
 }
 
+/// In many tables, too, where the rows of some calls only are counted.
+#[test]
+fn few_rows_are_usual_after_a_while() {
+    for (storages, row, workers) in [(1, 0.2, 8), (20, 0.2, 8), (20, 0.2, 2), (300, 1.0, 8), (1_000, 4.0, 2)] {
+        for (before, after) in [(20_000, 200), (20_000, 2_000), (200_000, 2_000)] {
+            let mut model = Model::default();
+            let machine = Machine { storages, row, workers, ..PLAIN };
+            machine.run(&mut model, before, 200);
+            for rows in [after, before] {
+                machine.run(&mut model, rows, 4_000);
+                let took = machine.run(&mut model, rows, 1_000) / machine.best(rows) / 1_000.0;
+                assert!(took < 1.06, "{storages} tables, {rows} rows of {row}: {took} x the best");
+            }
+        }
+    }
+}
+
 /// At once, or by and by, so that nothing surprises.
 #[test]
 fn rows_that_become_cheap_go_back_to_one_thread() {
