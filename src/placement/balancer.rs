@@ -78,12 +78,14 @@ impl Balancer {
 
     /// What is to be done at the end of a frame.
     pub(super) fn end_frame(&mut self, learning: bool) -> Verdict {
-        let Some(mean) = self.mean() else {
-            self.loads.fill(0);
-            return Verdict::GoOn;
+        let mean = self.mean();
+        self.frames = self.frames.saturating_add(u32::from(learning || mean.is_some()));
+        let verdict = match mean {
+            Some(mean) if learning => self.learn(mean),
+            Some(mean) => self.watch(mean),
+            None if learning && self.frames >= MOST_FRAMES => self.end(),
+            None => Verdict::GoOn,
         };
-        self.frames = self.frames.saturating_add(1);
-        let verdict = if learning { self.learn(mean) } else { self.watch(mean) };
         self.loads.fill(0);
         verdict
     }
@@ -311,6 +313,20 @@ mod tests {
             balancer.add(1, if frame % 3 == 1 { 160_000 } else { 100_000 });
             assert_eq!(balancer.end_frame(false), Verdict::GoOn);
         }
+    }
+
+    /// Rows are timed chunk by chunk as long as it learns.
+    #[test]
+    fn learning_ends_where_nothing_is_left_to_learn() {
+        let mut balancer = Balancer::new(2);
+        let mut frame = |nanoseconds: u64, learning: bool| {
+            balancer.add(0, nanoseconds);
+            balancer.add(1, 2 * nanoseconds);
+            balancer.end_frame(learning)
+        };
+        assert!((0..PATIENCE).any(|_| frame(100_000, false) == Verdict::Begin));
+        let ends = (1..=2 * MOST_FRAMES).find(|_| frame(1_000, true) == Verdict::End);
+        assert_eq!(ends, Some(MOST_FRAMES));
     }
 
     #[test]

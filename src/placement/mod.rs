@@ -136,13 +136,12 @@ impl Placement {
     #[inline]
     pub(crate) fn place(&mut self, storage: Storage, rows: u32, shortest: u32) -> &Runs {
         let wanted = (rows / shortest.max(1)).clamp(1, self.workers as u32) as usize;
-        if self.get(storage).is_some_and(|runs| runs.has_shrunk_to(rows)) {
-            self.runs.slot(storage).iter_mut().for_each(|runs| runs.settle_again(rows));
-        }
-        if rows > 0 && !Mechanism::Settling.is_out() && self.get(storage).is_some_and(Runs::is_settling) {
-            self.settle(storage, rows, wanted);
-        }
+        let settles = self.runs.slot(storage).as_mut().is_some_and(|runs| runs.settle(rows));
         match self.get(storage) {
+            // Those that it is not worth are taken back.
+            Some(runs) if settles && !Mechanism::Settling.is_out() && wanted * 2 <= runs.parts() => {
+                self.cut_anew(storage, rows, wanted);
+            }
             Some(runs) if runs.rows() == rows && runs.parts() >= wanted => {}
             // One that is empty keeps its runs: it may fill again.
             Some(runs) if runs.parts() >= wanted && (rows as usize >= runs.parts() || rows == 0) => {
@@ -157,17 +156,6 @@ impl Placement {
     #[inline]
     pub(crate) fn get(&self, storage: Storage) -> Option<&Runs> {
         self.runs.get(storage)?.as_ref()
-    }
-
-    /// Takes back runs that a settling storage is not worth. Systems with dearer rows may want them
-    /// back, but not for ever: each call takes one off its settling.
-    #[cold]
-    fn settle(&mut self, storage: Storage, rows: u32, wanted: usize) {
-        let Some(runs) = self.runs.slot(storage) else { return };
-        runs.count_settling();
-        if wanted * 2 <= runs.parts() {
-            self.cut_anew(storage, rows, wanted);
-        }
     }
 
     /// Lets `change` move the cuts of a storage, and keeps the accounts; passes on how many rows

@@ -89,27 +89,22 @@ impl Runs {
         self.cuts.len() - 1
     }
 
-    /// Whether it was placed so seldom that runs may still become fewer.
+    /// Counts a call that places it with this many rows. Returns whether runs may still become
+    /// fewer: systems with dearer rows may want them back, but not for ever. It settles anew where
+    /// far fewer than the most rows are left, since what the runs were made for is gone; not where
+    /// none is, since they may come back.
+    ///
+    /// Writes only while it settles: workers read what stands around it.
     #[inline]
-    pub(super) fn is_settling(&self) -> bool {
-        self.settling > 0
-    }
-
-    /// Whether far fewer than the most rows are left: what the runs were made for is gone. Not
-    /// where none is: they may come back.
-    #[inline]
-    pub(super) fn has_shrunk_to(&self, rows: u32) -> bool {
-        rows > 0 && rows < self.most_rows / SHRUNK && self.parts() > 1
-    }
-
-    /// Settles anew with this many rows.
-    pub(super) fn settle_again(&mut self, rows: u32) {
-        (self.settling, self.most_rows) = (SETTLING, rows);
-    }
-
-    /// Counts that it is placed once more.
-    pub(super) fn count_settling(&mut self) {
-        self.settling = self.settling.saturating_sub(1);
+    pub(super) fn settle(&mut self, rows: u32) -> bool {
+        if rows > 0 && rows < self.most_rows / SHRUNK && self.parts() > 1 {
+            (self.settling, self.most_rows) = (SETTLING, rows);
+        }
+        let settles = rows > 0 && self.settling > 0;
+        if settles {
+            self.settling -= 1;
+        }
+        settles
     }
 
     /// With as much settling left as the runs had that these take the place of, and what those had
@@ -277,7 +272,7 @@ impl Runs {
     /// a run is the most that alignment may cost.
     fn alignment_for(&self, rows: u32) -> u32 {
         let eighth = rows / (self.parts() as u32 * 8);
-        WHOLE_LINES.min(eighth.next_power_of_two() / if eighth.is_power_of_two() { 1 } else { 2 }).max(1)
+        WHOLE_LINES.min(1 << eighth.max(1).ilog2())
     }
 
     /// Notes on which core the run of `worker` is swept now; true if it was the same last time.
