@@ -26,7 +26,7 @@ pub(crate) fn decide(
     if decision.strategy.is_the_gangs() {
         wake_ups.note(site, situation, || calls.gain());
     }
-    unasked.grant(calls.last().unasked_ahead(), calls.last().rows());
+    unasked.grant(calls.last().unasked_ahead(), calls.last().rows_now());
     decision
 }
 

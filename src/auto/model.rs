@@ -89,18 +89,6 @@ fn fixed(strategy: Strategy, asleep: bool) -> f32 {
     }
 }
 
-/// A call that is to be run.
-#[derive(Clone, Copy, Debug, Default)]
-struct Question {
-    rows: u64,
-    /// Storages that they lie in.
-    storages: usize,
-    /// Workers at hand, the leader among them.
-    workers: usize,
-    /// Whether the others sleep.
-    asleep: bool,
-}
-
 /// What is known of one kind of calls that a place in a program starts.
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -125,8 +113,10 @@ pub(crate) struct Model {
     surprises: u32,
     /// Whether the next call is to be reconsidered, whichever samples are due.
     is_turning: bool,
-    /// The last usual call, and the rows of the last one of all.
-    last: Question,
+    /// What the last call found.
+    situation: Situation,
+    /// The rows of the last usual call, and of the last one of all.
+    rows: u64,
     rows_now: u64,
     calls: u64,
     /// Calls without rows, and with far fewer than others. They teach nothing of the others.
@@ -150,7 +140,8 @@ impl Default for Model {
             credit: Credit::default(),
             surprises: 0,
             is_turning: false,
-            last: Question::default(),
+            situation: Situation::default(),
+            rows: 0,
             rows_now: 0,
             calls: 0,
             aside: 0,
@@ -164,8 +155,8 @@ impl Model {
     /// done when something depends on it.
     #[inline]
     pub(crate) fn choose(&mut self, situation: Situation, count_rows: impl Fn() -> u64) -> Decision {
-        let Situation { storages, workers, asleep, .. } = situation;
-        (self.last.storages, self.last.workers, self.last.asleep) = (storages, workers, asleep);
+        let Situation { storages, workers, .. } = situation;
+        self.situation = situation;
         if workers < 2 {
             return self.choose_alone(count_rows);
         }
@@ -179,7 +170,7 @@ impl Model {
         }
         let first = self.calls == 0 && self.trials == 0 && !self.estimate(self.current).was_tried();
         self.calls += 1;
-        self.rows_now = counted.unwrap_or(self.last.rows);
+        self.rows_now = counted.unwrap_or(self.rows);
         let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
         let wanted = size == Size::Changed || is_unknown || std::mem::take(&mut self.is_turning);
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
@@ -197,8 +188,8 @@ impl Model {
         if counted.is_none() && matches!(self.sizes.note(rows, self.trial.is_some()), Size::Fewer { .. }) {
             return self.choose_for_fewer(rows, timed);
         }
-        self.last.rows = rows;
-        if first && self.last.rows >= UNKNOWN_ROWS {
+        self.rows = rows;
+        if first && self.rows >= UNKNOWN_ROWS {
             self.current = Strategy::LockStep;
         }
         if let Some(decision) = self.go_on_with_trial() {
@@ -206,7 +197,7 @@ impl Model {
         }
         // Of long calls each is timed: what was never compared need not wait.
         if due || timed && self.trials == 0 {
-            self.reconsider(self.last);
+            self.reconsider(self.rows);
         }
         Decision::of_model(self.current, timed)
     }
@@ -216,7 +207,7 @@ impl Model {
     pub(super) fn unasked_ahead(&self) -> u32 {
         let stays = self.current == Strategy::Serial && self.trial.is_none() && self.estimate(self.current).is_known();
         match self.mean {
-            Some(mean) if stays && mean < VERY_SHORT && self.last.storages <= FEW_STORAGES => {
+            Some(mean) if stays && mean < VERY_SHORT && self.situation.storages <= FEW_STORAGES => {
                 self.sampling.untimed_ahead(mean)
             }
             _ => 0,
@@ -224,7 +215,7 @@ impl Model {
     }
 
     /// The rows of the last call.
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn rows_now(&self) -> u64 {
         self.rows_now
     }
 
@@ -259,7 +250,7 @@ impl Model {
         let Sample { timed, .. } = self.sampling.next(self.mean, f32::INFINITY, false);
         // Of the first call the diagnostics tell, whether or not it is timed.
         if timed || self.calls == 1 {
-            self.last.rows = count_rows();
+            self.rows = count_rows();
             // These calls earn no trials: there is nothing to try.
             self.sampling.take_runs();
         }
@@ -270,10 +261,9 @@ impl Model {
     pub(crate) fn observe(&mut self, strategy: Strategy, outcome: &Outcome, call: Range<u64>) {
         let &Outcome { rows, busy, .. } = outcome;
         let work = outcome.work();
-        let question = Question { rows, ..self.last };
         let nanoseconds = call.end.saturating_sub(call.start);
         if self.sizes.are_few(rows) {
-            let reckoned = self.reckoned(strategy, question);
+            let reckoned = self.reckoned(strategy, rows);
             return reckoned.into_iter().for_each(|time| self.sizes.check(strategy, nanoseconds as f32, time));
         }
         // Not all workers took part.
@@ -285,14 +275,14 @@ impl Model {
         let (off, heavy) = self.note_time(strategy, rows, nanoseconds);
         self.estimates[strategy as usize].stamp(call.end);
         if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
-            self.end_trial(strategy, question);
+            self.end_trial(strategy, rows);
         }
         let tells = strategy == Strategy::LockStep || strategy == self.current && strategy.is_the_gangs();
         if let (true, Some(work), false) = (tells, work, heavy) {
             self.busy.observe(rows, work);
         }
         if strategy == self.current {
-            self.learn_of_present(question, nanoseconds, off);
+            self.learn_of_present(rows, nanoseconds, off);
         }
     }
 
@@ -312,15 +302,15 @@ impl Model {
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
         let off = match known {
             Some(usual) if heavy => nanoseconds as f32 / usual.max(1.0),
-            _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy, self.last.asleep)),
+            _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy, self.situation.asleep)),
         };
         (off, heavy)
     }
 
     /// Learns that a call of the present strategy took this many nanoseconds, `off` times as many
     /// as usual.
-    fn learn_of_present(&mut self, question: Question, nanoseconds: u64, off: f32) {
-        let (strategy, rows) = (self.current, question.rows);
+    fn learn_of_present(&mut self, rows: u64, nanoseconds: u64, off: f32) {
+        let strategy = self.current;
         self.exploration_budget.save(nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET);
         self.notice(off, rows, nanoseconds);
         if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
@@ -328,7 +318,7 @@ impl Model {
         }
         // Of short calls few are timed. All long ones are: if this was not an interrupt.
         self.is_turning |= self.mean.is_some_and(|mean| mean < VERY_SHORT) && nanoseconds as f32 >= LONG_CALL;
-        self.mean = Some(self.takes(strategy, question));
+        self.mean = Some(self.takes(strategy, rows));
     }
 
     /// Whether the next call is to be asked about, whatever was said before.
@@ -368,8 +358,8 @@ impl Model {
     /// same. On the gang calls that find workers `asleep` take more than the others, so what those
     /// take is a bound; but not the other way round.
     pub(super) fn guess_from(&mut self, other: &Self, asleep: bool) {
-        let Self { estimates, current, busy, last, .. } = *other;
-        *self = Self { estimates, current, busy, last, ..Self::default() };
+        let Self { estimates, current, busy, situation, rows, .. } = *other;
+        *self = Self { estimates, current, busy, situation, rows, ..Self::default() };
         for strategy in Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs()) {
             let estimate = &mut self.estimates[strategy as usize];
             if asleep { estimate.doubt() } else { *estimate = Estimate::default() }
@@ -379,9 +369,9 @@ impl Model {
     /// How much longer a call that wakes the workers takes than one thread, if both are known.
     fn cost_of_waking(&self) -> Option<f32> {
         let is_known = |&strategy: &Strategy| self.estimate(strategy).is_known();
-        let alone = Some(Strategy::Serial).filter(is_known).map(|alone| self.takes(alone, self.last))?;
+        let alone = Some(Strategy::Serial).filter(is_known).map(|alone| self.takes(alone, self.rows))?;
         let gangs = Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs() && is_known(strategy));
-        gangs.map(|strategy| self.takes(strategy, self.last) - alone).min_by(f32::total_cmp)
+        gangs.map(|strategy| self.takes(strategy, self.rows) - alone).min_by(f32::total_cmp)
     }
 
     /// Other calls have gained this many nanoseconds since one from here woke the workers.
@@ -395,20 +385,18 @@ impl Model {
         if !self.current.is_the_gangs() || !self.estimate(self.current).is_known() {
             return 0.0;
         }
-        let question = Question { rows: self.rows_now, ..self.last };
+        let rows = self.rows_now;
         let known = [self, other].into_iter().find(|model| model.estimate(Strategy::Serial).was_tried());
-        let reckoned = || self.busy.of(question.rows) * UNSHARED;
-        let alone = known.map_or_else(reckoned, |model| model.takes(Strategy::Serial, question));
-        (alone - self.takes(self.current, question)).max(0.0)
+        let reckoned = || self.busy.of(rows) * UNSHARED;
+        let alone = known.map_or_else(reckoned, |model| model.takes(Strategy::Serial, rows));
+        (alone - self.takes(self.current, rows)).max(0.0)
     }
 
-    fn best(&self, question: Question) -> Strategy {
+    fn best(&self, rows: u64) -> Strategy {
         let known = Strategy::MEASURED
             .into_iter()
             .filter(|&strategy| self.estimate(strategy).is_known() || strategy == self.current);
-        known
-            .min_by(|&a, &b| self.expected(a, question).total_cmp(&self.expected(b, question)))
-            .unwrap_or(Strategy::Serial)
+        known.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Strategy::Serial)
     }
 
     fn estimate(&self, strategy: Strategy) -> &Estimate {
@@ -417,12 +405,12 @@ impl Model {
 
     /// What most calls take.
     fn usual(&self, strategy: Strategy, rows: u64) -> f32 {
-        self.estimate(strategy).expected(rows, fixed(strategy, self.last.asleep))
+        self.estimate(strategy).expected(rows, fixed(strategy, self.situation.asleep))
     }
 
     /// What calls take on average.
-    fn takes(&self, strategy: Strategy, Question { rows, workers, .. }: Question) -> f32 {
-        self.heavy.mean(strategy, self.usual(strategy, rows), rows, workers)
+    fn takes(&self, strategy: Strategy, rows: u64) -> f32 {
+        self.heavy.mean(strategy, self.usual(strategy, rows), rows, self.situation.workers)
     }
 
     /// What others do not gain where a call leaves workers asleep.
@@ -431,7 +419,7 @@ impl Model {
     }
 
     /// What calls cost on average: their time, and what others lose by them.
-    fn expected(&self, strategy: Strategy, question: Question) -> f32 {
-        self.takes(strategy, question) + self.forgone(strategy)
+    fn expected(&self, strategy: Strategy, rows: u64) -> f32 {
+        self.takes(strategy, rows) + self.forgone(strategy)
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Decision {
 }
 
 /// What a call in mode `Auto` finds as it begins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Situation {
     /// Storages that its rows lie in.
     pub(crate) storages: usize,

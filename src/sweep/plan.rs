@@ -282,14 +282,14 @@ fn decide_by_mode(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -
     if context.pool.workers() == 1 || is_by_itself() {
         return Decision::fixed(Strategy::Serial);
     }
-    let Some(strategy) = gangs else { return decide_by_measurements(context, rows, at) };
+    let Some(strategy) = gangs else { return ask_site(context, rows, at) };
     let is_worth_a_round = at.site.cost().is_worth_a_round(rows.total());
     Decision::fixed(if is_worth_a_round { strategy } else { Strategy::Serial })
 }
 
 /// How a call in mode `Auto` runs.
 #[inline]
-fn decide_by_measurements(context: &Context, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
+fn ask_site(context: &Context, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
     context.sites.register(at.site, running_number);
     let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
     let pool = &context.pool;

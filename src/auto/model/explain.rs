@@ -11,7 +11,7 @@ impl Model {
         let figure = |strategy| {
             let estimate = self.estimate(strategy);
             estimate.was_tried().then(|| Figure {
-                time: Duration::from_nanos(self.takes(strategy, self.last) as u64),
+                time: Duration::from_nanos(self.takes(strategy, self.rows) as u64),
                 samples: estimate.samples(),
                 measured_at: estimate.measured_at(),
             })
@@ -20,7 +20,7 @@ impl Model {
         Explanation {
             strategy: if reason == ChoiceReason::Alone { Strategy::Serial } else { self.current },
             reason,
-            rows: self.last.rows,
+            rows: self.rows,
             calls: self.calls + self.aside,
             trials: self.trials,
             figures: Strategy::MEASURED.map(figure),
@@ -29,15 +29,15 @@ impl Model {
 
     fn reason(&self) -> ChoiceReason {
         let too_short = || {
-            let now = self.expected(self.current, self.last);
-            self.at_best(Strategy::LockStep, self.last) >= now * BETTER
+            let now = self.expected(self.current, self.rows);
+            self.at_best(Strategy::LockStep, self.rows) >= now * BETTER
         };
         let takes_longer = |current| {
-            let alone = self.estimate(Strategy::Serial).was_tried().then(|| self.takes(Strategy::Serial, self.last));
-            alone.is_some_and(|alone| alone < self.takes(current, self.last))
+            let alone = self.estimate(Strategy::Serial).was_tried().then(|| self.takes(Strategy::Serial, self.rows));
+            alone.is_some_and(|alone| alone < self.takes(current, self.rows))
         };
         match self.current {
-            _ if self.last.workers == 1 => ChoiceReason::Alone,
+            _ if self.situation.workers == 1 => ChoiceReason::Alone,
             _ if self.trial.is_some() => ChoiceReason::Trial,
             current if !self.estimate(current).is_known() => ChoiceReason::Unmeasured,
             Strategy::Serial if too_short() => ChoiceReason::TooShort,

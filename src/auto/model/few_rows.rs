@@ -1,6 +1,6 @@
 //! How a [`Model`] judges calls with far fewer rows than usual: by what usual ones take.
 
-use super::{Model, Question};
+use super::Model;
 use crate::auto::{Decision, Strategy};
 
 impl Model {
@@ -16,18 +16,17 @@ impl Model {
 
     /// What takes least for a call of these few `rows`, by what usual ones take.
     fn best_for_fewer(&self, rows: u64) -> Strategy {
-        let question = Question { rows, ..self.last };
-        let best = self.best(question);
-        let alone = self.reckoned(Strategy::Serial, question).map(|alone| alone + self.forgone(Strategy::Serial));
-        if alone.is_some_and(|alone| alone < self.expected(best, question)) { Strategy::Serial } else { best }
+        let best = self.best(rows);
+        let alone = self.reckoned(Strategy::Serial, rows).map(|alone| alone + self.forgone(Strategy::Serial));
+        if alone.is_some_and(|alone| alone < self.expected(best, rows)) { Strategy::Serial } else { best }
     }
 
     /// What a call should take by a strategy that was tried, or by one thread: that takes no longer
     /// than all workers together.
-    pub(super) fn reckoned(&self, strategy: Strategy, question: Question) -> Option<f32> {
+    pub(super) fn reckoned(&self, strategy: Strategy, rows: u64) -> Option<f32> {
         match strategy {
-            _ if self.estimate(strategy).was_tried() => Some(self.takes(strategy, question)),
-            Strategy::Serial if self.busy.is_known() => Some(self.busy.of(question.rows)),
+            _ if self.estimate(strategy).was_tried() => Some(self.takes(strategy, rows)),
+            Strategy::Serial if self.busy.is_known() => Some(self.busy.of(rows)),
             _ => None,
         }
     }

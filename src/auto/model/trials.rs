@@ -1,6 +1,6 @@
 //! When a [`Model`] tries another strategy than the present one, and what comes of it.
 
-use super::{BUDGET, FIRST_INTERVAL, Model, NEW, Question, ROUND, SESSION, UNSHARED};
+use super::{BUDGET, FIRST_INTERVAL, Model, NEW, ROUND, SESSION, UNSHARED};
 use crate::{
     ablation::Mechanism,
     auto::{
@@ -41,7 +41,7 @@ impl Model {
         let timed = trial.next();
         if trial.is_probe() {
             // As long as the gang takes: then the call takes twice as long at most.
-            let longest = self.usual(self.current, self.last.rows) as u64;
+            let longest = self.usual(self.current, self.rows) as u64;
             return Some(Decision::begin_alone(longest));
         }
         Some(Decision::of_model(trial.strategy, timed))
@@ -53,22 +53,22 @@ impl Model {
     }
 
     /// Takes the strategy that is best by now, or begins to try another one.
-    pub(super) fn reconsider(&mut self, question: Question) {
-        let best = self.best(question);
-        if best != self.current && self.expected(best, question) < self.expected(self.current, question) * BETTER {
-            (self.current, self.mean) = (best, Some(self.takes(best, question)));
+    pub(super) fn reconsider(&mut self, rows: u64) {
+        let best = self.best(rows);
+        if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
+            (self.current, self.mean) = (best, Some(self.takes(best, rows)));
         }
-        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, question));
+        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows));
         let Some(strategy) = next else { return };
-        let wakes = strategy != Strategy::Serial && question.asleep;
-        let wake_up = if self.takes(self.current, question) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
-        let cost = self.cost_of_trial(strategy, question) + if wakes { wake_up } else { 0.0 };
+        let wakes = strategy != Strategy::Serial && self.situation.asleep;
+        let wake_up = if self.takes(self.current, rows) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
+        let cost = self.cost_of_trial(strategy, rows) + if wakes { wake_up } else { 0.0 };
         if self.exploration_budget.pays_for(cost) {
             self.begin_trial(strategy, cost);
         }
     }
 
-    fn is_worth_a_trial(&self, other: Strategy, question: Question) -> bool {
+    fn is_worth_a_trial(&self, other: Strategy, rows: u64) -> bool {
         if other == self.current || !self.estimate(self.current).is_known() {
             return false;
         }
@@ -77,17 +77,16 @@ impl Model {
         }
         // Rows that get in each other's way may take one thread a part of what several take: any
         // part.
-        let now = self.expected(self.current, question);
-        if !self.is_probe(other) && self.at_best(other, question) >= now * BETTER {
+        let now = self.expected(self.current, rows);
+        if !self.is_probe(other) && self.at_best(other, rows) >= now * BETTER {
             return false;
         }
-        self.rivals[other as usize].may_be_tried()
-            && self.exploration_budget.pays_for(self.cost_of_trial(other, question))
+        self.rivals[other as usize].may_be_tried() && self.exploration_budget.pays_for(self.cost_of_trial(other, rows))
     }
 
     /// What a call could take by another strategy if all went well there.
-    pub(super) fn at_best(&self, other: Strategy, Question { rows, workers, .. }: Question) -> f32 {
-        let busy = self.busy.of(rows);
+    pub(super) fn at_best(&self, other: Strategy, rows: u64) -> f32 {
+        let (busy, workers) = (self.busy.of(rows), self.situation.workers);
         let alone = self.estimate(Strategy::Serial);
         let shared = self.estimate(Strategy::LockStep);
         let work = match (alone.was_tried(), shared.was_tried()) {
@@ -107,15 +106,15 @@ impl Model {
     }
 
     /// What a trial takes longer than the same calls by the present strategy.
-    fn cost_of_trial(&self, other: Strategy, question: Question) -> f32 {
-        let now = self.takes(self.current, question);
+    fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
+        let now = self.takes(self.current, rows);
         let then = match other {
             // The first one is free, so that it comes at once. One call takes twice as long at
             // most.
             probed if self.is_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
-            probed if self.is_probe(probed) => return (self.takes(probed, question) - now).clamp(0.0, now),
-            Strategy::Serial => self.takes_alone(question),
-            tried if self.estimate(tried).was_tried() => self.takes(tried, question),
+            probed if self.is_probe(probed) => return (self.takes(probed, rows) - now).clamp(0.0, now),
+            Strategy::Serial => self.takes_alone(rows),
+            tried if self.estimate(tried).was_tried() => self.takes(tried, rows),
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             _ => now + ROUND + SESSION,
         };
@@ -123,9 +122,9 @@ impl Model {
     }
 
     /// What one thread takes, which was measured: as long as all together are busy now at most.
-    fn takes_alone(&self, question: Question) -> f32 {
-        let Question { rows, workers, .. } = question;
-        let measured = self.takes(Strategy::Serial, question);
+    fn takes_alone(&self, rows: u64) -> f32 {
+        let workers = self.situation.workers;
+        let measured = self.takes(Strategy::Serial, rows);
         if !self.busy.is_known() {
             return measured;
         }
@@ -158,8 +157,8 @@ impl Model {
         }
     }
 
-    pub(super) fn end_trial(&mut self, strategy: Strategy, question: Question) {
-        let slower = self.expected(strategy, question) / self.expected(self.current, question).max(1.0);
+    pub(super) fn end_trial(&mut self, strategy: Strategy, rows: u64) {
+        let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
         if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {
             self.estimates[strategy as usize].reopen();
             return;
