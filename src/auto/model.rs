@@ -23,6 +23,7 @@ use super::{
     heavy::HeavyCalls,
     rival::Rival,
     sizes::{Size, Sizes},
+    strategy::in_proportion,
     trial::Trial,
 };
 use crate::record::{LONG, Sample, Sampling, VERY_SHORT};
@@ -289,7 +290,7 @@ impl Model {
     /// Learns what the leader did alone with the first of `rows`, in a call that ended `now`. The
     /// others may cost more or less; but all take one thread no longer than all workers together.
     pub(super) fn observe_alone(&mut self, Alone { rows: part, nanoseconds }: Alone, rows: u64, now: u64) {
-        let all = (u128::from(nanoseconds) * u128::from(rows) / u128::from(part.max(1))) as u64;
+        let all = in_proportion(nanoseconds, rows, part);
         let most = if self.busy.is_known() { self.busy.of(rows) as u64 } else { u64::MAX };
         let all = all.min(most.max(nanoseconds));
         self.observe(Strategy::Serial, &Outcome::serial(rows, all), now.saturating_sub(all)..now.max(all));

@@ -109,12 +109,12 @@ pub(crate) struct Alone {
 }
 
 impl Alone {
-    /// Of a call of `rows` rows that caused `more` work, which `workers` workers did in equal
-    /// parts: with as much of that as comes from its rows.
+    /// With the work that the `rows` rows of the call caused, as far as these rows did;
+    /// `workers` workers did it in equal parts.
     pub(crate) fn followed_by(self, more: Outcome, rows: u64, workers: usize) -> Self {
-        let all = more.busy.map_or(u128::from(more.leader_ns) * workers as u128, u128::from);
-        let part = all * u128::from(self.rows) / u128::from(rows.max(1));
-        Self { nanoseconds: self.nanoseconds.saturating_add(u64::try_from(part).unwrap_or(u64::MAX)), ..self }
+        let all = more.busy.unwrap_or_else(|| more.leader_ns.saturating_mul(workers as u64));
+        let part = in_proportion(all, self.rows, rows);
+        Self { nanoseconds: self.nanoseconds.saturating_add(part), ..self }
     }
 }
 
@@ -146,20 +146,27 @@ impl Outcome {
     /// For how long all workers together were busy with rows; as far as the leader's rows tell if
     /// not all took part, and `None` if they do not.
     pub(crate) fn work(&self) -> Option<u64> {
-        let by_leader = || {
-            let all = u128::from(self.leader_ns) * u128::from(self.rows) / u128::from(self.leader_rows);
-            u64::try_from(all).unwrap_or(u64::MAX)
-        };
+        let by_leader = || in_proportion(self.leader_ns, self.rows, self.leader_rows);
         self.busy.or_else(|| (self.leader_rows > 0).then(by_leader))
     }
 
-    /// A call whose rows caused more work, which `workers` workers did in equal parts. Of that as
-    /// much counts to the leader's rows as comes from them.
+    /// This call with the work that its rows caused, which `workers` workers did in equal parts:
+    /// the delivery of messages. The leader is charged for as much of it as its own rows caused.
     pub(crate) fn followed_by(self, more: Self, workers: usize) -> Self {
-        let all = u128::from(more.leader_ns) * workers as u128;
-        let part = all * u128::from(self.leader_rows) / u128::from(self.rows.max(1));
+        let all = more.leader_ns.saturating_mul(workers as u64);
+        let part = in_proportion(all, self.leader_rows, self.rows);
         let busy = self.busy.zip(more.busy).map(|(first, second)| first.saturating_add(second));
-        Self { leader_ns: self.leader_ns.saturating_add(u64::try_from(part).unwrap_or(u64::MAX)), busy, ..self }
+        Self { leader_ns: self.leader_ns.saturating_add(part), busy, ..self }
+    }
+}
+
+/// What `part` has of `all` that `whole` has, where equal parts have the same.
+pub(crate) fn in_proportion(all: u64, part: u64, whole: u64) -> u64 {
+    let whole = whole.max(1);
+    match all.checked_mul(part) {
+        Some(product) => product / whole,
+        // A worker may have been stopped for hours.
+        None => u64::try_from(u128::from(all) * u128::from(part) / u128::from(whole)).unwrap_or(u64::MAX),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     division::{even_positions, even_rows},
     layout::Layout,
     rows::Rows,
-    selection::{Selection, segment_at},
+    selection::{Segment, segment_at},
 };
 use crate::placement::Storage;
 
@@ -25,29 +25,23 @@ pub(super) struct RowCursor<'a> {
 
 /// Where the rows of a part are found.
 enum Source<'a> {
-    Layout(&'a Layout),
+    /// The rows before this position.
+    Segments(&'a [Segment], u64),
     /// All rows, the number of this part, and of all even parts.
     Even(Rows<'a, 'a>, usize, usize),
-    /// The rows of a selection before this position.
-    Selected(&'a Selection, u64),
 }
 
 impl<'a> RowCursor<'a> {
     pub(super) fn along(layout: &'a Layout) -> Self {
-        Self::new(Source::Layout(layout))
+        Self::new(Source::Segments(layout.segments(), layout.rows()))
     }
 
     /// Through one of `parts` even parts of all rows.
     pub(super) fn through(rows: Rows<'a, 'a>, part: usize, parts: usize) -> Self {
-        match rows.selection {
-            Some(selection) => Self::selected(selection, even_positions(selection.rows(), part, parts)),
-            None => Self::new(Source::Even(rows, part, parts)),
-        }
-    }
-
-    fn selected(selection: &'a Selection, positions: Range<u64>) -> Self {
-        let mut cursor = Self::new(Source::Selected(selection, positions.end));
-        (cursor.next, cursor.position) = (segment_at(selection.segments(), positions.start), positions.start);
+        let Some(selection) = rows.selection else { return Self::new(Source::Even(rows, part, parts)) };
+        let positions = even_positions(selection.rows(), part, parts);
+        let mut cursor = Self::new(Source::Segments(selection.segments(), positions.end));
+        cursor.skip_to(positions.start);
         cursor
     }
 
@@ -76,31 +70,20 @@ impl<'a> RowCursor<'a> {
         Some((self.at.0, self.at.1, rows))
     }
 
-    /// Goes on from `position` of a layout.
+    /// Goes on from `position`, if that is ahead, among segments.
     pub(super) fn skip_to(&mut self, position: u64) {
-        if let Source::Layout(layout) = self.source
+        if let Source::Segments(segments, _) = self.source
             && self.position < position
         {
-            self.next = segment_at(layout.segments(), position);
-            self.rest = 0..0;
-            if let Some(segment) = layout.segments().get(self.next) {
-                self.at = (segment.ordinal, segment.storage);
-                self.rest = segment.rows_in(&(position..segment.end()));
-                self.next += 1;
-            }
-            self.position = position;
+            (self.next, self.rest, self.position) = (segment_at(segments, position), 0..0, position);
         }
     }
 
     #[inline]
     fn next_storage(&mut self) -> Option<()> {
         match &self.source {
-            Source::Layout(layout) => {
-                let segment = layout.segments().get(self.next)?;
-                (self.at, self.rest) = ((segment.ordinal, segment.storage), segment.rows.clone());
-            }
-            Source::Selected(selection, end) => {
-                let segment = selection.segments().get(self.next).filter(|segment| segment.first < *end)?;
+            Source::Segments(segments, end) => {
+                let segment = segments.get(self.next).filter(|segment| segment.first < *end)?;
                 self.at = (segment.ordinal, segment.storage);
                 self.rest = segment.rows_in(&(self.position..*end));
             }

@@ -3,7 +3,7 @@
 
 use super::{
     fork_range::Fork,
-    gang_call::{GangCall, LeaderBefore, Memory},
+    gang_call::{GangCall, LeaderBefore, Memory, Took},
     gate::Gate,
     layout::Layout,
     lock_step::{self, Teaches},
@@ -18,14 +18,13 @@ use crate::{
 };
 
 /// Runs `body` for each part of `rows`.
-pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
-    let GangCall { context, ownership, memory, cost, visits, alone_for, alone, .. } = call;
+pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Took {
+    let GangCall { context, ownership, memory, cost, visits, alone_for, .. } = call;
     let grain = cost.grain(context.most_rows_at_once());
     let Memory { whole, ranges, .. } = &mut **memory;
     let gate = alone_for.map(|longest| Gate::new(longest, *visits));
     let outcome = session(context, ownership, (whole.lay_out_all(rows), ranges), (grain, false), gate.as_ref(), body);
-    *alone = gate.and_then(|gate| gate.alone());
-    outcome
+    (outcome, gate.and_then(|gate| gate.alone()))
 }
 
 /// Runs `send` for each part of `senders`, which are at most `most_parts`; then `receive` for
@@ -35,8 +34,8 @@ pub(super) fn sweep_both(
     (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_parts: usize,
-) -> Outcome {
-    let GangCall { context, ownership, memory, cost, visits, alone_for, alone, .. } = call;
+) -> Took {
+    let GangCall { context, ownership, memory, cost, visits, alone_for, .. } = call;
     let workers = context.pool.workers();
     let Memory { whole, ranges, receivers: receiving, .. } = &mut **memory;
     let sending = whole.lay_out_all(senders);
@@ -47,8 +46,8 @@ pub(super) fn sweep_both(
     let gate = alone_for.map(|longest| Gate::new(longest, *visits));
     let sent = session(context, ownership, (sending, ranges), (grain, true), gate.as_ref(), send);
     let received = lock_step::sweep_round(context, ownership, receiving, None, Teaches::Rows, receive);
-    *alone = gate.and_then(|gate| gate.alone()).map(|alone| alone.followed_by(received, sent.rows, workers));
-    sent.followed_by(received, workers)
+    let alone = gate.and_then(|gate| gate.alone());
+    (sent.followed_by(received, workers), alone.map(|alone| alone.followed_by(received, sent.rows, workers)))
 }
 
 /// One session over `layout`. `grain` is the rows of a grain, at least, and whether each grain is a

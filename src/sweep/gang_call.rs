@@ -27,9 +27,10 @@ pub(super) struct GangCall<'a> {
     pub(super) visits: Visits,
     /// For how many nanoseconds the leader is to begin alone, if it is, in a call by fork/join.
     pub(super) alone_for: Option<u64>,
-    /// And what it did then.
-    pub(super) alone: Option<Alone>,
 }
+
+/// What a call on the gang took, and what the leader did alone if it began so.
+pub(super) type Took = (Outcome, Option<Alone>);
 
 /// Which rows a part visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,19 +54,17 @@ pub(super) struct Memory {
 }
 
 /// What the leader had swept before a round.
-pub(super) struct LeaderBefore {
-    leader_rows: u64,
-}
+pub(super) struct LeaderBefore(u64);
 
 impl LeaderBefore {
     pub(super) fn of(context: &Context) -> Self {
-        Self { leader_rows: context.pool.swept[0].all() }
+        Self(context.pool.swept[0].all())
     }
 
     /// What `round` over `rows` rows took: the leader's part too, which tells what a row costs if
     /// not all workers took part.
     pub(super) fn outcome(self, context: &Context, rows: u64, round: &Finished<'_>) -> Outcome {
-        let leader_rows = context.pool.swept[0].all() - self.leader_rows;
+        let leader_rows = context.pool.swept[0].all() - self.0;
         Outcome { rows, leader_rows, leader_ns: round.leader_busy(), busy: round.busy_of_all() }
     }
 }

@@ -2,7 +2,7 @@
 //! and who is done takes chunks from a worker that is late.
 
 use super::{
-    gang_call::{GangCall, LeaderBefore, Memory, Visits},
+    gang_call::{GangCall, LeaderBefore, Memory, Took, Visits},
     layout::Layout,
     part::Part,
     rows::Rows,
@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{
     ablation::Mechanism,
-    auto::Outcome,
+    auto::{Outcome, in_proportion},
     context::{Context, Ownership},
     pool::{Finished, Measured, Participants},
 };
 
 /// Runs `body` for each part of `rows`.
-pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
+pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Took {
     let GangCall { context, ownership, memory, cost, learns_rows, visits, .. } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.rows;
@@ -24,7 +24,8 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    sweep_round(context, ownership, layouts, chunks, Teaches::of(chunks, *learns_rows, *visits), body)
+    let teaches = Teaches::of(chunks, *learns_rows, *visits);
+    (sweep_round(context, ownership, layouts, chunks, teaches, body), None)
 }
 
 /// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
@@ -34,7 +35,7 @@ pub(super) fn sweep_both(
     (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
-) -> Outcome {
+) -> Took {
     let GangCall { context, ownership, memory, cost, learns_rows, visits, .. } = call;
     let workers = context.pool.workers();
     let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
@@ -48,7 +49,7 @@ pub(super) fn sweep_both(
     let teaches = Teaches::of(chunks, *learns_rows, *visits);
     let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
     let received = sweep_round(context, ownership, receiving, None, teaches, receive);
-    sent.followed_by(received, workers)
+    (sent.followed_by(received, workers), None)
 }
 
 /// What a round is to teach.
@@ -135,12 +136,7 @@ fn learn_costs(round: &Finished<'_>, ownership: &mut Ownership, layouts: &[Layou
             let cost = ownership.board.cost_of_share(worker, busy(worker).unwrap_or(0));
             for segment in layout.segments() {
                 let rows = segment.rows.len() as u64;
-                let share = match cost.checked_mul(rows) {
-                    Some(all) => all / layout.rows(),
-                    // A worker may have been stopped for hours.
-                    None => (u128::from(cost) * u128::from(rows) / u128::from(layout.rows())) as u64,
-                };
-                ownership.placement.observe(segment.storage, worker, share);
+                ownership.placement.observe(segment.storage, worker, in_proportion(cost, rows, layout.rows()));
             }
         }
     }

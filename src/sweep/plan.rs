@@ -12,7 +12,7 @@ use super::{
     bevys_threads,
     division::Parts,
     fork_join,
-    gang_call::{GangCall, Memory, Visits},
+    gang_call::{GangCall, Memory, Took, Visits},
     lock_step,
     part::Part,
     rows::Rows,
@@ -128,15 +128,13 @@ impl<'a> Plan<'a> {
                 bevys_threads::sweep(*rows, threads.unwrap_or(1), &body);
                 finish();
             }
-            Strategy::LockStep => self.on_gang(visits, |call| {
-                let outcome = lock_step::sweep(call, rows, body);
+            Strategy::LockStep | Strategy::ForkJoin => self.on_gang(visits, |call| {
+                let learned = match self.strategy {
+                    Strategy::LockStep => lock_step::sweep(call, rows, body),
+                    _ => fork_join::sweep(call, rows, body),
+                };
                 finish();
-                outcome
-            }),
-            Strategy::ForkJoin => self.on_gang(visits, |call| {
-                let outcome = fork_join::sweep(call, rows, body);
-                finish();
-                outcome
+                learned
             }),
         }
     }
@@ -174,14 +172,13 @@ impl<'a> Plan<'a> {
                 bevys_threads::sweep(*senders, parts.senders, &send);
                 bevys_threads::sweep(receivers, parts.owners, &receive);
             }
-            Strategy::LockStep => {
+            Strategy::LockStep | Strategy::ForkJoin => self.on_gang(Visits::Own, |call| {
                 let (first, second) = ((senders, send), (&receivers, receive));
-                self.on_gang(Visits::Own, |call| lock_step::sweep_both(call, first, second, parts.most_stolen));
-            }
-            Strategy::ForkJoin => {
-                let (first, second) = ((senders, send), (&receivers, receive));
-                self.on_gang(Visits::Own, |call| fork_join::sweep_both(call, first, second, parts.senders));
-            }
+                match self.strategy {
+                    Strategy::LockStep => lock_step::sweep_both(call, first, second, parts.most_stolen),
+                    _ => fork_join::sweep_both(call, first, second, parts.senders),
+                }
+            }),
         }
     }
 
@@ -218,7 +215,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Runs `call` on the gang.
-    fn on_gang(&self, visits: Visits, call: impl FnOnce(&mut GangCall<'_>) -> Outcome) {
+    fn on_gang(&self, visits: Visits, sweep: impl FnOnce(&mut GangCall<'_>) -> Took) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let cost = self.at.site.cost();
         let pool = &context.pool;
@@ -230,14 +227,14 @@ impl<'a> Plan<'a> {
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
         let (ownership, memory) = (context.ownership(), lock(&self.at.calls.memory));
-        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits, alone_for, alone: None };
-        let outcome = match (call(&mut gang), visits) {
-            (outcome, Visits::Own) => outcome,
+        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits, alone_for };
+        let (mut outcome, alone) = sweep(&mut gang);
+        if visits == Visits::Blocks {
             // The leader's time is that of other rows than its own.
-            (outcome, Visits::Blocks) => Outcome { leader_rows: 0, leader_ns: 0, ..outcome },
-        };
+            (outcome.leader_rows, outcome.leader_ns) = (0, 0);
+        }
         let call = began.map(|began| began..now());
-        match gang.alone {
+        match alone {
             Some(alone) => self.at.site.learn_alone(alone, outcome.rows, now()),
             None => self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked)),
         }
