@@ -1,4 +1,4 @@
-//! What it may cost to try other ways than the present one.
+//! What it may cost to try other ways than the current one.
 
 /// The most that is saved up, in nanoseconds, however long nothing was tried: what changes all the
 /// time would be tried all the time.

@@ -126,8 +126,8 @@ impl RowCost {
         Some(if exact > WHOLE_LINES { exact.next_multiple_of(WHOLE_LINES) } else { exact })
     }
 
-    /// Counts a sweep on one thread; true if it is one to be timed, as the first is. Of how many
-    /// rows it is, it asks only then.
+    /// Counts a sweep on one thread; true if it is one to be timed, as the first is. Only then
+    /// `count_rows` is called.
     #[inline]
     pub(crate) fn asks_of_call(&self, count_rows: impl FnOnce() -> u64) -> bool {
         let left = self.0.untimed_left.load(Ordering::Relaxed);

@@ -38,7 +38,7 @@ pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
 pub(crate) use heavy::{HeavyFraction, is_heavy};
 pub(crate) use site::{Origin, Site, SiteList, SiteRegistry};
-pub(crate) use strategy::{Alone, Decision, Outcome, Situation, Strategy, Timing, in_proportion};
+pub(crate) use strategy::{Decision, Outcome, Probe, Situation, Strategy, Timing, in_proportion};
 pub(crate) use wake_ups::WakeUps;
 
 /// What one thread does in less than this stays there, in nanoseconds: in the fixed modes, in trees

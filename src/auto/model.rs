@@ -15,7 +15,7 @@ mod trials;
 use std::ops::Range;
 
 use super::{
-    Alone, Decision, Outcome, Situation, Strategy, UNKNOWN_ROWS,
+    Decision, Outcome, Probe, Situation, Strategy, UNKNOWN_ROWS,
     budget::Budget,
     busy::Busy,
     credit::Credit,
@@ -67,10 +67,10 @@ const FEW_STORAGES: usize = 8;
 /// of what is known of its place in the leader's caches: to learn from it takes 1.5 us.
 const LONG_CALL: f32 = 16_000.0;
 
-/// Until this many of the present strategy were measured, those of half as long are, too.
+/// Until this many of the current strategy were measured, those of half as long are, too.
 const FIRST_MEASURED: u32 = 64;
 
-/// Calls between trials of one strategy: doubles each time it was no better than the present one. A
+/// Calls between trials of one strategy: doubles each time it was no better than the current one. A
 /// trial takes longer than is seen, since it moves rows to other caches.
 const FIRST_INTERVAL: u32 = 32;
 
@@ -102,14 +102,14 @@ pub(crate) struct Model {
     heavy: HeavyCalls,
     /// Calls that have far fewer rows than the others.
     sizes: Sizes,
-    /// What a call of the present strategy takes on average, in nanoseconds.
+    /// What a call of the current strategy takes on average, in nanoseconds.
     mean: Option<f32>,
     /// What trials may cost.
     exploration_budget: Budget,
     /// For how long all workers together are busy in a call on the gang: in lock step, unless
     /// calls run by fork/join.
     busy: Busy,
-    /// What calls that follow gain because this one wakes the workers: what one thread forgoes.
+    /// Time that later calls save because this one wakes the workers. One thread is charged for it.
     credit: Credit,
     surprises: u32,
     /// Whether the next call is to be reconsidered, whichever samples are due.
@@ -159,7 +159,7 @@ impl Model {
         let Situation { storages, workers, .. } = situation;
         self.situation = situation;
         if workers < 2 {
-            return self.choose_alone(count_rows);
+            return self.choose_without_others(count_rows);
         }
         let counted = self.may_count_each_time(storages).then(&count_rows);
         let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, self.trial.is_some()));
@@ -246,7 +246,7 @@ impl Model {
 
     /// Where the leader is alone, as while other processes have their cores. What is known of
     /// the other strategies holds until they are back.
-    fn choose_alone(&mut self, count_rows: impl Fn() -> u64) -> Decision {
+    fn choose_without_others(&mut self, count_rows: impl Fn() -> u64) -> Decision {
         self.calls += 1;
         let Sample { timed, .. } = self.sampling.next(self.mean, f32::INFINITY, false);
         // Of the first call the diagnostics tell, whether or not it is timed.
@@ -283,13 +283,13 @@ impl Model {
             self.busy.observe(rows, work);
         }
         if strategy == self.current {
-            self.learn_of_present(rows, nanoseconds, off);
+            self.learn_of_current(rows, nanoseconds, off);
         }
     }
 
     /// Learns what the leader did alone with the first of `rows`, in a call that ended `now`. The
     /// others may cost more or less; but all take one thread no longer than all workers together.
-    pub(super) fn observe_alone(&mut self, Alone { rows: part, nanoseconds }: Alone, rows: u64, now: u64) {
+    pub(super) fn observe_probe(&mut self, Probe { rows: part, nanoseconds }: Probe, rows: u64, now: u64) {
         let all = in_proportion(nanoseconds, rows, part);
         let most = if self.busy.is_known() { self.busy.of(rows) as u64 } else { u64::MAX };
         let all = all.min(most.max(nanoseconds));
@@ -308,9 +308,9 @@ impl Model {
         (off, heavy)
     }
 
-    /// Learns that a call of the present strategy took this many nanoseconds, `off` times as many
+    /// Learns that a call of the current strategy took this many nanoseconds, `off` times as many
     /// as usual.
-    fn learn_of_present(&mut self, rows: u64, nanoseconds: u64, off: f32) {
+    fn learn_of_current(&mut self, rows: u64, nanoseconds: u64, off: f32) {
         let strategy = self.current;
         self.exploration_budget.save(nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET);
         self.notice(off, rows, nanoseconds);
@@ -327,7 +327,7 @@ impl Model {
         self.is_turning
     }
 
-    /// Forgets what it knows when the present strategy surprises again and again.
+    /// Forgets what it knows when the current strategy surprises again and again.
     fn notice(&mut self, off: f32, rows: u64, nanoseconds: u64) {
         let by = nanoseconds as f32 * (1.0 - 1.0 / off);
         let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off) && by.abs() >= LEAST_SURPRISE;

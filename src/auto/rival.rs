@@ -1,10 +1,10 @@
-//! When what is not the present choice is tried again: strategies of calls, and ways of schedules.
+//! When what is not the current choice is tried again: strategies of calls, and ways of schedules.
 
-/// A candidate is taken if it needs less than this part of what the present choice needs: nothing
+/// A candidate is taken if it needs less than this part of what the current choice needs: nothing
 /// is gained by going back and forth.
 pub(crate) const BETTER: f32 = 0.97;
 
-/// A candidate below this multiple of the present choice's time is close: it may soon be better.
+/// A candidate below this multiple of the current choice's time is close: it may soon be better.
 pub(crate) const CLOSE: f32 = 1.25;
 
 /// The most calls, or runs, between trials of one that comes close: half a minute at 60 a second.

@@ -8,7 +8,7 @@ use std::{
 
 use bevy_utils::prelude::DebugName;
 
-use super::{Alone, Explanation, Outcome, Strategy, calls::Calls, cost::RowCost, unasked::Unasked};
+use super::{Explanation, Outcome, Probe, Strategy, calls::Calls, cost::RowCost, unasked::Unasked};
 use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
@@ -75,9 +75,9 @@ impl Site {
     }
 
     /// Learns what the leader did `alone`, with the first of `rows`, in a call that ended `now`.
-    pub(crate) fn learn_alone(&self, alone: Alone, rows: u64, now: u64) {
-        self.cost.observe(alone.rows, alone.nanoseconds);
-        self.calls().last().observe_alone(alone, rows, now);
+    pub(crate) fn learn_probe(&self, probe: Probe, rows: u64, now: u64) {
+        self.cost.observe(probe.rows, probe.nanoseconds);
+        self.calls().last().observe_probe(probe, rows, now);
     }
 
     #[inline]

@@ -17,13 +17,13 @@ const ON_END_IN_TRIAL: u32 = 4_096;
 /// One in this many calls with few rows is timed.
 const CHECKED: u32 = 8;
 
-/// If this many of these in a row take [`WRONG`] times what was reckoned, or one part in it, rows
-/// of small calls cost something else: then no call counts as one with few rows. If they were on
-/// the gang and took more, it is the gang that costs more: then they stay on one thread.
+/// After this many forecasts in a row that were off by a factor of [`WRONG`], rows of small calls
+/// cost something else: if these calls ran on the gang and took longer, small ones stay on one
+/// thread for [`STAY`] calls; otherwise no call counts as one with few rows any more.
 const MOST_WRONG: u32 = 4;
 const WRONG: f32 = 3.0;
 
-/// So many of them: another process may have been the cause. To find out anew takes 32 calls.
+/// Not for ever: another process may have been the cause. To find out anew takes 32 calls.
 const STAY: u32 = 4_096;
 
 /// On one thread it takes this many nanoseconds of difference, too: ten rows that nobody has looked

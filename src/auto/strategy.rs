@@ -81,7 +81,7 @@ pub(crate) enum Timing {
     NotAsked,
     /// The model wants to know what one thread would take: the leader is to begin alone, for this
     /// many nanoseconds at most.
-    Alone(u64),
+    Probe(u64),
 }
 
 impl Decision {
@@ -91,8 +91,8 @@ impl Decision {
     }
 
     /// In mode `Auto`: by fork/join, where the leader begins alone.
-    pub(super) fn begin_alone(nanoseconds: u64) -> Self {
-        Self { strategy: Strategy::ForkJoin, timing: Timing::Alone(nanoseconds) }
+    pub(super) fn probe(nanoseconds: u64) -> Self {
+        Self { strategy: Strategy::ForkJoin, timing: Timing::Probe(nanoseconds) }
     }
 
     /// In mode `Auto`; `asked` says whether the model wants to know what the call takes.
@@ -103,12 +103,12 @@ impl Decision {
 
 /// What the leader did in a call that it began alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Alone {
+pub(crate) struct Probe {
     pub(crate) rows: u64,
     pub(crate) nanoseconds: u64,
 }
 
-impl Alone {
+impl Probe {
     /// With the work that the `rows` rows of the call caused, as far as these rows did;
     /// `workers` workers did it in equal parts.
     pub(crate) fn followed_by(self, more: Outcome, rows: u64, workers: usize) -> Self {
@@ -172,7 +172,7 @@ pub(crate) fn in_proportion(all: u64, part: u64, whole: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alone, Outcome};
+    use super::{Outcome, Probe};
 
     #[test]
     fn what_all_did_is_reckoned_by_the_leaders_rows_where_some_were_away() {
@@ -184,12 +184,12 @@ mod tests {
 
     #[test]
     fn what_rows_cause_counts_to_those_that_were_begun_alone() {
-        let alone = Alone { rows: 10, nanoseconds: 500 };
+        let probe = Probe { rows: 10, nanoseconds: 500 };
         let more = Outcome { rows: 40, leader_rows: 10, leader_ns: 300, busy: Some(1_000) };
-        assert_eq!(alone.followed_by(more, 100, 4), Alone { nanoseconds: 500 + 100, ..alone });
+        assert_eq!(probe.followed_by(more, 100, 4), Probe { nanoseconds: 500 + 100, ..probe });
         let some_came = Outcome { busy: None, ..more };
-        assert_eq!(alone.followed_by(some_came, 100, 4), Alone { nanoseconds: 500 + 120, ..alone });
-        assert_eq!(alone.followed_by(more, 0, 4), Alone { nanoseconds: 500 + 10_000, ..alone });
+        assert_eq!(probe.followed_by(some_came, 100, 4), Probe { nanoseconds: 500 + 120, ..probe });
+        assert_eq!(probe.followed_by(more, 0, 4), Probe { nanoseconds: 500 + 10_000, ..probe });
     }
 
     #[test]

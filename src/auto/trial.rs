@@ -1,4 +1,4 @@
-//! A few calls of one place by another strategy than the present one.
+//! A few calls of one place by another strategy than the current one.
 
 use super::Strategy;
 

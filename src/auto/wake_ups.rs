@@ -68,7 +68,7 @@ mod tests {
     use std::panic::Location;
 
     use super::*;
-    use crate::auto::{Alone, ChoiceReason, Outcome, Timing, decide};
+    use crate::auto::{ChoiceReason, Outcome, Probe, Timing, decide};
 
     /// A frame calls each of `sites` once. What calls take there, in nanoseconds: one that wakes
     /// two workers is run by the leader alone, which also wakes the other.
@@ -125,9 +125,9 @@ mod tests {
                 };
                 let outcome = Outcome { busy, ..Outcome::unknown(self.rows) };
                 let asked = decision.timing == Timing::Asked;
-                if let Timing::Alone(_) = decision.timing {
-                    let alone = Alone { rows: self.rows, nanoseconds: ALONE };
-                    site.learn_alone(alone, self.rows, self.now + takes);
+                if let Timing::Probe(_) = decision.timing {
+                    let probe = Probe { rows: self.rows, nanoseconds: ALONE };
+                    site.learn_probe(probe, self.rows, self.now + takes);
                 } else {
                     site.learn(decision.strategy, &outcome, asked.then(|| self.now..self.now + takes));
                 }

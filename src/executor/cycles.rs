@@ -17,7 +17,7 @@ const FIRST_LOOK: u32 = 4;
 /// distances they come.
 #[derive(Clone, Debug)]
 pub(super) struct Cycles {
-    present: Turns,
+    current: Turns,
     other: Turns,
     by_other: bool,
     /// Runs of this turn so far, and at most.
@@ -28,10 +28,10 @@ pub(super) struct Cycles {
 
 impl Cycles {
     /// Of two ways of which this is known, where `fraction` of the runs is heavy.
-    pub(super) fn new(present: RunTimes, other: RunTimes, fraction: f32) -> Self {
+    pub(super) fn new(current: RunTimes, other: RunTimes, fraction: f32) -> Self {
         let most = (PATIENCE / fraction.max(f32::EPSILON)).ceil() as u32;
-        let (present, other) = (Turns::new(present.usual), Turns::new(other.usual));
-        Self { present, other, by_other: false, runs: 0, most, fraction }
+        let (current, other) = (Turns::new(current.usual), Turns::new(other.usual));
+        Self { current, other, by_other: false, runs: 0, most, fraction }
     }
 
     /// Whether the next run goes by the other way.
@@ -41,27 +41,27 @@ impl Cycles {
 
     /// Notes the run that was next.
     pub(super) fn observe(&mut self, nanoseconds: f32) -> Progress {
-        let turns = if self.by_other { &mut self.other } else { &mut self.present };
+        let turns = if self.by_other { &mut self.other } else { &mut self.current };
         self.runs += 1;
         let is_heavy = turns.observe(nanoseconds);
         let mut is_past = false;
         if is_heavy || self.runs >= self.most {
             turns.ended += 1;
-            // Runs by the present way are no longer heavy now and then.
+            // Runs by the current way are no longer heavy now and then.
             is_past = !is_heavy && !self.by_other;
             (self.runs, self.by_other) = (0, !self.by_other);
         }
-        if is_past && (self.present.ended == 1 || self.other.heavy.is_empty()) {
+        if is_past && (self.current.ended == 1 || self.other.heavy.is_empty()) {
             return Progress::InVain;
         }
-        let is_over = self.present.ended.min(self.other.ended) >= CYCLES || is_past || self.is_hopeless();
-        let found = || Found { present: self.present.times(), other: self.other.times() };
+        let is_over = self.current.ended.min(self.other.ended) >= CYCLES || is_past || self.is_hopeless();
+        let found = || Found { current: self.current.times(), other: self.other.times() };
         if is_over { Progress::Over(found()) } else { Progress::GoesOn }
     }
 
-    /// Whether usual runs by the other way alone take more than both kinds by the present one.
+    /// Whether usual runs by the other way alone take more than both kinds by the current one.
     fn is_hopeless(&self) -> bool {
-        let RunTimes { usual, heavy } = self.present.times();
+        let RunTimes { usual, heavy } = self.current.times();
         let (Some(usual), Some(heavy), Some(other)) = (usual, heavy, self.other.times().usual) else { return false };
         let mean = usual + self.fraction * (heavy - usual);
         self.other.seen >= FIRST_LOOK && other * (1.0 - self.fraction) > HOPELESS * mean

@@ -57,7 +57,7 @@ use record::Traced;
 /// Bevy's default, the multi-threaded executor, makes a task of each system. For a schedule of a
 /// few small systems that takes many times as long as the systems do. So all ways are measured: one
 /// run in eight is timed (all of them where they take 8 us or more, one in 25 where less than 1
-/// us), and another way is tried in turns with the present one, for at most 1.6% of the time (what
+/// us), and another way is tried in turns with the current one, for at most 1.6% of the time (what
 /// was saved up counts, a second at most) and ever less often while the answer stays the same. What
 /// counts is the usual run, but where some take far longer than the others, again and again, the
 /// average. When the schedule changes, measurements are forgotten; when it takes much longer or
@@ -142,7 +142,7 @@ pub struct AffinityExecutor {
 
 impl fmt::Debug for AffinityExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = self.forced.unwrap_or(self.race.present());
+        let way = self.forced.unwrap_or(self.race.current());
         let mut executor = f.debug_struct("AffinityExecutor");
         executor.field("way", &way).field("runs", &self.race.runs()).finish_non_exhaustive()
     }
@@ -279,14 +279,14 @@ impl AffinityExecutor {
                 return decision;
             }
             self.race.cancel_lessons();
-            return WayDecision::plainly(self.race.present());
+            return WayDecision::plainly(self.race.current());
         }
         if decision.way != ScheduleWay::OnTheGang || self.gang.is_planned(world) {
             return decision;
         }
         self.race.lose_gang();
         if self.forced.is_none() {
-            return WayDecision::plainly(self.race.present());
+            return WayDecision::plainly(self.race.current());
         }
         let lesson = self.gang.prepare(schedule, world);
         WayDecision { lesson, ..WayDecision::plainly(ScheduleWay::OneThread) }

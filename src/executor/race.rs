@@ -84,9 +84,9 @@ pub(super) struct Took {
 /// Of a way that was not tried yet.
 const NEW: Rival = Rival::new(FIRST_INTERVAL);
 
-/// What is known of the gang.
+/// What is known of the plan by which the gang would run the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Gang {
+enum GangPlan {
     /// Not what each system takes.
     Unknown,
     /// The schedule runs some times more to tell.
@@ -110,13 +110,13 @@ struct Lessons {
 /// What is known of the runs of one schedule.
 #[derive(Debug)]
 pub(super) struct Race {
-    present: ScheduleWay,
+    current: ScheduleWay,
     /// What a run takes by each way.
     times: WayTimes,
     rivals: [Rival; WAYS],
-    gang: Gang,
+    gang: GangPlan,
     trial: Option<WayTrial>,
-    /// What the present way took on average when the last trial ended.
+    /// What the current way took on average when the last trial ended.
     at_trial: Option<f32>,
     /// Nanoseconds that trials may cost.
     budget: Budget,
@@ -131,10 +131,10 @@ impl Race {
     /// than it would.
     pub(super) fn new() -> Self {
         Self {
-            present: ScheduleWay::BevysThreads,
+            current: ScheduleWay::BevysThreads,
             times: WayTimes::default(),
             rivals: [NEW; WAYS],
-            gang: Gang::Unknown,
+            gang: GangPlan::Unknown,
             trial: None,
             at_trial: None,
             budget: Budget::new(FIRST_BUDGET),
@@ -148,25 +148,25 @@ impl Race {
     /// small. So does what is left to spend, or schedules that change often would spend it often.
     /// A plan for the gang is one of the schedule as it was.
     pub(super) fn forget(&mut self) {
-        *self = Self { present: self.without_gang(), budget: self.budget, ..Self::new() };
+        *self = Self { current: self.without_gang(), budget: self.budget, ..Self::new() };
     }
 
     /// The way to go while the gang is not to be had: of Bevy's two the faster one, as far as is
     /// known.
     fn without_gang(&self) -> ScheduleWay {
         let one_thread = || Some(self.mean(ScheduleWay::OneThread)? < self.mean(ScheduleWay::BevysThreads)?);
-        match self.present {
+        match self.current {
             ScheduleWay::OnTheGang if one_thread().unwrap_or(self.mean(ScheduleWay::OneThread).is_some()) => {
                 ScheduleWay::OneThread
             }
             ScheduleWay::OnTheGang => ScheduleWay::BevysThreads,
-            present => present,
+            current => current,
         }
     }
 
     /// The way that runs go now.
-    pub(super) fn present(&self) -> ScheduleWay {
-        self.present
+    pub(super) fn current(&self) -> ScheduleWay {
+        self.current
     }
 
     /// Ends a trial of which a run did not come to its end.
@@ -187,15 +187,15 @@ impl Race {
         if let Some(trial) = &self.trial {
             return WayDecision { timed: true, ..WayDecision::plainly(trial.next()) };
         }
-        if matches!(self.gang, Gang::Learning(_)) {
+        if matches!(self.gang, GangPlan::Learning(_)) {
             return WayDecision { lesson: true, ..WayDecision::plainly(ScheduleWay::OneThread) };
         }
-        let known = self.times.mean(self.present);
+        let known = self.times.mean(self.current);
         // The very first run fetches everything into the caches.
         let Sample { due, timed, .. } =
             self.sampling.next(known, LONG, self.runs > 1 && known.is_none() || self.times.was_heavy());
-        let closely = due && (self.present == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
-        WayDecision { timed, closely, ..WayDecision::plainly(self.present) }
+        let closely = due && (self.current == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
+        WayDecision { timed, closely, ..WayDecision::plainly(self.current) }
     }
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
@@ -217,18 +217,18 @@ impl Race {
         let runs = self.sampling.take_runs();
         self.budget.save(nanoseconds * runs as f32 / BUDGET);
         self.rivals.iter_mut().for_each(|rival| rival.pass(runs));
-        let turned = self.times.note(self.present, nanoseconds);
-        let Some(mean) = self.mean(self.present) else { return };
+        let turned = self.times.note(self.current, nanoseconds);
+        let Some(mean) = self.mean(self.current) else { return };
         if turned {
             self.compare_anew(mean);
         }
         self.notice(mean);
-        if !matches!(self.gang, Gang::Learning(_)) {
+        if !matches!(self.gang, GangPlan::Learning(_)) {
             self.reconsider(mean, || most_on_one_thread(mean, took.work, threads()));
         }
     }
 
-    /// All other ways are to be tried soon, where the present one takes `mean` now.
+    /// All other ways are to be tried soon, where the current one takes `mean` now.
     fn compare_anew(&mut self, mean: f32) {
         self.rivals = [NEW; WAYS];
         self.at_trial = Some(mean);
@@ -240,17 +240,17 @@ impl Race {
         let drift = self.at_trial.map_or(1.0, |before| mean / before.max(1.0));
         if !(1.0 / DRIFT..DRIFT).contains(&drift) {
             let on_one_thread = self.mean(ScheduleWay::OneThread).map(|before| before * drift);
-            self.times.keep_only(self.present);
+            self.times.keep_only(self.current);
             self.compare_anew(mean);
             self.doubt_plan(Risk::of_lessons(mean, on_one_thread));
         }
     }
 
-    /// What was learned of the systems may not hold any more. If the gang is the present way it is
+    /// What was learned of the systems may not hold any more. If the gang is the current way it is
     /// learned at once, if that costs no more than it may.
     fn doubt_plan(&mut self, lessons: Risk) {
-        if self.present != ScheduleWay::OnTheGang {
-            self.gang = Gang::Unknown;
+        if self.current != ScheduleWay::OnTheGang {
+            self.gang = GangPlan::Unknown;
         } else if self.can_afford(&lessons) {
             self.begin_lessons(lessons.cost);
         }
@@ -263,9 +263,9 @@ impl Race {
     /// Begins a trial if it is time for one and it costs no more than it may. `on_one_thread` says
     /// what that takes at most, as far as is known without a trial.
     fn reconsider(&mut self, time: f32, on_one_thread: impl Fn() -> f32) {
-        let planned = if let Gang::Planned(span) = self.gang { Some(span) } else { None };
+        let planned = if let GangPlan::Planned(span) = self.gang { Some(span) } else { None };
         let affordable = self.next_rivals(time).find_map(|rival| {
-            let stakes = Stakes { present: self.present, rival, times: &self.times, planned };
+            let stakes = Stakes { current: self.current, rival, times: &self.times, planned };
             let risk = stakes.risk(time, &on_one_thread);
             self.can_afford(&risk).then(|| (rival, risk, stakes.is_to_be_learned()))
         });
@@ -280,16 +280,16 @@ impl Race {
 
     fn begin_lessons(&mut self, cost: f32) {
         self.budget.spend(cost);
-        self.gang = Gang::Learning(Lessons { left: LESSONS, took: [0.0; LESSONS as usize], cost });
+        self.gang = GangPlan::Learning(Lessons { left: LESSONS, took: [0.0; LESSONS as usize], cost });
     }
 
     /// A run takes `time` nanoseconds now, and one by `rival` `most` at most, as far as is known.
     fn begin_trial(&mut self, rival: ScheduleWay, time: f32, most: f32) {
         self.trials += 1;
-        let (present, other) = (self.times.times(self.present), self.times.times(rival));
+        let (current, other) = (self.times.times(self.current), self.times.times(rival));
         self.trial = Some(match self.times.heavy_fraction() {
-            None => WayTrial::in_turns(self.present, rival, time, most),
-            Some(fraction) => WayTrial::by_cycles(self.present, rival, Cycles::new(present, other, fraction)),
+            None => WayTrial::in_turns(self.current, rival, time, most),
+            Some(fraction) => WayTrial::by_cycles(self.current, rival, Cycles::new(current, other, fraction)),
         });
     }
 
@@ -305,33 +305,33 @@ impl Race {
         let mut ways: [_; WAYS] = std::array::from_fn(|way| ScheduleWay::ALL[way]);
         ways.sort_by(|&a, &b| expected(a).total_cmp(&expected(b)));
         let is_next = move |&way: &ScheduleWay| {
-            way != self.present && self.rivals[way as usize].may_be_tried() && may_be_better(way)
+            way != self.current && self.rivals[way as usize].may_be_tried() && may_be_better(way)
         };
         ways.into_iter().filter(is_next)
     }
 
-    fn end_trial(&mut self, rival: ScheduleWay, Found { present, other }: Found) {
+    fn end_trial(&mut self, rival: ScheduleWay, Found { current, other }: Found) {
         self.trial = None;
-        self.times.learn(self.present, present);
+        self.times.learn(self.current, current);
         self.times.learn(rival, other);
-        let (Some(present), Some(other)) = (self.mean(self.present), self.mean(rival)) else { return };
-        if other / present.max(1.0) < BETTER {
+        let (Some(current), Some(other)) = (self.mean(self.current), self.mean(rival)) else { return };
+        if other / current.max(1.0) < BETTER {
             // Tried again sooner, for it may have been chance.
             let interval = (self.rivals[rival as usize].interval() / 2).max(FIRST_INTERVAL);
-            self.rivals[self.present as usize].ask_every(interval);
-            self.rivals[self.present as usize].pause();
-            self.present = rival;
+            self.rivals[self.current as usize].ask_every(interval);
+            self.rivals[self.current as usize].pause();
+            self.current = rival;
         } else {
-            self.postpone(rival, other / present.max(1.0));
+            self.postpone(rival, other / current.max(1.0));
             if rival == ScheduleWay::OnTheGang {
                 // By another plan the gang may do better next time.
-                self.gang = Gang::Unknown;
+                self.gang = GangPlan::Unknown;
             }
         }
-        self.at_trial = self.mean(self.present);
+        self.at_trial = self.mean(self.current);
     }
 
-    /// The rival, found to take `slower` times as long as the present way, is tried later.
+    /// The rival, found to take `slower` times as long as the current way, is tried later.
     fn postpone(&mut self, rival: ScheduleWay, slower: f32) {
         let longest = match slower {
             ..CLOSE => LONGEST_OF_THE_CLOSE,
@@ -346,7 +346,7 @@ impl Race {
     /// A lesson is over, which took this many nanoseconds on one thread. Returns whether it was the
     /// last, so that there can be a plan.
     pub(super) fn end_lesson(&mut self, nanoseconds: u64) -> bool {
-        let Gang::Learning(lessons) = &mut self.gang else { return false };
+        let GangPlan::Learning(lessons) = &mut self.gang else { return false };
         lessons.left -= 1;
         lessons.took[lessons.left as usize] = nanoseconds as f32;
         let Lessons { left, mut took, .. } = *lessons;
@@ -360,19 +360,19 @@ impl Race {
 
     /// There is no gang to learn for.
     pub(super) fn cancel_lessons(&mut self) {
-        if let Gang::Learning(Lessons { left: LESSONS, cost, .. }) = self.gang {
+        if let GangPlan::Learning(Lessons { left: LESSONS, cost, .. }) = self.gang {
             self.budget.save(cost);
         }
         self.plan(None);
     }
 
-    /// There is a plan by which runs on the gang are expected to take so long, in nanoseconds, or
-    /// none that is worth it. Then it is looked at again some time: also where the plan takes
-    /// far longer than one thread, for then something interrupted the lessons.
+    /// Takes over what a run by the gang's plan is expected to take, in nanoseconds; `None` where no
+    /// plan is worth it. That, and a plan that takes [`HOPELESS`] times as long as one thread, since
+    /// something interrupted the lessons, is looked at again later.
     pub(super) fn plan(&mut self, span: Option<f32>) {
         let one_thread = self.mean(ScheduleWay::OneThread);
         let span = span.filter(|&span| one_thread.is_none_or(|one_thread| span < HOPELESS * one_thread));
-        self.gang = span.map_or(Gang::Declined, Gang::Planned);
+        self.gang = span.map_or(GangPlan::Declined, GangPlan::Planned);
         if span.is_none() {
             self.leave_gang();
             self.postpone(ScheduleWay::OnTheGang, CLOSE);
@@ -382,13 +382,13 @@ impl Race {
     /// The gang is not to be had any more as it was: another pool, or another mode. It is learned
     /// anew, ever later where that happens again and again.
     pub(super) fn lose_gang(&mut self) {
-        self.gang = Gang::Unknown;
+        self.gang = GangPlan::Unknown;
         self.leave_gang();
         self.postpone(ScheduleWay::OnTheGang, 1.0);
     }
 
     fn leave_gang(&mut self) {
-        self.present = self.without_gang();
+        self.current = self.without_gang();
         self.times.set(ScheduleWay::OnTheGang, RunTimes::default());
         self.trial = None;
     }
@@ -404,7 +404,7 @@ impl Race {
     pub(super) fn explain(&self) -> Standing {
         let mut times = [None; WAYS];
         ScheduleWay::ALL.iter().for_each(|&way| times[way as usize] = self.mean(way));
-        Standing { way: self.present, trials: self.trials, times }
+        Standing { way: self.current, trials: self.trials, times }
     }
 }
 

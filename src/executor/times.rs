@@ -42,7 +42,7 @@ impl RunTimes {
 /// What a trial found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    pub(super) present: RunTimes,
+    pub(super) current: RunTimes,
     pub(super) other: RunTimes,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Progress {
 #[derive(Clone, Debug, Default)]
 pub(super) struct WayTimes {
     by_way: [RunTimes; WAYS],
-    /// Of the present way.
+    /// Of the current way.
     fraction: HeavyFraction,
     /// Runs that were much lighter than usual, and others since the first of these.
     light: u32,

@@ -1,4 +1,4 @@
-//! A trial: runs by another way in turns with runs by the present one.
+//! A trial: runs by another way in turns with runs by the current one.
 
 use super::{
     cycles::Cycles,
@@ -16,7 +16,7 @@ pub(super) const RUNS: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(super) struct WayTrial {
-    present: ScheduleWay,
+    current: ScheduleWay,
     pub(super) other: ScheduleWay,
     sequence: Sequence,
 }
@@ -30,14 +30,14 @@ enum Sequence {
 }
 
 impl WayTrial {
-    /// A run by `present` takes `usual` nanoseconds, and one by `other` takes `most` at most, as
+    /// A run by `current` takes `usual` nanoseconds, and one by `other` takes `most` at most, as
     /// far as is known.
-    pub(super) fn in_turns(present: ScheduleWay, other: ScheduleWay, usual: f32, most: f32) -> Self {
-        Self { present, other, sequence: Sequence::InTurns(InTurns { usual, most, ..InTurns::default() }) }
+    pub(super) fn in_turns(current: ScheduleWay, other: ScheduleWay, usual: f32, most: f32) -> Self {
+        Self { current, other, sequence: Sequence::InTurns(InTurns { usual, most, ..InTurns::default() }) }
     }
 
-    pub(super) fn by_cycles(present: ScheduleWay, other: ScheduleWay, cycles: Cycles) -> Self {
-        Self { present, other, sequence: Sequence::ByCycles(cycles) }
+    pub(super) fn by_cycles(current: ScheduleWay, other: ScheduleWay, cycles: Cycles) -> Self {
+        Self { current, other, sequence: Sequence::ByCycles(cycles) }
     }
 
     /// The way of the next run.
@@ -46,7 +46,7 @@ impl WayTrial {
             Sequence::InTurns(turns) => OTHERS[turns.step],
             Sequence::ByCycles(cycles) => cycles.by_other(),
         };
-        if by_other { self.other } else { self.present }
+        if by_other { self.other } else { self.current }
     }
 
     /// Notes what the run took that was next, in nanoseconds.
@@ -61,7 +61,7 @@ impl WayTrial {
 /// A few runs by each way.
 #[derive(Clone, Debug, Default)]
 struct InTurns {
-    /// What a run by the present way took before. The first one of the trial may be the light one
+    /// What a run by the current way took before. The first one of the trial may be the light one
     /// of two kinds, and the next, by the other way, the dear one.
     usual: f32,
     /// What a run by the other way takes at most, as far as is known: a first one that takes longer
@@ -69,23 +69,23 @@ struct InTurns {
     most: f32,
     /// Runs so far, of both ways.
     step: usize,
-    present: Times,
+    current: Times,
     other: Times,
 }
 
 impl InTurns {
     fn observe(&mut self, nanoseconds: f32) -> Option<Found> {
         let by_other = OTHERS[self.step];
-        if by_other { &mut self.other } else { &mut self.present }.push(nanoseconds);
+        if by_other { &mut self.other } else { &mut self.current }.push(nanoseconds);
         self.step += 1;
         // The first run by another way that is hopeless is its last.
         if by_other && self.other.count == 1 {
-            let present = self.usual.max(self.present.longest());
+            let current = self.usual.max(self.current.longest());
             // However long it may take at most: it was not found to be better.
-            let other = RunTimes::even(nanoseconds.min(self.most.max(present)));
-            return (nanoseconds > HOPELESS * present).then(|| Found { present: RunTimes::even(present), other });
+            let other = RunTimes::even(nanoseconds.min(self.most.max(current)));
+            return (nanoseconds > HOPELESS * current).then(|| Found { current: RunTimes::even(current), other });
         }
-        (self.step == OTHERS.len()).then(|| Found { present: self.present.typical(), other: self.other.typical() })
+        (self.step == OTHERS.len()).then(|| Found { current: self.current.typical(), other: self.other.typical() })
     }
 }
 

@@ -19,12 +19,12 @@ use crate::{
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Took {
-    let GangCall { context, ownership, memory, cost, visits, alone_for, .. } = call;
+    let GangCall { context, ownership, memory, cost, visits, probe_for, .. } = call;
     let grain = cost.grain(context.most_rows_at_once());
     let Memory { whole, ranges, .. } = &mut **memory;
-    let gate = alone_for.map(|longest| Gate::new(longest, *visits));
+    let gate = probe_for.map(|longest| Gate::new(longest, *visits));
     let outcome = session(context, ownership, (whole.lay_out_all(rows), ranges), (grain, false), gate.as_ref(), body);
-    (outcome, gate.and_then(|gate| gate.alone()))
+    (outcome, gate.and_then(|gate| gate.probe()))
 }
 
 /// Runs `send` for each part of `senders`, which are at most `most_parts`; then `receive` for
@@ -35,7 +35,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_parts: usize,
 ) -> Took {
-    let GangCall { context, ownership, memory, cost, visits, alone_for, .. } = call;
+    let GangCall { context, ownership, memory, cost, visits, probe_for, .. } = call;
     let workers = context.pool.workers();
     let Memory { whole, ranges, receivers: receiving, .. } = &mut **memory;
     let sending = whole.lay_out_all(senders);
@@ -43,11 +43,11 @@ pub(super) fn sweep_both(
     // Before anything is sent: it is addressed to owners.
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let grain = sending.rows().div_ceil(most_parts as u64);
-    let gate = alone_for.map(|longest| Gate::new(longest, *visits));
+    let gate = probe_for.map(|longest| Gate::new(longest, *visits));
     let sent = session(context, ownership, (sending, ranges), (grain, true), gate.as_ref(), send);
     let received = lock_step::sweep_round(context, ownership, receiving, None, Teaches::Rows, receive);
-    let alone = gate.and_then(|gate| gate.alone());
-    (sent.followed_by(received, workers), alone.map(|alone| alone.followed_by(received, sent.rows, workers)))
+    let probe = gate.and_then(|gate| gate.probe());
+    (sent.followed_by(received, workers), probe.map(|probe| probe.followed_by(received, sent.rows, workers)))
 }
 
 /// One session over `layout`. `grain` is the rows of a grain, at least, and whether each grain is a

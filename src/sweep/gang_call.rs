@@ -9,7 +9,7 @@ use super::{
     ranges::Ranges,
 };
 use crate::{
-    auto::{Alone, Outcome, RowCost},
+    auto::{Outcome, Probe, RowCost},
     context::{Context, Ownership},
     pool::Finished,
 };
@@ -26,11 +26,11 @@ pub(super) struct GangCall<'a> {
     pub(super) learns_rows: bool,
     pub(super) visits: Visits,
     /// For how many nanoseconds the leader is to begin alone, if it is, in a call by fork/join.
-    pub(super) alone_for: Option<u64>,
+    pub(super) probe_for: Option<u64>,
 }
 
 /// What a call on the gang took, and what the leader did alone if it began so.
-pub(super) type Took = (Outcome, Option<Alone>);
+pub(super) type Took = (Outcome, Option<Probe>);
 
 /// Which rows a part visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use super::gang_call::Visits;
 use crate::{
-    auto::Alone,
+    auto::Probe,
     pool::now,
     sync::{AtomicBool, AtomicU64, Ordering, needed, planted, spin_loop, yield_now},
 };
@@ -52,8 +52,8 @@ impl Gate {
         Opens(self)
     }
 
-    /// Has another worker wait until the gate is open; returns for how many nanoseconds. The leader
-    /// comes first: where it runs all indices by itself it has been there.
+    /// Blocks any worker but the leader until the gate opens; returns how long, in nanoseconds. A
+    /// leader that runs all indices by itself runs its own first: the gate is open by then.
     #[cold]
     pub(super) fn wait(&self) -> u64 {
         let (mut looks, came) = (0, now());
@@ -79,9 +79,9 @@ impl Gate {
     }
 
     /// What the leader did. To be asked after the sweep; `None` if it came to no row.
-    pub(super) fn alone(&self) -> Option<Alone> {
+    pub(super) fn probe(&self) -> Option<Probe> {
         let [rows, nanoseconds] = [&self.rows, &self.took].map(|counter| counter.load(Ordering::Relaxed));
-        (rows > 0).then_some(Alone { rows, nanoseconds })
+        (rows > 0).then_some(Probe { rows, nanoseconds })
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
         thread::sleep(std::time::Duration::from_millis(25));
         gate.note(3);
         gate.note(100);
-        let Some(Alone { rows, nanoseconds }) = gate.alone() else { panic!("it swept rows") };
+        let Some(Probe { rows, nanoseconds }) = gate.probe() else { panic!("it swept rows") };
         assert!(rows == 10 && nanoseconds >= 20_000_000, "what it swept beside others does not count");
         assert!(gate.wait() < nanoseconds, "it is open");
         drop(first);
@@ -128,6 +128,6 @@ mod tests {
             }));
             assert!(panic.is_err());
         });
-        assert!(gate.alone().is_none());
+        assert!(gate.probe().is_none());
     }
 }

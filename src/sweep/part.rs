@@ -57,8 +57,8 @@ impl<'a> Part<'a> {
         Self { index, taken_before: None, division, rows: PartRows::ForkRange(range) }
     }
 
-    /// What is to be told how many rows were visited, where those are not known from the part: in a
-    /// sweep of blocks that the leader begins alone.
+    /// The gate to report visited rows to, where the part itself cannot count them: in a sweep of
+    /// blocks that the leader begins alone.
     pub(crate) fn gate(&self) -> Option<&'a Gate> {
         let PartRows::ForkRange(range) = &self.rows else { return None };
         range.gate().filter(|gate| gate.visits() == Visits::Blocks)

@@ -204,7 +204,7 @@ impl<'a> Plan<'a> {
             // In debug builds `contiguous_par_iter` comes here whatever was planned: the model has
             // asked about the plan.
             Timing::Asked => self.strategy == Strategy::Serial,
-            Timing::NotAsked | Timing::Alone(_) => false,
+            Timing::NotAsked | Timing::Probe(_) => false,
         }
     }
 
@@ -220,22 +220,22 @@ impl<'a> Plan<'a> {
         let cost = self.at.site.cost();
         let pool = &context.pool;
         let asked = self.timing == Timing::Asked;
-        let alone_for = if let Timing::Alone(nanoseconds) = self.timing { Some(nanoseconds) } else { None };
+        let probe_for = if let Timing::Probe(nanoseconds) = self.timing { Some(nanoseconds) } else { None };
         let watched = pool.watches_calls().then(|| pool.led());
         let learns_rows = cost.asks_of_round(|| self.rows.total()) || asked;
         let began = (asked || watched.is_some()).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
         let (ownership, memory) = (context.ownership(), lock(&self.at.calls.memory));
-        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits, alone_for };
-        let (mut outcome, alone) = sweep(&mut gang);
+        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits, probe_for };
+        let (mut outcome, probe) = sweep(&mut gang);
         if visits == Visits::Blocks {
             // The leader's time is that of other rows than its own.
             (outcome.leader_rows, outcome.leader_ns) = (0, 0);
         }
         let call = began.map(|began| began..now());
-        match alone {
-            Some(alone) => self.at.site.learn_alone(alone, outcome.rows, now()),
+        match probe {
+            Some(probe) => self.at.site.learn_probe(probe, outcome.rows, now()),
             None => self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked)),
         }
         if let (Some(before), Some(call)) = (watched, call) {

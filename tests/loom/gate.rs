@@ -19,7 +19,7 @@ mod sync;
 /// What the gate knows of the rest of the crate.
 mod auto {
     #[derive(Debug, PartialEq)]
-    pub(crate) struct Alone {
+    pub(crate) struct Probe {
         pub(crate) rows: u64,
         pub(crate) nanoseconds: u64,
     }
@@ -39,7 +39,7 @@ mod pool {
 
 use loom::{cell::UnsafeCell, sync::Arc, thread};
 
-use crate::{auto::Alone, gang_call::Visits, gate::Gate, model::exhaust};
+use crate::{auto::Probe, gang_call::Visits, gate::Gate, model::exhaust};
 
 /// A sweep of two rows, both of which the leader visits, and the first of which others look at
 /// behind the gate.
@@ -85,7 +85,7 @@ fn sweep(longest: u64, rows: usize) -> u64 {
     });
     sweep.lead();
     follower.join().expect("no panic");
-    sweep.gate.alone().map_or(0, |Alone { rows, .. }| rows)
+    sweep.gate.probe().map_or(0, |Probe { rows, .. }| rows)
 }
 
 #[test]

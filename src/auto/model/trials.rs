@@ -1,4 +1,4 @@
-//! When a [`Model`] tries another strategy than the present one, and what comes of it.
+//! When a [`Model`] tries another strategy than the current one, and what comes of it.
 
 use super::{BUDGET, FIRST_INTERVAL, Model, NEW, ROUND, SESSION, UNSHARED};
 use crate::{
@@ -17,7 +17,7 @@ const CHEAPEST_ROUND: f32 = 300.0;
 /// What a session of fork/join costs at least, in nanoseconds.
 const CHEAPEST_SESSION: f32 = 1_000.0;
 
-/// What takes less than this part of what the present strategy takes is taken at the next call, not
+/// What takes less than this part of what the current strategy takes is taken at the next call, not
 /// at the next sample.
 const CLEARLY_BETTER: f32 = 0.8;
 
@@ -42,7 +42,7 @@ impl Model {
         if trial.is_probe() {
             // As long as the gang takes: then the call takes twice as long at most.
             let longest = self.usual(self.current, self.rows) as u64;
-            return Some(Decision::begin_alone(longest));
+            return Some(Decision::probe(longest));
         }
         Some(Decision::of_model(trial.strategy, timed))
     }
@@ -105,7 +105,7 @@ impl Model {
         self.heavy.mean(other, usual, rows, workers) + self.forgone(other)
     }
 
-    /// What a trial takes longer than the same calls by the present strategy.
+    /// What a trial takes longer than the same calls by the current strategy.
     fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
         let now = self.takes(self.current, rows);
         let then = match other {

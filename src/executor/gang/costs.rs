@@ -9,13 +9,13 @@ use crate::{
 /// tries another way now and then says little.
 const SMOOTHING_OF_LEADS: f32 = 4.0;
 
-/// A task takes much longer than it did if it takes this many times as long, and more than [`LONG`]
-/// nanoseconds.
+/// A task takes much longer than it did if it takes this many times as long, and more than
+/// [`WORTH_A_NEW_PLAN`] nanoseconds.
 const MUCH_LONGER: f32 = 2.0;
-const LONG: f32 = 20_000.0;
+const WORTH_A_NEW_PLAN: f32 = 20_000.0;
 
-/// What runs in every third run is seen by one of three lessons. It is in more than this part of
-/// the last runs, what runs in every eighth is not.
+/// A task runs often if it ran in more than this part of the last runs. One that runs every third
+/// time does, and one of the three lessons sees it; one that runs every eighth time does not.
 const OFTEN: f32 = 0.3;
 
 /// A run that takes this many nanoseconds longer than the next was interrupted, by what is loaded
@@ -153,7 +153,7 @@ impl Costs {
     pub(super) fn outgrew(&self, before: &[f32], task: usize) -> bool {
         let (now, before) = (self.by_itself[task], before[task]);
         let would_be_seen = before > 0.0 || self.ran[task] > OFTEN;
-        now > LONG && now > MUCH_LONGER * before && would_be_seen
+        now > WORTH_A_NEW_PLAN && now > MUCH_LONGER * before && would_be_seen
     }
 }
 

@@ -9,7 +9,7 @@
 //! | `condition.rs` | run conditions that Bevy's executors and this one share |
 //! | `tasks.rs` | from that to tasks, and which wait for which |
 //! | `costs.rs`, `plan.rs` | what tasks take; who does which |
-//! | `prepared.rs` | what is kept of a schedule: tasks, costs, the present plan and when it goes |
+//! | `prepared.rs` | what is kept of a schedule: tasks, costs, the current plan and when it goes |
 //! | `run.rs` | one run, with errors and panics as Bevy handles them |
 //!
 //! What each worker takes when, and who waits for whom: `pool/job_board.rs`.

@@ -26,7 +26,7 @@ thread_local! {
     static HAS_SHOWN_TAG: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Binds its system, which takes nothing else that does, to the thread that runs the schedule.
+/// Binds its system to the thread that runs the schedule. No other parameter of the system does.
 pub(crate) struct OnLeader;
 
 // SAFETY: it accesses nothing.

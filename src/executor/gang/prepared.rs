@@ -27,7 +27,7 @@ const LEAST_GAIN_ALONE: f32 = 2_000.0;
 /// What each round of a plan has to gain.
 const LEAST_GAIN_OF_ROUND: f32 = 1_000.0;
 
-/// A new plan takes the place of the present one if it takes less than this part of it.
+/// A new plan takes the place of the current one if it takes less than this part of it.
 const BETTER: f32 = 0.9;
 
 /// A task that leads rounds and takes fewer nanoseconds may be dealt out even so: being alone takes
@@ -178,33 +178,33 @@ impl Prepared {
     }
 
     /// Learns from a run that was timed. From time to time the plan is made anew, and taken if it
-    /// is much better than the present one: tasks stay on their cores otherwise.
+    /// is much better than the current one: tasks stay on their cores otherwise.
     pub(super) fn observe(&mut self) {
         self.costs.observe(self.notes.took());
-        let Some(present) = &mut self.plan else { return };
-        present.timed += 1;
-        self.costs.follow_down(&mut present.took);
+        let Some(current) = &mut self.plan else { return };
+        current.timed += 1;
+        self.costs.follow_down(&mut current.took);
         let mut tasks = self.tasks.list.iter().enumerate();
-        let surprise = tasks.clone().find(|&(number, task)| present.is_surprised_by(number, task, &self.costs));
+        let surprise = tasks.clone().find(|&(number, task)| current.is_surprised_by(number, task, &self.costs));
         if let Some((number, _)) = surprise {
             self.costs.suppose_leading(number, self.pool.workers());
             let proposal = self.propose(self.least_gain_of_round);
             self.take(proposal);
-        } else if tasks.any(|(number, task)| present.is_outgrown_by(number, task, &self.costs)) {
+        } else if tasks.any(|(number, task)| current.is_outgrown_by(number, task, &self.costs)) {
             // What was learned does not hold any more.
             (self.plan, self.costs) = (None, Costs::new(self.tasks.list.len()));
-        } else if present.timed.is_multiple_of(RUNS_PER_LOOK) {
+        } else if current.timed.is_multiple_of(RUNS_PER_LOOK) {
             self.look_at_plan();
         }
     }
 
     fn look_at_plan(&mut self) {
-        let Some(present) = &self.plan else { return };
-        let (places, costs) = (self.places(&present.apart), self.costs(|task| present.apart[task]));
-        let span = present.plan.span_with(Workload { tasks: &self.tasks.list, places: &places, costs: &costs });
+        let Some(current) = &self.plan else { return };
+        let (places, costs) = (self.places(&current.apart), self.costs(|task| current.apart[task]));
+        let span = current.plan.span_with(Workload { tasks: &self.tasks.list, places: &places, costs: &costs });
         let proposal = self.propose(self.least_gain_of_round);
-        // Workers are awake anyway, if the present plan has rounds.
-        let to_wake = if present.plan.has_rounds() { 0.0 } else { proposal.least_gain() };
+        // Workers are awake anyway, if the current plan has rounds.
+        let to_wake = if current.plan.has_rounds() { 0.0 } else { proposal.least_gain() };
         if proposal.plan.span + to_wake < BETTER * span {
             self.take(proposal);
         }

@@ -36,7 +36,7 @@ pub(super) struct Risk {
 }
 
 impl Risk {
-    /// Of lessons, where the present way takes `time`: they run on one thread.
+    /// Of lessons, where the current way takes `time`: they run on one thread.
     pub(super) fn of_lessons(time: f32, on_one_thread: Option<f32>) -> Self {
         let largest = (on_one_thread.unwrap_or(time * BUSIEST as f32) - time).max(0.0);
         Self { largest, cost: largest * LESSONS as f32 }
@@ -45,7 +45,7 @@ impl Risk {
 
 /// A trial that may be made.
 pub(super) struct Stakes<'a> {
-    pub(super) present: ScheduleWay,
+    pub(super) current: ScheduleWay,
     pub(super) rival: ScheduleWay,
     /// What is known of all ways.
     pub(super) times: &'a WayTimes,
@@ -55,7 +55,7 @@ pub(super) struct Stakes<'a> {
 }
 
 impl Stakes<'_> {
-    /// What it may cost, where the present way takes `time` on average.
+    /// What it may cost, where the current way takes `time` on average.
     pub(super) fn risk(&self, time: f32, on_one_thread: impl Fn() -> f32) -> Risk {
         if self.is_to_be_learned() {
             return Risk::of_lessons(time, self.times.mean(ScheduleWay::OneThread));
@@ -87,10 +87,10 @@ impl Stakes<'_> {
 
     /// How much longer a heavy run by the rival may take.
     fn risk_of_heavy(&self) -> f32 {
-        let Some(present) = self.times.times(self.present).heavy else { return 0.0 };
+        let Some(current) = self.times.times(self.current).heavy else { return 0.0 };
         match (self.times.times(self.rival).heavy, self.rival) {
-            (Some(other), _) => other - present,
-            (None, ScheduleWay::OneThread) => present * BUSIEST as f32,
+            (Some(other), _) => other - current,
+            (None, ScheduleWay::OneThread) => current * BUSIEST as f32,
             (None, _) => 0.0,
         }
     }

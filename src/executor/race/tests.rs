@@ -260,7 +260,7 @@ fn a_gang_that_is_lost_again_and_again_is_learned_ever_later() {
     let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
     let mut lessons = || {
         let lessons = (0..4_000).filter(|_| {
-            let is_lesson = matches!(machine.race.gang, Gang::Learning(_));
+            let is_lesson = matches!(machine.race.gang, GangPlan::Learning(_));
             if machine.run() == ScheduleWay::OnTheGang {
                 machine.race.lose_gang();
             }
@@ -398,7 +398,7 @@ fn a_burst_that_goes_on_is_what_runs_take_now() {
     assert_eq!(race.explain().way, ScheduleWay::OneThread);
 }
 
-/// Of two runs one is light and one is not, and both are longer by the present way.
+/// Of two runs one is light and one is not, and both are longer by the current way.
 #[test]
 fn a_schedule_that_runs_twice_a_frame_goes_the_faster_way_whichever_run_comes_first() {
     for first in [0, 1] {
@@ -426,9 +426,9 @@ fn a_plan_that_takes_far_longer_than_one_thread_is_made_anew() {
     let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
     let mut lessons = 0;
     for _ in 0..2_000 {
-        let was_learning = matches!(machine.race.gang, Gang::Learning(_));
+        let was_learning = matches!(machine.race.gang, GangPlan::Learning(_));
         machine.run();
-        if was_learning && !matches!(machine.race.gang, Gang::Learning(_)) {
+        if was_learning && !matches!(machine.race.gang, GangPlan::Learning(_)) {
             lessons += 1;
             if lessons == 1 {
                 machine.race.plan(Some(43_800_000.0));
@@ -444,7 +444,7 @@ fn lessons_for_which_there_is_no_gang_cost_nothing() {
     let mut race = Race::new();
     race.begin_lessons(12e6);
     race.cancel_lessons();
-    assert_eq!((race.budget, race.gang), (Budget::new(FIRST_BUDGET), Gang::Declined));
+    assert_eq!((race.budget, race.gang), (Budget::new(FIRST_BUDGET), GangPlan::Declined));
     race.begin_lessons(12e6);
     race.end_lesson(8_000_000);
     race.cancel_lessons();
