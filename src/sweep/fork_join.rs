@@ -2,7 +2,7 @@
 //! it takes the far half of what another one has left.
 
 use super::{
-    fork_range::Fork,
+    fork_range::{Cut, Fork},
     gang_call::{GangCall, LeaderBefore, Memory, Took},
     gate::Gate,
     layout::Layout,
@@ -23,7 +23,8 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let grain = cost.grain(context.most_rows_at_once());
     let Memory { whole, ranges, .. } = &mut **memory;
     let gate = probe_for.map(|longest| Gate::new(longest, *visits));
-    let outcome = session(context, ownership, (whole.lay_out_all(rows), ranges), (grain, false), gate.as_ref(), body);
+    let (layout, cut) = (whole.lay_out_all(rows), Cut { grain, by_grain: false });
+    let outcome = session(context, ownership, (layout, ranges), cut, gate.as_ref(), body);
     (outcome, gate.and_then(|gate| gate.probe()))
 }
 
@@ -42,27 +43,26 @@ pub(super) fn sweep_both(
     let shortest = cost.shortest_run(sending.rows(), workers).max(receiving.needless_cut(receivers, workers));
     // Before anything is sent: it is addressed to owners.
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
-    let grain = sending.rows().div_ceil(most_parts as u64);
+    let cut = Cut { grain: sending.rows().div_ceil(most_parts as u64), by_grain: true };
     let gate = probe_for.map(|longest| Gate::new(longest, *visits));
-    let sent = session(context, ownership, (sending, ranges), (grain, true), gate.as_ref(), send);
+    let sent = session(context, ownership, (sending, ranges), cut, gate.as_ref(), send);
     let received = lock_step::sweep_round(context, ownership, receiving, None, Teaches::Rows, receive);
     let probe = gate.and_then(|gate| gate.probe());
     (sent.followed_by(received, workers), probe.map(|probe| probe.followed_by(received, sent.rows, workers)))
 }
 
-/// One session over `layout`. `grain` is the rows of a grain, at least, and whether each grain is a
-/// part of its own. Where there is a `gate` the leader begins alone.
+/// One session over `layout`. Where there is a `gate` the leader begins alone.
 fn session(
     context: &Context,
     ownership: &mut Ownership,
     (layout, ranges): (&Layout, &mut Ranges),
-    grain: (u64, bool),
+    cut: Cut,
     gate: Option<&Gate>,
     body: impl Fn(Part<'_>) + Sync,
 ) -> Outcome {
     layout.segments().iter().for_each(|segment| ownership.footprints.cover(segment.storage, segment.rows.end));
     let before = LeaderBefore::of(context);
-    let fork = Fork::new(context, ownership, layout, ranges, grain, gate);
+    let fork = Fork::new(context, ownership, layout, ranges, cut, gate);
     let session = context.pool.run_session(move |worker| {
         // Once for all ranges: asking takes longer than sweeping many a range.
         let core = running_on();

@@ -10,6 +10,16 @@ use crate::{
     topology::CoreId,
 };
 
+/// How the rows of a call are cut into grains.
+#[derive(Clone, Copy)]
+pub(super) struct Cut {
+    /// Rows of a grain, before they are rounded up to whole cache lines.
+    pub(super) grain: u64,
+    /// Whether each grain is a part of its own: then the memory for what it sends is the same in
+    /// every call, whichever worker sweeps it.
+    pub(super) by_grain: bool,
+}
+
 /// One call by fork/join.
 #[derive(Clone, Copy)]
 pub(super) struct Fork<'a> {
@@ -17,11 +27,7 @@ pub(super) struct Fork<'a> {
     ownership: &'a Ownership,
     layout: &'a Layout,
     ranges: &'a Ranges,
-    /// Rows of a grain.
-    grain: u64,
-    /// Whether each grain is a part of its own: then the memory for what it sends is the same in
-    /// every call, whichever worker sweeps it.
-    by_grain: bool,
+    cut: Cut,
     /// Where the leader begins alone.
     gate: Option<&'a Gate>,
 }
@@ -39,14 +45,13 @@ pub(super) struct ForkRange<'a> {
 }
 
 impl<'a> Fork<'a> {
-    /// A call over `layout`, all of it left to the leader, in grains of `grain` rows, or a few
-    /// more.
+    /// A call over `layout`, all of it left to the leader.
     pub(super) fn new(
         context: &'a Context,
         ownership: &'a Ownership,
         layout: &'a Layout,
         ranges: &'a mut Ranges,
-        (grain, by_grain): (u64, bool),
+        Cut { grain, by_grain }: Cut,
         gate: Option<&'a Gate>,
     ) -> Self {
         let lines = u64::from(WHOLE_LINES);
@@ -56,7 +61,7 @@ impl<'a> Fork<'a> {
         // Where each grain is a part there is one at least: the first part also sends for others.
         let grains = (layout.rows().div_ceil(grain) as u32).max(u32::from(by_grain));
         ranges.begin(context.pool.workers(), grains);
-        Self { context, ownership, layout, ranges, grain, by_grain, gate }
+        Self { context, ownership, layout, ranges, cut: Cut { grain, by_grain }, gate }
     }
 
     /// What `worker`, which runs on `core`, has or takes from another; `None` if there is nothing
@@ -71,7 +76,7 @@ impl<'a> Fork<'a> {
 
     /// The rows from one grain up to before another.
     fn rows(&self, grains: Range<u32>) -> Range<u64> {
-        let row = |grain: u32| (u64::from(grain) * self.grain).min(self.layout.rows());
+        let row = |grain: u32| (u64::from(grain) * self.cut.grain).min(self.layout.rows());
         row(grains.start)..row(grains.end)
     }
 }
@@ -108,7 +113,7 @@ impl<'a> ForkRange<'a> {
                 gate.note(rows.end - rows.start);
             }
             end = grain + 1;
-            next = if fork.by_grain { None } else { fork.ranges.take(worker) };
+            next = if fork.cut.by_grain { None } else { fork.ranges.take(worker) };
         }
         fork.count(worker, core, fork.rows(first..end));
     }

@@ -28,8 +28,8 @@ pub(crate) struct Part<'a> {
 
 /// Which rows a [`Part`] has.
 enum PartRows<'a> {
-    /// One of this many even parts of all rows.
-    Even(Rows<'a, 'a>, usize),
+    /// One of some even parts of all rows.
+    Even(RowCursor<'a>),
     /// What one worker may sweep of a share.
     Claimed(ShareClaim<'a>),
     /// Grains that no other worker has taken.
@@ -44,7 +44,8 @@ impl<'a> Part<'a> {
 
     /// One of `parts` even parts of all rows.
     pub(super) fn even(rows: Rows<'a, 'a>, index: usize, parts: usize) -> Self {
-        Self { index, taken_before: None, division: Division::Even { parts }, rows: PartRows::Even(rows, parts) }
+        let rows = PartRows::Even(RowCursor::through(rows, index, parts));
+        Self { index, taken_before: None, division: Division::Even { parts }, rows }
     }
 
     pub(super) fn claimed(claim: ShareClaim<'a>) -> Self {
@@ -71,7 +72,7 @@ impl<'a> Part<'a> {
         let (mut cursor, mut claim) = match self.rows {
             PartRows::ForkRange(range) => return range.for_each_range(&mut visit),
             PartRows::Claimed(claim) => (claim.cursor(), Some(claim)),
-            PartRows::Even(rows, parts) => (RowCursor::through(rows, self.index, parts), None),
+            PartRows::Even(cursor) => (cursor, None),
         };
         // One place that visits, so that it is inlined: only then its loop is vectorised.
         loop {

@@ -11,10 +11,8 @@ use crate::{
 
 /// A sweep by the calling thread, or by Bevy's threads for it, from here to where this is dropped;
 /// recorded while spans are.
-pub(crate) struct SweepSpan(Option<Recorded>);
-
-struct Recorded {
-    recorder: Arc<Recorder>,
+pub(crate) struct SweepSpan {
+    recorder: Option<Arc<Recorder>>,
     began: u64,
     rows: u64,
 }
@@ -29,23 +27,22 @@ impl SweepSpan {
         .flatten();
         // Inside another parallel call it is a part of a worker's share.
         let recorder = recorder.filter(|_| !is_inside_call());
-        Self(recorder.map(|recorder| Recorded { recorder, began: now(), rows: rows.total() }))
+        let (began, rows) = recorder.as_ref().map_or((0, 0), |_| (now(), rows.total()));
+        Self { recorder, began, rows }
+    }
+
+    #[cold]
+    fn record(&self, recorder: &Recorder) {
+        let span = Span::of_caller(SpanKind::Sweep, running_number(), self.began..now());
+        recorder.write(|spans| spans.push(Span { rows: self.rows, ..span }));
     }
 }
 
 impl Drop for SweepSpan {
     #[inline]
     fn drop(&mut self) {
-        if let Some(recorded) = &self.0 {
-            recorded.end();
+        if let Some(recorder) = &self.recorder {
+            self.record(recorder);
         }
-    }
-}
-
-impl Recorded {
-    #[cold]
-    fn end(&self) {
-        let span = Span::of_caller(SpanKind::Sweep, running_number(), self.began..now());
-        self.recorder.write(|spans| spans.push(Span { rows: self.rows, ..span }));
     }
 }
