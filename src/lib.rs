@@ -115,6 +115,8 @@ pub use diagnostics::{
     ScheduleDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,
 };
 pub use due::{Agenda, Due, DueParIter};
+#[doc(hidden)]
+pub use executor::Forced;
 pub use executor::{AffinityExecutor, AffinitySchedules, ScheduleWay};
 pub use fused::{Fused, Kernel, KernelParam, Kernels, Row, fused};
 #[cfg(feature = "overlay")]

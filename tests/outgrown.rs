@@ -10,7 +10,7 @@ mod common;
 use std::{thread, time::Duration};
 
 use bevy::prelude::*;
-use bevy_affinity::{AffinityExecutor, AffinitySchedules, ScheduleWay, prelude::*};
+use bevy_affinity::{AffinityExecutor, AffinitySchedules, Forced, ScheduleWay, prelude::*};
 
 use common::{Scheduling, swept_rows};
 
@@ -36,7 +36,9 @@ fn a_tagged_system_that_grows_gets_the_gang_for_itself() {
     let mut app = Scheduling::lock_step(2).bare_app();
     app.insert_resource(AffinitySchedules::all().except(Update)).add_plugins(AffinityParallelPlugin);
     app.add_systems(Update, (sweep.affine(), light, light));
-    app.edit_schedule(Update, |schedule| AffinityExecutor::install_forced(schedule, Some(ScheduleWay::OnTheGang)));
+    app.edit_schedule(Update, |schedule| {
+        AffinityExecutor::install_forced(schedule, Forced::Always(ScheduleWay::OnTheGang))
+    });
     app.world_mut().spawn(Row(0));
     (0..FRAMES).for_each(|_| app.update());
     assert_eq!(swept_rows(&app)[1], 0, "one row is not shared");

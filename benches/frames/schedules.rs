@@ -10,7 +10,7 @@ use bevy::{
     ecs::schedule::{MultiThreadedExecutor, SingleThreadedExecutor},
     prelude::*,
 };
-use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
+use bevy_affinity::{AffinityExecutor, Forced, ScheduleWay, prelude::*};
 
 use crate::mixed;
 use crate::shared::ours;
@@ -90,7 +90,7 @@ impl Contest {
             Self::Multi => _ = schedule.set_executor(MultiThreadedExecutor::new()),
             Self::Single => _ = schedule.set_executor(SingleThreadedExecutor::new()),
             Self::Ours => AffinityExecutor::install(&mut schedule),
-            Self::Gang => AffinityExecutor::install_forced(&mut schedule, Some(ScheduleWay::OnTheGang)),
+            Self::Gang => AffinityExecutor::install_forced(&mut schedule, Forced::Always(ScheduleWay::OnTheGang)),
         }
         (schedule, world)
     }

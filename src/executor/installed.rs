@@ -1,13 +1,58 @@
-//! An executor, for those who are not in the schedule that it was installed in.
+//! How a schedule gets an executor, and what others keep of that.
 
 use std::sync::Arc;
 
 use bevy_ecs::schedule::{InternedSystemSet, Schedule};
 
 use super::{
+    AffinityExecutor, Forced,
     gang::{BlueprintSlot, WeakBlueprintSlot},
+    mark::Mark,
     record::ScheduleRecord,
 };
+
+impl AffinityExecutor {
+    /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
+    /// what the gang needs to know. A schedule that has been built is built once more. Once is
+    /// enough: each further one wraps the run conditions of the schedule once more. Orders that a
+    /// build pass adds which comes later are not seen: add yours before.
+    ///
+    /// The plugin does this for every schedule that is not left alone.
+    ///
+    /// ```
+    /// use bevy::{ecs::schedule::Schedule, prelude::*};
+    /// use bevy_affinity::{AffinityExecutor, prelude::*};
+    ///
+    /// fn simulate() {}
+    ///
+    /// let (mut schedule, mut world) = (Schedule::default(), World::new());
+    /// world.insert_resource(AffinityPool::new(&AffinitySettings::default()));
+    /// AffinityExecutor::install(&mut schedule);
+    /// schedule.add_systems(simulate).run(&mut world);
+    /// ```
+    pub fn install(schedule: &mut Schedule) {
+        Self::install_for(schedule, None);
+    }
+
+    /// [`install`](Self::install), for tests and measurements.
+    #[doc(hidden)]
+    pub fn install_forced(schedule: &mut Schedule, forced: Forced) {
+        Self::install_for(schedule, Some(forced));
+    }
+
+    /// Installs one; returns what is kept of it outside of the schedule.
+    pub(crate) fn install_for(schedule: &mut Schedule, forced: Option<Forced>) -> Installed {
+        let slot = BlueprintSlot::default();
+        let executor = Self::reading(slot.clone(), forced);
+        let record = executor.record.clone();
+        slot.watch(schedule);
+        schedule.set_executor(executor);
+        // A schedule that has been built is built once more for that.
+        let mark = Mark::next();
+        schedule.configure_sets(mark);
+        Installed { record, slot: slot.downgrade(), mark }
+    }
+}
 
 /// What is kept of an executor outside of its schedule.
 pub(crate) struct Installed {

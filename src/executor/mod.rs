@@ -7,6 +7,7 @@
 //! the main thread.
 
 mod cycles;
+mod forced;
 mod gang;
 mod installed;
 mod main_thread;
@@ -18,6 +19,8 @@ mod trial;
 mod way;
 mod which;
 
+#[doc(hidden)]
+pub use forced::Forced;
 pub(crate) use gang::{OnLeader, is_sync_point};
 pub(crate) use installed::Installed;
 pub(crate) use mark::Mark;
@@ -32,8 +35,8 @@ use bevy_ecs::{
     error::{BevyError, ErrorContext},
     prelude::World,
     schedule::{
-        FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, Schedule, SingleThreadedExecutor, SystemExecutor,
-        SystemSchedule, SystemWithAccess,
+        FixedBitSet, MainThreadExecutor, MultiThreadedExecutor, SingleThreadedExecutor, SystemExecutor, SystemSchedule,
+        SystemWithAccess,
     },
     system::System,
 };
@@ -126,8 +129,7 @@ pub struct AffinityExecutor {
     gang: SystemsOnGang,
     /// What the schedule's build pass saw.
     slot: BlueprintSlot,
-    /// The one way to go, for tests.
-    forced: Option<ScheduleWay>,
+    forced: Option<Forced>,
     apply_final_deferred: bool,
     race: Race,
     record: Arc<ScheduleRecord>,
@@ -142,7 +144,7 @@ pub struct AffinityExecutor {
 
 impl fmt::Debug for AffinityExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = self.forced.unwrap_or(self.race.current());
+        let way = self.forced_way().unwrap_or(self.race.current());
         let mut executor = f.debug_struct("AffinityExecutor");
         executor.field("way", &way).field("runs", &self.race.runs()).finish_non_exhaustive()
     }
@@ -161,50 +163,7 @@ impl AffinityExecutor {
         Self::reading(BlueprintSlot::default(), None)
     }
 
-    /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
-    /// what the gang needs to know. A schedule that has been built is built once more. Once is
-    /// enough: each further one wraps the run conditions of the schedule once more. Orders that a
-    /// build pass adds which comes later are not seen: add yours before.
-    ///
-    /// The plugin does this for every schedule that is not left alone.
-    ///
-    /// ```
-    /// use bevy::{ecs::schedule::Schedule, prelude::*};
-    /// use bevy_affinity::{AffinityExecutor, prelude::*};
-    ///
-    /// fn simulate() {}
-    ///
-    /// let (mut schedule, mut world) = (Schedule::default(), World::new());
-    /// world.insert_resource(AffinityPool::new(&AffinitySettings::default()));
-    /// AffinityExecutor::install(&mut schedule);
-    /// schedule.add_systems(simulate).run(&mut world);
-    /// ```
-    pub fn install(schedule: &mut Schedule) {
-        Self::install_forced(schedule, None);
-    }
-
-    /// [`install`](Self::install), with only one way to go, where it can be gone: for tests and
-    /// measurements.
-    #[doc(hidden)]
-    pub fn install_forced(schedule: &mut Schedule, forced: Option<ScheduleWay>) {
-        Self::install_for(schedule, forced);
-    }
-
-    /// Installs one, with only one way to go if that is `forced`; returns what is kept of it
-    /// outside of the schedule.
-    pub(crate) fn install_for(schedule: &mut Schedule, forced: Option<ScheduleWay>) -> Installed {
-        let slot = BlueprintSlot::default();
-        let executor = Self::reading(slot.clone(), forced);
-        let record = executor.record.clone();
-        slot.watch(schedule);
-        schedule.set_executor(executor);
-        // A schedule that has been built is built once more for that.
-        let mark = Mark::next();
-        schedule.configure_sets(mark);
-        Installed { record, slot: slot.downgrade(), mark }
-    }
-
-    fn reading(slot: BlueprintSlot, forced: Option<ScheduleWay>) -> Self {
+    fn reading(slot: BlueprintSlot, forced: Option<Forced>) -> Self {
         let race = Race::new();
         Self {
             single: SingleThreadedExecutor::new(),
@@ -264,12 +223,16 @@ impl AffinityExecutor {
     ) -> WayDecision {
         let only_way = self.only_way(schedule, world, skip_systems);
         self.record.set_only_way(only_way);
-        let decision = match only_way.or(self.forced) {
+        let decision = match only_way.or(self.forced_way()) {
             Some(way) => self.race.count(way),
             None => self.race.choose(),
         };
         self.record.set_runs(self.race.runs());
         self.possible(decision, schedule, world)
+    }
+
+    fn forced_way(&self) -> Option<ScheduleWay> {
+        self.forced.map(|forced| forced.way(self.race.runs()))
     }
 
     /// The decision, or another one if it needs the gang and that is not to be had.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy_affinity::{AffinityExecutor, AffinitySchedules, ScheduleWay};
+use bevy_affinity::{AffinityExecutor, AffinitySchedules, Forced, ScheduleWay};
 
 use super::*;
 
@@ -26,7 +26,9 @@ fn app_that_ran() -> App {
     let mut app = Scheduling::auto(2).bare_app();
     app.insert_resource(AffinitySchedules::all().except(Update)).add_plugins(AffinityParallelPlugin);
     app.add_systems(Update, (busy, busy, busy, busy, busy, busy).affine());
-    app.edit_schedule(Update, |schedule| AffinityExecutor::install_forced(schedule, Some(ScheduleWay::OnTheGang)));
+    app.edit_schedule(Update, |schedule| {
+        AffinityExecutor::install_forced(schedule, Forced::Always(ScheduleWay::OnTheGang))
+    });
     timeline_mut(&mut app).record(true);
     app.update();
     for _ in 0..100 {

@@ -31,7 +31,7 @@ use bevy::{
     },
     prelude::*,
 };
-use bevy_affinity::{AffinityExecutor, ScheduleDiagnostics, ScheduleWay, prelude::*};
+use bevy_affinity::{AffinityExecutor, Forced, ScheduleDiagnostics, ScheduleWay, prelude::*};
 
 use common::Scheduling;
 
@@ -50,10 +50,21 @@ enum Executor {
     Ours,
     /// Ours, always on a gang of so many workers. With one there is no gang.
     Gang(usize),
+    /// Ours, any way in each run, the gang of so many workers among them.
+    Any(usize),
 }
 
 impl Executor {
-    const ALL: [Self; 6] = [Self::Single, Self::Multi, Self::Ours, Self::Gang(2), Self::Gang(3), Self::Gang(4)];
+    const ALL: [Self; 8] = [
+        Self::Single,
+        Self::Multi,
+        Self::Ours,
+        Self::Gang(2),
+        Self::Gang(3),
+        Self::Gang(4),
+        Self::Any(2),
+        Self::Any(3),
+    ];
 
     fn give_to(self, schedule: &mut Schedule) {
         common::start_compute_threads();
@@ -61,7 +72,8 @@ impl Executor {
             Self::Single => _ = schedule.set_executor(SingleThreadedExecutor::new()),
             Self::Multi => _ = schedule.set_executor(MultiThreadedExecutor::new()),
             Self::Ours => AffinityExecutor::install(schedule),
-            Self::Gang(_) => AffinityExecutor::install_forced(schedule, Some(ScheduleWay::OnTheGang)),
+            Self::Gang(_) => AffinityExecutor::install_forced(schedule, Forced::Always(ScheduleWay::OnTheGang)),
+            Self::Any(order) => AffinityExecutor::install_forced(schedule, Forced::Any(order as u64)),
         }
     }
 
@@ -71,7 +83,9 @@ impl Executor {
         match self {
             Self::Single | Self::Multi => {}
             Self::Ours => world.insert_resource(AffinityPool::new(&Scheduling::auto(2).settings())),
-            Self::Gang(workers) => world.insert_resource(AffinityPool::new(&Scheduling::auto(workers).settings())),
+            Self::Gang(workers) | Self::Any(workers) => {
+                world.insert_resource(AffinityPool::new(&Scheduling::auto(workers).settings()))
+            }
         }
         world
     }

@@ -40,12 +40,14 @@ fn after(mut ran: ResMut<Ran>) {
 
 /// A schedule and its world for each of ours.
 fn all() -> impl Iterator<Item = (Schedule, World)> {
-    [Executor::Ours, Executor::Gang(2), Executor::Gang(3), Executor::Gang(4)].into_iter().map(|executor| {
-        let (schedule, mut world) = executor.schedule_and_world();
-        world.init_resource::<Ran>();
-        world.init_resource::<Frame>();
-        (schedule, world)
-    })
+    [Executor::Ours, Executor::Gang(2), Executor::Gang(3), Executor::Gang(4), Executor::Any(2), Executor::Any(3)]
+        .into_iter()
+        .map(|executor| {
+            let (schedule, mut world) = executor.schedule_and_world();
+            world.init_resource::<Ran>();
+            world.init_resource::<Frame>();
+            (schedule, world)
+        })
 }
 
 /// Runs it often; returns how many runs panicked.

@@ -57,7 +57,7 @@ fn log(executor: Executor) -> Vec<&'static str> {
 #[test]
 fn as_with_bevys_default() {
     let expected = log(Executor::Multi);
-    for executor in [Executor::Ours, Executor::Gang(2), Executor::Gang(3)] {
+    for executor in [Executor::Ours, Executor::Gang(2), Executor::Gang(3), Executor::Any(2)] {
         assert_eq!(log(executor), expected, "{executor:?}");
     }
 }

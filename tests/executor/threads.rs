@@ -20,7 +20,7 @@ use bevy::{
     prelude::*,
     tasks::{ComputeTaskPool, Scope, block_on},
 };
-use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
+use bevy_affinity::{AffinityExecutor, Forced, ScheduleWay, prelude::*};
 
 use crate::{Executor, RUNS, common::Scheduling};
 
@@ -277,7 +277,7 @@ fn systems_may_wait_for_what_they_ask_of_the_main_thread() {
 fn the_main_thread_does_what_others_ask_for_between_schedules() {
     let (mut schedule, mut world) = Executor::Ours.schedule_and_world();
     // Bevy's own executor may be done before it looks.
-    AffinityExecutor::install_forced(&mut schedule, Some(ScheduleWay::OneThread));
+    AffinityExecutor::install_forced(&mut schedule, Forced::Always(ScheduleWay::OneThread));
     let main = MainThreadExecutor::new();
     world.insert_resource(main.clone());
     schedule.add_systems(light);

@@ -1,7 +1,7 @@
 //! Change ticks tell nothing of how a schedule was run: each way takes as many.
 
 use bevy::{ecs::change_detection::Tick, ecs::schedule::SingleThreadedExecutor, prelude::*};
-use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
+use bevy_affinity::{AffinityExecutor, Forced, ScheduleWay, prelude::*};
 
 use crate::{Own, common};
 
@@ -92,9 +92,9 @@ fn each_way_takes_as_many() {
     let bevys = ticks(|schedule| _ = schedule.set_executor(SingleThreadedExecutor::new()));
     // A condition is two systems: see `docs/limits.md`.
     let expected: Vec<_> = bevys.0.iter().map(|&ticks| ticks + bevys.1 as u32).collect();
-    let ways = [None, Some(ScheduleWay::OneThread), Some(ScheduleWay::BevysThreads), Some(ScheduleWay::OnTheGang)];
-    for way in ways {
-        let ours = ticks(|schedule| AffinityExecutor::install_forced(schedule, way));
-        assert_eq!(ours.0, expected, "{way:?}");
+    assert_eq!(ticks(AffinityExecutor::install).0, expected);
+    for forced in ScheduleWay::ALL.iter().copied().map(Forced::Always).chain([Forced::Any(1)]) {
+        let ours = ticks(|schedule| AffinityExecutor::install_forced(schedule, forced));
+        assert_eq!(ours.0, expected, "{forced:?}");
     }
 }

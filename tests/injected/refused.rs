@@ -8,7 +8,7 @@ use std::{
 };
 
 use bevy::{ecs::system::SystemState, prelude::*};
-use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
+use bevy_affinity::{AffinityExecutor, Forced, ScheduleWay, prelude::*};
 use nix::{
     errno::Errno,
     sched::{CpuSet, sched_setaffinity},
@@ -123,7 +123,7 @@ fn a_logger_that_panics_before_a_round_of_systems() {
         world.insert_resource(AffinityPool::new(&Scheduling::lock_step(2).settings()));
         world.init_resource::<Runs<0>>();
         world.init_resource::<Runs<1>>();
-        AffinityExecutor::install_forced(&mut schedule, Some(ScheduleWay::OnTheGang));
+        AffinityExecutor::install_forced(&mut schedule, Forced::Always(ScheduleWay::OnTheGang));
         schedule.add_systems((busy::<0>, busy::<1>));
         let run = |schedule: &mut Schedule, world: &mut World| catch_unwind(AssertUnwindSafe(|| schedule.run(world)));
         // How soon the systems are found to be worth a round depends on how busy the machine is.
