@@ -147,11 +147,8 @@ impl Gang {
         static GANG: Mutex<Weak<Gang>> = Mutex::new(Weak::new());
         let mut gang = lock(&GANG);
         gang.upgrade().unwrap_or_else(|| {
-            let started = Arc::new(Self {
-                board: Arc::new(CachePadded::new(Board::new())),
-                eviction: Eviction::default(),
-                members: Mutex::default(),
-            });
+            let started =
+                Arc::new(Self { board: Arc::default(), eviction: Eviction::default(), members: Mutex::default() });
             *gang = Arc::downgrade(&started);
             started
         })

@@ -79,7 +79,7 @@ impl JobBoard {
         }
         Self {
             states: jobs.iter().map(|_| State::default()).collect(),
-            benches: lists.iter().map(|_| CachePadded::new(Parker::new())).collect(),
+            benches: lists.iter().map(|_| CachePadded::default()).collect(),
             places,
             jobs,
             lists,
@@ -241,7 +241,7 @@ impl JobBoard {
     /// condition.
     fn wake(&self, whom: impl Fn(usize) -> bool) {
         let benches = self.benches.iter().enumerate().filter(|&(worker, _)| whom(worker));
-        benches.for_each(|(_, bench)| bench.unpark_after_fence());
+        benches.for_each(|(_, bench)| _ = bench.unpark_after_fence());
     }
 }
 

@@ -20,6 +20,7 @@ use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, handshake_fence, lock, p
 /// nothing of a look at the condition right after a wait: a waker may have left it at `called`
 /// because of an earlier one. Hence [`park`](Self::park) starts over, and who gets `None` from
 /// [`park_for`](Self::park_for) has to.
+#[derive(Default)]
 pub(crate) struct Parker {
     asleep: AtomicBool,
     /// A waker was here since the sleeper last looked: a system call for each round that a thread
@@ -30,15 +31,6 @@ pub(crate) struct Parker {
 }
 
 impl Parker {
-    pub(crate) fn new() -> Self {
-        Self {
-            asleep: AtomicBool::new(false),
-            called: AtomicBool::new(false),
-            lock: Mutex::new(()),
-            woken: Condvar::new(),
-        }
-    }
-
     /// Blocks until `ready()` returns a value. Only one thread may park here at a time.
     #[cold]
     pub(crate) fn park<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
@@ -74,16 +66,11 @@ impl Parker {
         value
     }
 
-    /// Wakes the sleeper, if there is one. To be called after the condition was made true *and* a
-    /// `SeqCst` fence: the fence is the caller's, so that waking many sleepers costs one.
+    /// Wakes the sleeper, if there is one; returns whether there was. To be called after the
+    /// condition was made true *and* a `SeqCst` fence: the fence is the caller's, so that waking
+    /// many sleepers costs one.
     #[inline]
-    pub(crate) fn unpark_after_fence(&self) {
-        self.wake_after_fence();
-    }
-
-    /// [`unpark_after_fence`](Self::unpark_after_fence); returns whether there was a sleeper.
-    #[inline]
-    pub(crate) fn wake_after_fence(&self) -> bool {
+    pub(crate) fn unpark_after_fence(&self) -> bool {
         let wakes = self.is_to_be_woken();
         if wakes {
             self.notify();

@@ -85,6 +85,7 @@ struct ErasedJob {
 /// read outlives the round, and the erased lifetime of the job is never exceeded. Nor does the
 /// leader leave the round by unwinding: [`AbortOnUnwind`] is held from before the job is written
 /// until the round has ended.
+#[derive(Default)]
 pub(crate) struct Board {
     order: CachePadded<Order>,
     /// Only leaders look here, so that taking the lead is no cache miss.
@@ -98,6 +99,7 @@ pub(crate) struct Board {
 
 /// What the leader writes in every round. One cache line: a worker that sees the call has the rest
 /// too.
+#[derive(Default)]
 struct Order {
     call: AtomicCall,
     job: UnsafeCell<Option<ErasedJob>>,
@@ -144,6 +146,7 @@ unsafe impl Sync for Board {}
 unsafe impl Send for Board {}
 
 /// One worker's side of the protocol, on cache lines that only it and the leader touch.
+#[derive(Default)]
 pub(crate) struct Seat {
     /// The last round in which the seat was claimed: by its worker, or by the leader, also where
     /// the worker is not called. On a line of its own: a leader that is waiting does not look here,
@@ -159,6 +162,7 @@ pub(crate) struct Seat {
 }
 
 /// What the leader alone writes of a seat.
+#[derive(Default)]
 struct LeadersNotes {
     /// The last round that the worker was left out of: the leader claimed its seat before it
     /// called. Written before the call.
@@ -185,22 +189,6 @@ impl Drop for Lead<'_> {
 }
 
 impl Board {
-    pub(crate) fn new() -> Self {
-        Self {
-            order: CachePadded::new(Order {
-                call: AtomicCall::new(),
-                job: UnsafeCell::new(None),
-                participants: AtomicParticipants::default(),
-                spin: AtomicU64::new(0),
-            }),
-            led: CachePadded::new(AtomicBool::new(false)),
-            leader: Parker::new(),
-            panicked: AtomicBool::new(false),
-            panic: FirstPanic::default(),
-            wake_ups: AtomicU64::new(0),
-        }
-    }
-
     /// How many rounds so far called a worker out of its sleep.
     #[inline]
     pub(crate) fn wake_ups(&self) -> u64 {
@@ -245,27 +233,7 @@ impl Board {
     }
 }
 
-impl Default for Seat {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Seat {
-    pub(crate) fn new() -> Self {
-        Self {
-            claimed: CachePadded::new(AtomicEpoch::new()),
-            leaders: CachePadded::new(LeadersNotes {
-                reserved: AtomicEpoch::new(),
-                taken: AtomicEpoch::new(),
-                rests: AtomicBool::new(false),
-            }),
-            arrived: AtomicEpoch::new(),
-            stats: LastRoundStats::new(),
-            parker: Parker::new(),
-        }
-    }
-
     /// Claims the seat of a worker that is to be left out of the round `epoch`. To be called by the
     /// leader before another thread knows of that round.
     fn reserve(&self, epoch: Epoch) {
@@ -473,7 +441,7 @@ impl Lead<'_> {
         handshake_fence("publish_fence");
         let to_wake = called(seats, participants)
             .filter(|(seat, _)| !self.has_reserved(seat) && !planted("publish_wakes_nobody"));
-        if to_wake.fold(false, |any, (seat, _)| seat.parker.wake_after_fence() || any) {
+        if to_wake.fold(false, |any, (seat, _)| seat.parker.unpark_after_fence() || any) {
             self.board.wake_ups.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -541,6 +509,6 @@ impl Lead<'_> {
         self.epoch = self.epoch.successor();
         self.board.order.call.store(self.epoch, Call::Stop, Ordering::Release);
         handshake_fence("stop_fence");
-        seats.for_each(|seat| seat.parker.unpark_after_fence());
+        seats.for_each(|seat| _ = seat.parker.unpark_after_fence());
     }
 }

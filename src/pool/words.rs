@@ -18,13 +18,10 @@ impl Epoch {
 }
 
 /// An [`Epoch`] that threads share.
+#[derive(Default)]
 pub(crate) struct AtomicEpoch(AtomicU64);
 
 impl AtomicEpoch {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     #[inline]
     pub(crate) fn load(&self, order: Ordering) -> Epoch {
         Epoch(self.0.load(order))
@@ -58,6 +55,7 @@ pub(crate) enum Call {
 
 /// An [`Epoch`] and its [`Call`] in one word, so that a worker that is not called never has to look
 /// at the job.
+#[derive(Default)]
 pub(crate) struct AtomicCall(AtomicU64);
 
 /// Bits of the word that hold the number of workers; the number that no round can have means
@@ -72,10 +70,6 @@ const LAST_EPOCH: u64 = u64::MAX >> WORKER_BITS;
 pub(crate) const MAX_WORKERS: usize = STOP as usize - 1;
 
 impl AtomicCall {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     #[inline]
     pub(crate) fn load(&self, order: Ordering) -> (Epoch, Call) {
         let word = self.0.load(order);
@@ -179,6 +173,7 @@ impl RoundStats {
 
 /// What a worker did in the last round that called it; nothing if the leader ran its index.
 /// Relaxed: ordered by the arrival that follows.
+#[derive(Default)]
 pub(crate) struct LastRoundStats {
     began: AtomicU64,
     ended: AtomicU64,
@@ -190,11 +185,6 @@ pub(crate) struct LastRoundStats {
 }
 
 impl LastRoundStats {
-    pub(super) fn new() -> Self {
-        let [began, ended, idle, core, rows, stolen, core_taken] = [0; 7].map(AtomicU64::new);
-        Self { began, ended, idle, core, rows, stolen, core_taken }
-    }
-
     pub(super) fn set(&self, stats: RoundStats) {
         self.began.store(stats.began, Ordering::Relaxed);
         self.ended.store(stats.ended, Ordering::Relaxed);

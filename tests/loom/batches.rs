@@ -79,7 +79,7 @@ struct Gone {
 
 impl Gone {
     fn new() -> Arc<Self> {
-        Arc::new(Self { count: AtomicUsize::new(0), caller: Parker::new() })
+        Arc::new(Self { count: AtomicUsize::new(0), caller: Parker::default() })
     }
 
     /// Nothing but calls that are done with wakes the caller.

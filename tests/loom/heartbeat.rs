@@ -259,7 +259,7 @@ fn nothing_to_share() {
 #[test]
 fn a_sleeper_is_woken_each_time() {
     model(3, || {
-        let (parker, count) = (Arc::new(Parker::new()), Arc::new(AtomicUsize::new(0)));
+        let (parker, count) = (Arc::new(Parker::default()), Arc::new(AtomicUsize::new(0)));
         let waker = thread::spawn({
             let (parker, count) = (parker.clone(), count.clone());
             move || {

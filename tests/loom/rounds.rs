@@ -86,8 +86,8 @@ where
 /// A gang of `workers - 1` threads plays a round for each of `participants`; each must call their
 /// indices once, no others, and show their writes to the leader.
 fn play(workers: usize, participants: &[Participants]) {
-    let board = Arc::new(Board::new());
-    let seats: Vec<_> = (1..workers).map(|_| Arc::new(Seat::new())).collect();
+    let board = Arc::new(Board::default());
+    let seats: Vec<_> = (1..workers).map(|_| Arc::new(Seat::default())).collect();
     let threads: Vec<_> = (1..workers)
         .map(|index| {
             let (board, seat) = (board.clone(), seats[index - 1].clone());
@@ -159,7 +159,7 @@ fn two_workers_take_turns() {
 #[test]
 fn a_worker_comes_back() {
     model(2, || {
-        let (board, seat) = (Arc::new(Board::new()), Arc::new(Seat::new()));
+        let (board, seat) = (Arc::new(Board::default()), Arc::new(Seat::default()));
         let worker = {
             let (board, seat) = (board.clone(), seat.clone());
             let seen = board.epoch();
@@ -186,8 +186,8 @@ fn a_worker_comes_back() {
 #[test]
 fn panics_reach_the_leader_after_all_are_done() {
     model(2, || {
-        let board = Arc::new(Board::new());
-        let seat = Arc::new(Seat::new());
+        let board = Arc::new(Board::default());
+        let seat = Arc::new(Seat::default());
         let worker = {
             let (board, seat) = (board.clone(), seat.clone());
             let seen = board.epoch();
@@ -213,7 +213,7 @@ fn panics_reach_the_leader_after_all_are_done() {
 #[test]
 fn a_second_leader_is_turned_away() {
     model(3, || {
-        let board = Arc::new(Board::new());
+        let board = Arc::new(Board::default());
         let leads = Arc::new(AtomicUsize::new(0));
         let threads: Vec<_> = (0..2)
             .map(|_| {
@@ -237,7 +237,7 @@ fn a_second_leader_is_turned_away() {
 #[test]
 fn leaders_take_turns() {
     model(3, || {
-        let board = Arc::new(Board::new());
+        let board = Arc::new(Board::default());
         let row = Arc::new(Row(UnsafeCell::new(0)));
         let lead = |board: Arc<Board>| {
             let row = row.clone();
@@ -258,7 +258,7 @@ fn leaders_take_turns() {
 
 /// A gang of one worker, and its one round with a job that may panic; what the round returned.
 fn round_of_two(left_out: bool, job: impl Fn(usize) + Sync) -> Result<(), unwind::Payload> {
-    let (board, seat) = (Arc::new(Board::new()), Arc::new(Seat::new()));
+    let (board, seat) = (Arc::new(Board::default()), Arc::new(Seat::default()));
     let worker = {
         let (board, seat) = (board.clone(), seat.clone());
         let seen = board.epoch();
@@ -321,7 +321,7 @@ fn the_leaders_own_panic_arrives_after_the_worker() {
 #[test]
 fn a_call_wakes_a_worker_that_sleeps() {
     model(3, || {
-        let (ran, leader) = (AtomicUsize::new(0), Parker::new());
+        let (ran, leader) = (AtomicUsize::new(0), Parker::default());
         let round = round_of_two(false, |index| match index {
             0 => leader.park(|| (ran.load(Ordering::Relaxed) == 1).then_some(())),
             _ => {

@@ -120,7 +120,7 @@ impl<A> BatchExchange<A> {
     }
 
     fn wake_all(&self) {
-        self.inboxes.iter().for_each(|inbox| inbox.bench.unpark_after_fence());
+        self.inboxes.iter().for_each(|inbox| _ = inbox.bench.unpark_after_fence());
     }
 
     /// Whether calls to the inbox are dropped because one has panicked.
@@ -145,8 +145,8 @@ impl<A> BatchExchange<A> {
         // one.
         handshake_fence("put_fence");
         match holder {
-            Holder::Worker(bench) => self.inboxes[bench].bench.unpark_after_fence(),
-            Holder::Nobody if planted("strays_wake_nobody") => self.inboxes[inbox].bench.unpark_after_fence(),
+            Holder::Worker(bench) => _ = self.inboxes[bench].bench.unpark_after_fence(),
+            Holder::Nobody if planted("strays_wake_nobody") => _ = self.inboxes[inbox].bench.unpark_after_fence(),
             Holder::Nobody => self.wake_all(),
             Holder::Caller => {}
         }

@@ -67,7 +67,7 @@ impl<A> Inbox<A> {
             waiting: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             overdue: AtomicU64::new(u64::MAX),
-            bench: Parker::new(),
+            bench: Parker::default(),
         }
     }
 

@@ -74,8 +74,8 @@ impl JobQueue {
             published: OwnCounter::default(),
             stealer: deque.stealer(),
             deque: Mutex::new(deque),
-            latch: Parker::new(),
-            bench: Parker::new(),
+            latch: Parker::default(),
+            bench: Parker::default(),
         }
     }
 

@@ -76,7 +76,7 @@ impl<'p> Session<'p> {
         self.over.store(true, Ordering::Release);
         // The sleep handshake of `Parker`: the end is the condition.
         handshake_fence("session_end_fence");
-        self.queues.iter().for_each(|queue| queue.bench.unpark_after_fence());
+        self.queues.iter().for_each(|queue| _ = queue.bench.unpark_after_fence());
     }
 
     /// Runs what others give away, on worker `index`, until the session is over. Returns for how
