@@ -171,8 +171,13 @@ impl AffinityPool {
         };
         self.prepare_round(participants, due);
         let round = self.run_led(&mut lead, participants, noted, f);
+        let is_any_missing = self.count_round(&lead, participants);
         if noted == Noted::Nothing {
-            self.count_round(&lead, participants);
+            self.counters.leader.sampling.skip();
+            if is_any_missing {
+                // Who stays away is found out in measured rounds.
+                self.counters.leader.sampling.hurry();
+            }
         } else if round.is_ok() {
             self.record_round(&lead, participants, (due, measured), noted.spans());
         }
@@ -221,31 +226,33 @@ impl AffinityPool {
         (1..).zip(self.seats.iter()).filter(move |&(worker, _)| participants.has(worker))
     }
 
-    /// Counts a round that was not measured. What is asked here is on lines that no worker writes.
-    fn count_round(&self, lead: &Lead<'_>, participants: Participants) {
-        let leader = &self.counters.leader;
-        leader.sampling.skip();
+    /// Counts who ran which index; returns whether a worker did not come that was called. What is
+    /// asked here is on lines that no worker writes.
+    fn count_round(&self, lead: &Lead<'_>, participants: Participants) -> bool {
         if participants == Participants::ALL && !lead.has_taken_any() {
-            return leader.record_unmeasured_of_all();
+            self.counters.leader.count_round_of_all();
+            return false;
         }
         let own = self.counters.of(0);
-        own.record_unmeasured(true);
+        own.count_index(true);
+        let mut is_any_missing = false;
         for (worker, seat) in self.called(participants) {
             if !lead.has_taken(&seat.round) {
-                self.counters.of(worker).record_unmeasured(true);
+                self.counters.of(worker).count_index(true);
                 continue;
             }
-            own.record_unmeasured(false);
+            own.count_index(false);
             if lead.has_reserved(&seat.round) {
-                self.counters.of(worker).record_left_out();
+                self.counters.of(worker).count_left_out();
             } else {
-                // Who stays away is found out in measured rounds.
-                leader.sampling.hurry();
+                is_any_missing = true;
             }
         }
+        is_any_missing
     }
 
-    /// Adds what each worker of `participants` did in the round that just ended to its counters.
+    /// Adds how long each worker of `participants` was busy in the round that just ended, and waited,
+    /// to its counters.
     fn record_round(
         &self,
         lead: &Lead<'_>,
@@ -261,14 +268,11 @@ impl AffinityPool {
         let weight = leader.sampling.measured(round.clone(), due, measured == Measured::Sampled);
         leader.record_wait(round.end, weight);
         for (worker, seat) in self.called(participants) {
-            let (counters, stats, was_left_out) =
-                (self.counters.of(worker), seat.round.stats.get(), lead.has_reserved(&seat.round));
-            match stats {
-                Some(stats) => counters.record_stats(stats, round.clone(), weight),
-                None if was_left_out => counters.record_left_out(),
-                None => {}
+            let stats = seat.round.stats.get();
+            if let Some(stats) = stats {
+                self.counters.of(worker).record_stats(stats, round.clone(), weight);
             }
-            if !was_left_out {
+            if !lead.has_reserved(&seat.round) {
                 self.judge(seat, stats, &round);
             }
         }
@@ -293,11 +297,12 @@ impl AffinityPool {
         let f = f;
         let (mut led, mut end) = (RoundStats::default(), 0);
         let result = self.for_each_index(participants, |index| {
+            let own = index == WorkerIndex::LEADER;
+            self.counters.leader.here.count_index(own);
             let began = now();
             let idle = f(Worker { index, core: None });
             let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
-            let own = index == WorkerIndex::LEADER;
-            self.counters.leader.here.record(call, own);
+            self.counters.leader.here.record(call);
             end = call.ended;
             match (recorded, own) {
                 (_, true) => led = call,
@@ -323,10 +328,11 @@ impl AffinityPool {
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
+        self.counters.leader.here.count_index(true);
         let in_rounds = f(worker_with(WorkerIndex::LEADER.0));
         let ended = now();
         let call = RoundStats { began: began + in_rounds, ended, ..RoundStats::default() };
-        self.counters.leader.here.record(call, true);
+        self.counters.leader.here.record(call);
         // Around rounds there would be two spans at a time.
         if let (Some(kind), 0) = (recorded, in_rounds) {
             self.record_spans(kind, began..ended, call, Participants::LEADER);

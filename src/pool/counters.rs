@@ -63,8 +63,8 @@ pub(super) struct WorkerCounters {
 #[derive(Default)]
 pub(super) struct LeaderCounters {
     own: WorkerCounters,
-    /// Rounds that were not measured, in which each worker ran its own index. One count for all: a
-    /// line for each worker takes longer than an empty round.
+    /// Rounds in which each worker ran its own index. One count for all: a line for each worker
+    /// takes longer than an empty round.
     of_all: OwnCounter,
     /// When the last call for its own index began, how long that kept it busy, and for how long it
     /// had nothing to do in it; and when its last call ended.
@@ -93,16 +93,19 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// Records a call; `own` is false when it was another worker's index.
-    pub(super) fn record(&self, call: RoundStats, own: bool) {
-        let count = |counter: &AtomicU64, amount: u64| _ = counter.fetch_add(amount, Ordering::Relaxed);
-        count(&self.busy, call.busy());
-        count(&self.rounds, 1);
+    /// Counts an index that is run; `own` is false when it is another worker's.
+    pub(super) fn count_index(&self, own: bool) {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
         if !own {
-            count(&self.taken, 1);
+            self.taken.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Records how long a call was busy, and idle.
+    pub(super) fn record(&self, call: RoundStats) {
+        self.busy.fetch_add(call.busy(), Ordering::Relaxed);
         if call.idle > 0 {
-            count(&self.wait, call.idle);
+            self.wait.fetch_add(call.idle, Ordering::Relaxed);
         }
     }
 
@@ -130,23 +133,22 @@ impl WorkerCounters {
     pub(super) fn record_stats(&self, stats: RoundStats, round: Range<u64>, weight: f64) {
         let wait = stats.began.saturating_sub(round.start) + stats.idle + (round.end - stats.ended);
         self.busy.add(weighed(stats.busy(), weight));
-        self.rounds.add(1);
         self.wait.add(weighed(wait, weight));
     }
 
-    /// Records an index that was run in a round that was not measured; `own` is false when it was
+    /// Counts an index that was run, also by a call that panicked; `own` is false when it was
     /// another worker's.
     #[inline]
-    pub(super) fn record_unmeasured(&self, own: bool) {
+    pub(super) fn count_index(&self, own: bool) {
         self.rounds.add(1);
         if !own {
             self.taken.add(1);
         }
     }
 
-    /// Records a round that the worker was left out of.
+    /// Counts a round that the worker was left out of.
     #[cold]
-    pub(super) fn record_left_out(&self) {
+    pub(super) fn count_left_out(&self) {
         self.left_out.add(1);
     }
 
@@ -164,19 +166,16 @@ impl WorkerCounters {
 }
 
 impl LeaderCounters {
-    /// Records a call that the leader itself made, `idle` nanoseconds of which it had nothing to
+    /// Records how long a call of the leader took, `idle` nanoseconds of which it had nothing to
     /// do; `own` is false when it was another worker's index.
     #[inline]
     pub(super) fn record(&self, call: Range<u64>, idle: u64, own: bool) {
         let busy = call.end.saturating_sub(call.start).saturating_sub(idle);
         self.own.busy.add(busy);
-        self.own.rounds.add(1);
         if own {
             self.began.store(call.start, Ordering::Relaxed);
             self.last_busy.store(busy, Ordering::Relaxed);
             self.last_idle.store(idle, Ordering::Relaxed);
-        } else {
-            self.own.taken.add(1);
         }
         if idle > 0 {
             self.own.wait.add(idle);
@@ -184,9 +183,9 @@ impl LeaderCounters {
         self.ended.store(call.end, Ordering::Relaxed);
     }
 
-    /// Records a round that was not measured and in which each worker ran its own index.
+    /// Counts a round in which each worker ran its own index.
     #[inline]
-    pub(super) fn record_unmeasured_of_all(&self) {
+    pub(super) fn count_round_of_all(&self) {
         self.of_all.add(1);
     }
 

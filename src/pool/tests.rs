@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{AffinityPool, Measured, Participants, WorkerStats, round::Lead};
+use super::{AffinityPool, Measured, Participants, Worker, WorkerStats, round::Lead};
 use crate::settings::{AffinitySettings, Pinning, WorkerCount};
 
 fn pool(workers: usize) -> AffinityPool {
@@ -240,6 +240,24 @@ fn times_add_up() {
     let busy: Duration = times.iter().map(|times| times.busy).sum();
     assert!(busy >= Duration::from_millis(60), "{times:?}");
     assert_eq!(times.iter().map(|times| times.rounds).sum::<u64>(), 40);
+}
+
+#[test]
+fn rounds_that_panic_count_whether_or_not_they_are_measured() {
+    for measured in [Measured::Always, Measured::Sampled] {
+        let pool = pool(3);
+        for round in 0..90 {
+            let panics = |worker: Worker| {
+                if worker.index() == round % 3 {
+                    std::panic::resume_unwind(Box::new(round));
+                }
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| drop(pool.run_some(Participants::ALL, measured, panics))));
+            assert!(result.is_err());
+        }
+        let stats: Vec<_> = pool.worker_stats().collect();
+        assert_eq!(stats.iter().map(|worker| worker.rounds).sum::<u64>(), 270, "{measured:?}: {stats:?}");
+    }
 }
 
 /// The leader and `others`.
