@@ -295,18 +295,22 @@ impl AffinityPool {
         let _leader = LeaderGuard::enter();
         // Dropped before the guard: as in a round of the gang, its end is inside the round.
         let f = f;
-        let (mut led, mut end) = (RoundStats::default(), 0);
+        let (mut led, mut round) = (RoundStats::default(), 0..0);
         let result = self.for_each_index(participants, |index| {
             let own = index == WorkerIndex::LEADER;
             self.counters.leader.here.count_index(own);
             let began = now();
+            if own {
+                // Before the call, which may panic: the spans of the others say this.
+                round.start = began;
+            }
             let idle = f(Worker { index, core: None });
             let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
             self.counters.leader.here.record(call);
-            end = call.ended;
+            round.end = call.ended;
             match (recorded, own) {
                 (_, true) => led = call,
-                (Some(kind), false) => self.record_taken_over(kind, index, began..call.ended, led.began),
+                (Some(kind), false) => self.record_taken_over(kind, index, began..call.ended, round.start),
                 (None, false) => {}
             }
         });
@@ -315,7 +319,7 @@ impl AffinityPool {
             resume_unwind(payload);
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, led.began..end, led, Participants::LEADER);
+            self.record_spans(kind, round, led, Participants::LEADER);
         }
         Finished::alone(self, participants, led.busy())
     }

@@ -68,6 +68,9 @@ impl AffinityPool {
     #[inline(never)]
     fn call_timed(&self, closure: Closure<'_>, index: usize, recorded: Option<SpanKind>) {
         let began = now();
+        if index == WorkerIndex::LEADER.0 {
+            self.counters.leader.begin(began);
+        }
         let idle = closure(index);
         let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
         match identity() {

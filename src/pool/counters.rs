@@ -66,8 +66,8 @@ pub(super) struct LeaderCounters {
     /// Rounds in which each worker ran its own index. One count for all: a line for each worker
     /// takes longer than an empty round.
     of_all: OwnCounter,
-    /// When the last call for its own index began, how long that kept it busy, and for how long it
-    /// had nothing to do in it; and when its last call ended.
+    /// When the last call for its own index began; how long the last one that did not panic kept
+    /// it busy, and for how long it had nothing to do in it; and when its last call ended.
     began: AtomicU64,
     last_busy: AtomicU64,
     last_idle: AtomicU64,
@@ -166,6 +166,12 @@ impl WorkerCounters {
 }
 
 impl LeaderCounters {
+    /// Notes when a call for the leader's own index begins. Before the call, which may panic: the
+    /// spans of indices that the leader takes over then say this too.
+    pub(super) fn begin(&self, now: u64) {
+        self.began.store(now, Ordering::Relaxed);
+    }
+
     /// Records how long a call of the leader took, `idle` nanoseconds of which it had nothing to
     /// do; `own` is false when it was another worker's index.
     #[inline]
@@ -173,7 +179,6 @@ impl LeaderCounters {
         let busy = call.end.saturating_sub(call.start).saturating_sub(idle);
         self.own.busy.add(busy);
         if own {
-            self.began.store(call.start, Ordering::Relaxed);
             self.last_busy.store(busy, Ordering::Relaxed);
             self.last_idle.store(idle, Ordering::Relaxed);
         }

@@ -2,7 +2,7 @@ use std::{
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -10,7 +10,11 @@ use std::{
 };
 
 use super::{AffinityPool, Measured, Participants, Worker, WorkerStats, round::Lead};
-use crate::settings::{AffinitySettings, Pinning, WorkerCount};
+use crate::{
+    record::Recorder,
+    settings::{AffinitySettings, Pinning, WorkerCount},
+    topology::Topology,
+};
 
 fn pool(workers: usize) -> AffinityPool {
     AffinityPool::new(&AffinitySettings {
@@ -257,6 +261,42 @@ fn rounds_that_panic_count_whether_or_not_they_are_measured() {
         }
         let stats: Vec<_> = pool.worker_stats().collect();
         assert_eq!(stats.iter().map(|worker| worker.rounds).sum::<u64>(), 270, "{measured:?}: {stats:?}");
+    }
+}
+
+/// What the leader took over is recorded when it is done, and the rest when the round is over, if
+/// it did not panic.
+#[test]
+fn spans_of_a_round_that_panics_say_when_it_was_called() {
+    let recorder = Arc::new(Recorder::default());
+    recorder.start();
+    let workers = WorkerCount::Exactly(3);
+    let settings = AffinitySettings { workers, avoid_busy_cores: false, spin: Duration::ZERO, ..Default::default() };
+    let pool = AffinityPool::recorded(&settings, Topology::get(), recorder.clone());
+    let panics = |worker: Worker| {
+        if worker.index() == 0 {
+            std::panic::resume_unwind(Box::new(()));
+        }
+    };
+    // How many spans there are of a round.
+    let play = || {
+        let (began, mut spans) = (super::now(), 0);
+        let round = || drop(pool.run_some(Participants::ALL, Measured::Always, panics));
+        assert!(catch_unwind(AssertUnwindSafe(round)).is_err());
+        recorder.drain(|span| {
+            assert!(span.is_taken_over() && (began..=span.begin).contains(&span.called), "{began}: {span:?}");
+            spans += 1;
+        });
+        spans
+    };
+    let on_the_spot = lead(&pool);
+    assert_eq!(play(), 2);
+    drop(on_the_spot);
+    let begun = Instant::now();
+    // Workers that sleep come too late for so short a round.
+    while play() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the leader took nothing over");
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
