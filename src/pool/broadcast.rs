@@ -12,7 +12,7 @@ use super::{
     gang::{LeaderGuard, SharedSeat, identity},
     round::{Lead, RoundJob},
     unwind::{FirstPanic, Payload},
-    words::{Participants, RoundStats},
+    words::{CallTimes, Participants},
 };
 use crate::record::SpanKind;
 
@@ -69,7 +69,7 @@ impl<'p> Finished<'p> {
             return Some(0);
         }
         self.lead.as_ref()?;
-        self.pool.seats[seat].round.stats.get().map(RoundStats::busy)
+        self.pool.seats[seat].round.stats.get().map(|stats| stats.call.busy())
     }
 
     /// For how long those were busy together who ran an index of their own, in nanoseconds.
@@ -262,15 +262,15 @@ impl AffinityPool {
     ) {
         let leader = &self.counters.leader;
         let calls = leader.last_calls();
-        let stats = self.called(participants).filter_map(|(_, seat)| seat.round.stats.get());
+        let others = self.called(participants).filter_map(|(_, seat)| Some(seat.round.stats.get()?.call));
         // A worker may begin, and even end, before the leader comes to its own index.
-        let round = stats.fold(calls.clone(), |round, stats| round.start.min(stats.began)..round.end.max(stats.ended));
+        let round = others.fold(calls.clone(), |round, call| round.start.min(call.began)..round.end.max(call.ended));
         let weight = leader.sampling.measured(round.clone(), due, measured == Measured::Sampled);
         leader.record_wait(round.end, weight);
         for (worker, seat) in self.called(participants) {
             let stats = seat.round.stats.get();
             if let Some(stats) = stats {
-                self.counters.of(worker).record_stats(stats, round.clone(), weight);
+                self.counters.of(worker).record(stats.call, round.clone(), weight);
             }
             if !lead.has_reserved(&seat.round) {
                 self.judge(seat, stats, &round);
@@ -295,7 +295,7 @@ impl AffinityPool {
         let _leader = LeaderGuard::enter();
         // Dropped before the guard: as in a round of the gang, its end is inside the round.
         let f = f;
-        let (mut led, mut round) = (RoundStats::default(), 0..0);
+        let (mut led, mut round) = (CallTimes::default(), 0..0);
         let result = self.for_each_index(participants, |index| {
             let own = index == WorkerIndex::LEADER;
             self.counters.leader.here.count_index(own);
@@ -305,7 +305,7 @@ impl AffinityPool {
                 round.start = began;
             }
             let idle = f(Worker { index, core: None });
-            let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
+            let call = CallTimes { began, ended: now(), idle };
             self.counters.leader.here.record(call);
             round.end = call.ended;
             match (recorded, own) {
@@ -335,7 +335,7 @@ impl AffinityPool {
         self.counters.leader.here.count_index(true);
         let in_rounds = f(worker_with(WorkerIndex::LEADER.0));
         let ended = now();
-        let call = RoundStats { began: began + in_rounds, ended, ..RoundStats::default() };
+        let call = CallTimes { began: began + in_rounds, ended, idle: NEVER_IDLE };
         self.counters.leader.here.record(call);
         // Around rounds there would be two spans at a time.
         if let (Some(kind), 0) = (recorded, in_rounds) {

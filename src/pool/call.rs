@@ -7,7 +7,7 @@ use super::{
     eviction::{CoreTaken, finds_core_taken},
     gang::{Identity, identity, keep_pinned},
     round::{Closure, Wrap},
-    words::RoundStats,
+    words::{CallTimes, Looked, RoundStats},
 };
 use crate::record::SpanKind;
 
@@ -72,7 +72,7 @@ impl AffinityPool {
             self.counters.leader.begin(began);
         }
         let idle = closure(index);
-        let call = RoundStats { began, ended: now(), idle, ..RoundStats::default() };
+        let call = CallTimes { began, ended: now(), idle };
         match identity() {
             Some(me) if me.index == WorkerIndex::LEADER => self.note_led(WorkerIndex(index), call, recorded),
             Some(me) => self.note_followed(me, call, recorded),
@@ -81,25 +81,23 @@ impl AffinityPool {
     }
 
     /// Notes that this thread, the worker `me`, made the `call`.
-    fn note_followed(&self, me: Identity, call: RoundStats, recorded: Option<SpanKind>) {
-        let looked = recorded.map_or_else(RoundStats::default, |_| self.look(me));
-        let RoundStats { began, ended, idle, .. } = call;
+    fn note_followed(&self, me: Identity, call: CallTimes, recorded: Option<SpanKind>) {
+        let looked = recorded.map_or_else(Looked::default, |_| self.look(me));
         // To find out takes two files for each thread of the process.
-        let core_taken = match self.watchful.then(|| finds_core_taken(ended)).flatten() {
+        let core_taken = match self.watchful.then(|| finds_core_taken(call.ended)).flatten() {
             Some(CoreTaken::ByStrangers(taken)) => Some(taken),
             _ => None,
         };
-        let stats = RoundStats { began, ended, idle, core_taken, ..looked };
-        self.seats[me.index.0 - 1].round.stats.set(stats);
+        self.seats[me.index.0 - 1].round.stats.set(RoundStats { call, looked, core_taken });
     }
 
     /// Notes that this thread, which leads, made the `call` for an index.
-    fn note_led(&self, index: WorkerIndex, call: RoundStats, recorded: Option<SpanKind>) {
+    fn note_led(&self, index: WorkerIndex, call: CallTimes, recorded: Option<SpanKind>) {
         let own = index == WorkerIndex::LEADER;
         if own {
             self.watch_leader(call.ended);
         }
-        self.counters.leader.record(call.began..call.ended, call.idle, own);
+        self.counters.leader.record(call, own);
         if let (Some(kind), false) = (recorded, own) {
             self.record_taken_over(kind, index, call.began..call.ended, self.counters.leader.last_calls().start);
         }

@@ -9,9 +9,7 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::{
-    led::WatchedCalls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats, words::RoundStats,
-};
+use super::{led::WatchedCalls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats, words::CallTimes};
 use crate::sync::OwnCounter;
 
 /// The counters of all workers of a pool.
@@ -102,7 +100,7 @@ impl Here {
     }
 
     /// Records how long a call was busy, and idle.
-    pub(super) fn record(&self, call: RoundStats) {
+    pub(super) fn record(&self, call: CallTimes) {
         self.busy.fetch_add(call.busy(), Ordering::Relaxed);
         if call.idle > 0 {
             self.wait.fetch_add(call.idle, Ordering::Relaxed);
@@ -130,9 +128,9 @@ impl WorkerCounters {
     /// Records the call that a worker made in the round `round`, which stands for `weight` times as
     /// much.
     #[inline]
-    pub(super) fn record_stats(&self, stats: RoundStats, round: Range<u64>, weight: f64) {
-        let wait = stats.began.saturating_sub(round.start) + stats.idle + (round.end - stats.ended);
-        self.busy.add(weighed(stats.busy(), weight));
+    pub(super) fn record(&self, call: CallTimes, round: Range<u64>, weight: f64) {
+        let wait = call.began.saturating_sub(round.start) + call.idle + (round.end - call.ended);
+        self.busy.add(weighed(call.busy(), weight));
         self.wait.add(weighed(wait, weight));
     }
 
@@ -172,11 +170,11 @@ impl LeaderCounters {
         self.began.store(now, Ordering::Relaxed);
     }
 
-    /// Records how long a call of the leader took, `idle` nanoseconds of which it had nothing to
-    /// do; `own` is false when it was another worker's index.
+    /// Records how long a call of the leader took; `own` is false when it was another worker's
+    /// index.
     #[inline]
-    pub(super) fn record(&self, call: Range<u64>, idle: u64, own: bool) {
-        let busy = call.end.saturating_sub(call.start).saturating_sub(idle);
+    pub(super) fn record(&self, call: CallTimes, own: bool) {
+        let (busy, idle) = (call.busy(), call.idle);
         self.own.busy.add(busy);
         if own {
             self.last_busy.store(busy, Ordering::Relaxed);
@@ -185,7 +183,7 @@ impl LeaderCounters {
         if idle > 0 {
             self.own.wait.add(idle);
         }
-        self.ended.store(call.end, Ordering::Relaxed);
+        self.ended.store(call.ended, Ordering::Relaxed);
     }
 
     /// Counts a round in which each worker ran its own index.
@@ -214,10 +212,10 @@ impl LeaderCounters {
     }
 
     /// The leader's last call for its own index.
-    pub(super) fn last_own_call(&self) -> RoundStats {
+    pub(super) fn last_own_call(&self) -> CallTimes {
         let [began, busy, idle] =
             [&self.began, &self.last_busy, &self.last_idle].map(|value| value.load(Ordering::Relaxed));
-        RoundStats { began, ended: began + busy + idle, idle, ..RoundStats::default() }
+        CallTimes { began, ended: began + busy + idle, idle }
     }
 
     /// How long the last call for its own index kept it busy, in nanoseconds.

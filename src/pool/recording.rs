@@ -9,7 +9,7 @@ use std::{
 use super::{
     AffinityPool, WorkerIndex,
     gang::Identity,
-    words::{Participants, RoundStats},
+    words::{CallTimes, Looked, Participants},
 };
 use crate::{
     record::{Recording, Span, SpanKind, running_number},
@@ -62,19 +62,19 @@ impl AffinityPool {
 
     /// What a worker adds to its stats while spans are recorded: reading its counters from another
     /// core would take longer.
-    pub(super) fn look(&self, me: Identity) -> RoundStats {
-        let core = me.core.or_else(current_core).map_or(0, |core| core.index() as u64 + 1);
-        RoundStats { core, ..self.swept_by(me.index.0) }
+    pub(super) fn look(&self, me: Identity) -> Looked {
+        let core = me.core.or_else(current_core).map(|core| core.index());
+        Looked { core, ..self.swept_by(me.index.0) }
     }
 
     /// Records what the workers of `participants` did in `round`, which just ended, and what this
     /// thread did for its own index.
     #[cold]
-    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: RoundStats, participants: Participants) {
+    pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: CallTimes, participants: Participants) {
         let own = self.own_span(kind, own);
         let stats = || self.called(participants).filter_map(|(worker, seat)| Some((worker, seat.round.stats.get()?)));
         // A worker may begin before the leader does: the call goes out first.
-        let began = stats().fold(round.start, |began, (_, stats)| began.min(stats.began));
+        let began = stats().fold(round.start, |began, (_, stats)| began.min(stats.call.began));
         let own = Span { called: began, released: round.end, ..own };
         self.recorder.write(|spans| {
             // These were recorded before anyone knew this; others of this round may stand between.
@@ -83,8 +83,9 @@ impl AffinityPool {
             taken_over.for_each(|span| (span.called, span.released) = (own.called, own.released));
             spans.push(own);
             for (worker, stats) in stats() {
-                let core = stats.core.checked_sub(1).map(|core| CoreId(core as usize));
-                spans.push(self.with_stats(Span { worker, share_of: worker, core, ..own }, stats));
+                let core = stats.looked.core.map(CoreId);
+                let span = Span { worker, share_of: worker, core, ..own };
+                spans.push(self.with_stats(span, stats.call, stats.looked));
             }
         });
     }
@@ -105,30 +106,28 @@ impl AffinityPool {
     }
 
     /// The leader's span for its own index.
-    fn own_span(&self, kind: SpanKind, own: RoundStats) -> Span {
-        let RoundStats { rows, stolen, .. } = self.swept_by(0);
-        let stats = RoundStats { rows, stolen, ..own };
-        self.with_stats(Span::of_caller(kind, running_number(), stats.began..stats.ended), stats)
+    fn own_span(&self, kind: SpanKind, own: CallTimes) -> Span {
+        self.with_stats(Span::of_caller(kind, running_number(), own.began..own.ended), own, self.swept_by(0))
     }
 
-    /// `span` with what its worker did in `stats`.
-    fn with_stats(&self, span: Span, stats: RoundStats) -> Span {
-        let Done { rows, stolen: stolen_rows, jobs_taken, joins_published } = self.newly_done(span.worker, stats);
-        let RoundStats { began: begin, ended: end, idle, .. } = stats;
+    /// `span` with what its worker did in a call, after which it `looked`.
+    fn with_stats(&self, span: Span, call: CallTimes, looked: Looked) -> Span {
+        let Done { rows, stolen: stolen_rows, jobs_taken, joins_published } = self.newly_done(span.worker, looked);
+        let CallTimes { began: begin, ended: end, idle } = call;
         Span { begin, end, idle, rows, stolen_rows, jobs_taken, joins_published, ..span }
     }
 
-    /// What `worker`, which has swept as many rows as `stats` says so far, has done since this was
-    /// last asked.
-    fn newly_done(&self, worker: usize, RoundStats { rows, stolen, .. }: RoundStats) -> Done {
+    /// What `worker` has done since this was last asked; how many rows it has swept so far was
+    /// `looked` up.
+    fn newly_done(&self, worker: usize, Looked { rows, stolen, .. }: Looked) -> Done {
         let queue = &self.queues[worker];
         let done = Done { rows, stolen, jobs_taken: queue.jobs_taken(), joins_published: queue.joins_published() };
         self.counters.of(worker).recorded.advance(done)
     }
 
-    /// Stats that only say how many rows `worker` has swept so far.
-    fn swept_by(&self, worker: usize) -> RoundStats {
+    /// How many rows `worker` has swept so far; not on which core.
+    fn swept_by(&self, worker: usize) -> Looked {
         let swept = &self.swept[worker];
-        RoundStats { rows: swept.all(), stolen: swept.stolen(), ..RoundStats::default() }
+        Looked { core: None, rows: swept.all(), stolen: swept.stolen() }
     }
 }

@@ -148,27 +148,40 @@ pub(crate) enum Taken {
     Mostly,
 }
 
-/// What a worker did in one round. Times are in nanoseconds.
+/// When a call of a round's closure ran, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RoundStats {
+pub(crate) struct CallTimes {
     pub(crate) began: u64,
     pub(crate) ended: u64,
     /// For how long in between it had nothing to do.
     pub(crate) idle: u64,
-    /// The core it ran on, plus one; 0 if it did not look.
-    pub(crate) core: u64,
-    /// The rows that it has swept so far, and how many of them were others'; 0 if it did not look.
-    pub(crate) rows: u64,
-    pub(crate) stolen: u64,
-    /// Whether it found other processes to have its core.
-    pub(crate) core_taken: Option<Taken>,
 }
 
-impl RoundStats {
+impl CallTimes {
     /// For how long it had something to do.
     pub(crate) fn busy(self) -> u64 {
         self.ended.saturating_sub(self.began).saturating_sub(self.idle)
     }
+}
+
+/// What a worker looks up after a call, while spans are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Looked {
+    /// The number of the core that it ran on, if the system tells.
+    pub(crate) core: Option<usize>,
+    /// The rows that it has swept so far, and how many of them were others'.
+    pub(crate) rows: u64,
+    pub(crate) stolen: u64,
+}
+
+/// What a worker did in one round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RoundStats {
+    pub(crate) call: CallTimes,
+    /// Nothing and zeros if it did not look.
+    pub(crate) looked: Looked,
+    /// Whether it found other processes to have its core.
+    pub(crate) core_taken: Option<Taken>,
 }
 
 /// What a worker did in the last round that called it; nothing if the leader ran its index.
@@ -178,22 +191,23 @@ pub(crate) struct LastRoundStats {
     began: AtomicU64,
     ended: AtomicU64,
     idle: AtomicU64,
+    /// Plus one; 0 if there is none.
     core: AtomicU64,
     rows: AtomicU64,
     stolen: AtomicU64,
+    /// Plus one; 0 if there is none.
     core_taken: AtomicU64,
 }
 
 impl LastRoundStats {
-    pub(super) fn set(&self, stats: RoundStats) {
-        self.began.store(stats.began, Ordering::Relaxed);
-        self.ended.store(stats.ended, Ordering::Relaxed);
-        self.idle.store(stats.idle, Ordering::Relaxed);
-        self.core.store(stats.core, Ordering::Relaxed);
-        self.rows.store(stats.rows, Ordering::Relaxed);
-        self.stolen.store(stats.stolen, Ordering::Relaxed);
-        let taken = stats.core_taken.map_or(0, |taken| 1 + taken as u64);
-        self.core_taken.store(taken, Ordering::Relaxed);
+    pub(super) fn set(&self, RoundStats { call, looked, core_taken }: RoundStats) {
+        self.began.store(call.began, Ordering::Relaxed);
+        self.ended.store(call.ended, Ordering::Relaxed);
+        self.idle.store(call.idle, Ordering::Relaxed);
+        self.core.store(looked.core.map_or(0, |core| core as u64 + 1), Ordering::Relaxed);
+        self.rows.store(looked.rows, Ordering::Relaxed);
+        self.stolen.store(looked.stolen, Ordering::Relaxed);
+        self.core_taken.store(core_taken.map_or(0, |taken| taken as u64 + 1), Ordering::Relaxed);
     }
 
     /// The leader ran the index: the worker noted nothing.
@@ -205,12 +219,17 @@ impl LastRoundStats {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let [began, ended, idle] = [&self.began, &self.ended, &self.idle].map(read);
         let [core, rows, stolen] = [&self.core, &self.rows, &self.stolen].map(read);
+        let core = core.checked_sub(1).map(|core| core as usize);
         let core_taken = match read(&self.core_taken) {
             0 => None,
             taken if taken == 1 + Taken::Partly as u64 => Some(Taken::Partly),
             _ => Some(Taken::Mostly),
         };
-        (ended > 0).then_some(RoundStats { began, ended, idle, core, rows, stolen, core_taken })
+        (ended > 0).then_some(RoundStats {
+            call: CallTimes { began, ended, idle },
+            looked: Looked { core, rows, stolen },
+            core_taken,
+        })
     }
 }
 
