@@ -3,14 +3,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-#[cfg(feature = "trace")]
-use super::trace;
 use super::{
     AffinityPool, Worker, WorkerIndex,
     call::{Noted, worker_with},
     clock::now,
     gang::{LeaderGuard, SharedSeat, identity},
     round::{Lead, RoundJob},
+    trace,
     unwind::{FirstPanic, Payload},
     words::{CallTimes, Participants},
 };
@@ -161,7 +160,6 @@ impl AffinityPool {
         measured: Measured,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'p> {
-        #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
         let due = self.counters.leader.sampling.is_due();
         let noted = match self.recorded_as(kind) {
@@ -289,12 +287,10 @@ impl AffinityPool {
         participants: Participants,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'_> {
-        #[cfg(feature = "trace")]
-        let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
         // Dropped before the guard: as in a round of the gang, its end is inside the round.
-        let f = f;
+        let f = trace::in_spans(f);
         let (mut led, mut round) = (CallTimes::default(), 0..0);
         let result = self.for_each_index(participants, |index| {
             let own = index == WorkerIndex::LEADER;
@@ -328,7 +324,6 @@ impl AffinityPool {
     /// no other. `f` returns for how many nanoseconds it was in rounds of its own, which count by
     /// themselves. Returns when it ended.
     pub(super) fn run_own(&self, kind: SpanKind, began: u64, f: impl Fn(Worker) -> u64 + Sync) -> u64 {
-        #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
         let recorded = self.recorded_as(kind);
         let _leader = LeaderGuard::enter();
@@ -347,7 +342,6 @@ impl AffinityPool {
     /// Calls all indices of `participants` on this thread, which is inside a round. Nothing is
     /// recorded: that round's time includes it.
     pub(super) fn run_nested(&self, participants: Participants, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
-        #[cfg(feature = "trace")]
         let f = trace::in_spans(f);
         let result = self.for_each_index(participants, |index| _ = f(Worker { index, core: None }));
         result.unwrap_or_else(|payload| resume_unwind(payload));

@@ -26,7 +26,6 @@ mod stats;
 mod swept_rows;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "trace")]
 mod trace;
 mod unwind;
 mod words;
