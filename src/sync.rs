@@ -30,6 +30,10 @@ pub(crate) use loom::{
 mod planted;
 pub(crate) use planted::{handshake_fence, needed, planted};
 
+#[path = "sync/own.rs"]
+mod own;
+pub(crate) use own::{OwnU32, OwnU64};
+
 /// The deque that joins publish their jobs in.
 #[cfg(not(affinity_loom))]
 pub(crate) use crossbeam_deque as deque;
@@ -109,23 +113,5 @@ fn not_held<T>(error: std::sync::TryLockError<MutexGuard<'_, T>>) -> Option<Mute
     match error {
         std::sync::TryLockError::Poisoned(poisoned) => Some(poisoned.into_inner()),
         std::sync::TryLockError::WouldBlock => None,
-    }
-}
-
-/// A count that one thread at a time raises and any may read, without order: a load and a store do,
-/// which take less than an atomic addition. Where two raise it by misuse, as by two threads that
-/// lead rounds in one world, some of it is lost.
-#[derive(Debug, Default)]
-pub(crate) struct OwnCounter(AtomicU64);
-
-impl OwnCounter {
-    #[inline]
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    #[inline]
-    pub(crate) fn add(&self, amount: u64) {
-        self.0.store(self.get().saturating_add(amount), Ordering::Relaxed);
     }
 }

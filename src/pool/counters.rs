@@ -10,7 +10,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{led::WatchedCalls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats, words::CallTimes};
-use crate::sync::OwnCounter;
+use crate::sync::OwnU64;
 
 /// The counters of all workers of a pool.
 pub(super) struct Counters {
@@ -44,12 +44,12 @@ impl Counters {
 /// stores do, and readers see each value whole.
 #[derive(Default)]
 pub(super) struct WorkerCounters {
-    busy: OwnCounter,
-    wait: OwnCounter,
-    rounds: OwnCounter,
-    taken: OwnCounter,
+    busy: OwnU64,
+    wait: OwnU64,
+    rounds: OwnU64,
+    taken: OwnU64,
     /// Rounds that the worker was left out of.
-    left_out: OwnCounter,
+    left_out: OwnU64,
     /// What the worker had done when its last span was recorded.
     pub(super) recorded: Marks,
 }
@@ -63,13 +63,13 @@ pub(super) struct LeaderCounters {
     own: WorkerCounters,
     /// Rounds in which each worker ran its own index. One count for all: a line for each worker
     /// takes longer than an empty round.
-    of_all: OwnCounter,
+    of_all: OwnU64,
     /// When the last call for its own index began; how long the last one that did not panic kept
     /// it busy, and for how long it had nothing to do in it; and when its last call ended.
-    began: AtomicU64,
-    last_busy: AtomicU64,
-    last_idle: AtomicU64,
-    ended: AtomicU64,
+    began: OwnU64,
+    last_busy: OwnU64,
+    last_idle: OwnU64,
+    ended: OwnU64,
     /// Which rounds are measured.
     pub(super) sampling: RoundSampling,
     /// The parallel calls of queries.
@@ -167,7 +167,7 @@ impl LeaderCounters {
     /// Notes when a call for the leader's own index begins. Before the call, which may panic: the
     /// spans of indices that the leader takes over then say this too.
     pub(super) fn begin(&self, now: u64) {
-        self.began.store(now, Ordering::Relaxed);
+        self.began.set(now);
     }
 
     /// Records how long a call of the leader took; `own` is false when it was another worker's
@@ -177,13 +177,13 @@ impl LeaderCounters {
         let (busy, idle) = (call.busy(), call.idle);
         self.own.busy.add(busy);
         if own {
-            self.last_busy.store(busy, Ordering::Relaxed);
-            self.last_idle.store(idle, Ordering::Relaxed);
+            self.last_busy.set(busy);
+            self.last_idle.set(idle);
         }
         if idle > 0 {
             self.own.wait.add(idle);
         }
-        self.ended.store(call.ended, Ordering::Relaxed);
+        self.ended.set(call.ended);
     }
 
     /// Counts a round in which each worker ran its own index.
@@ -195,9 +195,8 @@ impl LeaderCounters {
     /// Adds what the leader waited until the round, in which others were called, was over; and what
     /// it did in the others that the round stands for.
     pub(super) fn record_wait(&self, round_ended: u64, weight: f64) {
-        let wait = round_ended.saturating_sub(self.ended.load(Ordering::Relaxed));
-        let idle = self.last_idle.load(Ordering::Relaxed);
-        self.own.wait.add(weighed(wait, weight) + weighed(idle, weight - 1.0));
+        let wait = round_ended.saturating_sub(self.ended.get());
+        self.own.wait.add(weighed(wait, weight) + weighed(self.last_idle.get(), weight - 1.0));
         self.own.busy.add(weighed(self.last_busy(), weight - 1.0));
     }
 
@@ -208,18 +207,17 @@ impl LeaderCounters {
 
     /// From the leader's first call in the last round to its last.
     pub(super) fn last_calls(&self) -> Range<u64> {
-        self.began.load(Ordering::Relaxed)..self.ended.load(Ordering::Relaxed)
+        self.began.get()..self.ended.get()
     }
 
     /// The leader's last call for its own index.
     pub(super) fn last_own_call(&self) -> CallTimes {
-        let [began, busy, idle] =
-            [&self.began, &self.last_busy, &self.last_idle].map(|value| value.load(Ordering::Relaxed));
+        let [began, busy, idle] = [&self.began, &self.last_busy, &self.last_idle].map(OwnU64::get);
         CallTimes { began, ended: began + busy + idle, idle }
     }
 
     /// How long the last call for its own index kept it busy, in nanoseconds.
     pub(super) fn last_busy(&self) -> u64 {
-        self.last_busy.load(Ordering::Relaxed)
+        self.last_busy.get()
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::AffinityPool;
-use crate::sync::OwnCounter;
+use crate::sync::OwnU64;
 
 /// What was led through a pool so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,9 +45,9 @@ impl Led {
 pub(super) struct WatchedCalls {
     watched: AtomicBool,
     /// As in [`LedCalls`]. Written by the thread whose call it is, one at a time.
-    rounds: OwnCounter,
-    took: OwnCounter,
-    work: OwnCounter,
+    rounds: OwnU64,
+    took: OwnU64,
+    work: OwnU64,
 }
 
 impl AffinityPool {

@@ -1,10 +1,9 @@
 //! Which rounds are measured, and for how many the measured one stands: a clock reading takes 25
 //! ns, to ask for the core 60, and an empty round 200.
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
-};
+use std::ops::Range;
+
+use crate::sync::{OwnU32, OwnU64};
 
 /// One round is measured in this many nanoseconds of rounds as short as the last one: that costs
 /// half a percent.
@@ -22,35 +21,35 @@ const MOST_OWED: u64 = 50_000_000;
 #[derive(Default)]
 pub(super) struct RoundSampling {
     /// Rounds to go before the next one that is due.
-    left: AtomicU64,
+    left: OwnU64,
     /// Rounds since the last measured one.
-    skipped: AtomicU64,
+    skipped: OwnU64,
     /// How long rounds took that were not measured, as far as the measured ones have not stood for
     /// it yet; in nanoseconds.
-    owed: AtomicU64,
+    owed: OwnU64,
     /// When the last measured round ended.
-    ended: AtomicU64,
-    dice: AtomicU32,
+    ended: OwnU64,
+    dice: OwnU32,
 }
 
 impl RoundSampling {
     /// To be called once before each round: whether it is due to be looked at.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
-        let left = self.left.load(Ordering::Relaxed);
-        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
         left == 0
     }
 
     /// Notes a round that was not measured.
     #[inline]
     pub(super) fn skip(&self) {
-        self.skipped.store(self.skipped.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.skipped.set(self.skipped.get() + 1);
     }
 
     /// The next round is due: something was odd about this one.
     pub(super) fn hurry(&self) {
-        self.left.store(0, Ordering::Relaxed);
+        self.left.set(0);
     }
 
     /// Notes a measured `round`, which was `due` or measured for another reason. Returns how many
@@ -61,15 +60,15 @@ impl RoundSampling {
     pub(super) fn measured(&self, round: Range<u64>, due: bool, sampled: bool) -> f64 {
         let took = round.end.saturating_sub(round.start).max(1);
         if due {
-            self.left.store(self.next_gap(took), Ordering::Relaxed);
+            self.left.set(self.next_gap(took));
         }
         if !sampled {
             return 1.0;
         }
-        let owed = self.owed.load(Ordering::Relaxed) + self.skipped.swap(0, Ordering::Relaxed) * took;
-        let time = round.end.saturating_sub(self.ended.swap(round.end, Ordering::Relaxed));
+        let owed = self.owed.get() + self.skipped.replace(0) * took;
+        let time = round.end.saturating_sub(self.ended.replace(round.end));
         let paid = owed.min(time.saturating_sub(took));
-        self.owed.store((owed - paid).min(MOST_OWED), Ordering::Relaxed);
+        self.owed.set((owed - paid).min(MOST_OWED));
         1.0 + paid as f64 / took as f64
     }
 
@@ -77,8 +76,8 @@ impl RoundSampling {
     /// take turns are both seen.
     fn next_gap(&self, took: u64) -> u64 {
         let gap = (INTERVAL / took).min(LONGEST_GAP);
-        let dice = self.dice.load(Ordering::Relaxed).wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        self.dice.store(dice, Ordering::Relaxed);
+        let dice = self.dice.get().wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.dice.set(dice);
         gap / 2 + u64::from(dice >> 16) % (gap / 2 + 1)
     }
 }

@@ -1,14 +1,14 @@
 //! How many rows each worker swept.
 
-use crate::sync::OwnCounter;
+use crate::sync::OwnU64;
 
 /// How many rows a worker swept, and how many of them on the core that swept them last time.
 #[derive(Default)]
 pub(crate) struct SweptRows {
-    all: OwnCounter,
-    located: OwnCounter,
-    same_core: OwnCounter,
-    stolen: OwnCounter,
+    all: OwnU64,
+    located: OwnU64,
+    same_core: OwnU64,
+    stolen: OwnU64,
 }
 
 impl SweptRows {

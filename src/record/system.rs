@@ -4,7 +4,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -15,7 +15,7 @@ use crossbeam_utils::CachePadded;
 use super::{WeakList, sampling::distance};
 use crate::{
     settings::SchedulerMode,
-    sync::{OwnCounter, lock},
+    sync::{OwnU32, OwnU64, lock},
 };
 
 /// The name, unless Bevy was built without its `debug` feature and has the same placeholder for all
@@ -35,23 +35,23 @@ pub(crate) struct SystemTiming {
     /// No other system of the process has or had it.
     number: usize,
     /// Calls that go untimed until the next one that is.
-    untimed_left: AtomicU32,
+    untimed_left: OwnU32,
     /// What a call took on average of late, in nanoseconds: an untimed one is taken to be as long.
-    mean: AtomicU32,
-    calls: OwnCounter,
-    total: OwnCounter,
+    mean: OwnU32,
+    calls: OwnU64,
+    total: OwnU64,
     /// Of the calls, those that were timed.
-    timed: AtomicU64,
+    timed: OwnU64,
     /// From the last one that was timed to the next.
-    distance: AtomicU32,
+    distance: OwnU32,
     /// Calls that are still to be timed because one of the last was not short.
-    all_timed_left: AtomicU32,
-    longest: AtomicU64,
+    all_timed_left: OwnU32,
+    longest: OwnU64,
     pub(crate) name: Arc<str>,
     /// Whether the [`SystemTimings`] of its world know of it.
     listed: AtomicBool,
     /// The last durations, in nanoseconds, in a ring.
-    recent: [AtomicU64; RECENT_CALLS],
+    recent: [OwnU64; RECENT_CALLS],
 }
 
 /// Of systems that take less, in nanoseconds, samples are timed: two readings of the clock take
@@ -79,35 +79,35 @@ impl SystemTiming {
         static NUMBERS: AtomicUsize = AtomicUsize::new(0);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            untimed_left: AtomicU32::new(0),
-            mean: AtomicU32::new(0),
-            calls: OwnCounter::default(),
-            total: OwnCounter::default(),
-            timed: AtomicU64::new(0),
-            distance: AtomicU32::new(1),
-            all_timed_left: AtomicU32::new(0),
-            longest: AtomicU64::new(0),
+            untimed_left: OwnU32::default(),
+            mean: OwnU32::default(),
+            calls: OwnU64::default(),
+            total: OwnU64::default(),
+            timed: OwnU64::default(),
+            distance: OwnU32::new(1),
+            all_timed_left: OwnU32::default(),
+            longest: OwnU64::default(),
             name: name.into(),
             listed: AtomicBool::new(false),
-            recent: [const { AtomicU64::new(0) }; RECENT_CALLS],
+            recent: [(); RECENT_CALLS].map(|()| OwnU64::default()),
         }
     }
 
     /// Whether the next call is to be timed.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
-        self.untimed_left.load(Ordering::Relaxed) == 0
+        self.untimed_left.get() == 0
     }
 
     /// Notes a call that was timed; returns how long it was.
     pub(crate) fn record(&self, nanoseconds: u64) -> u64 {
-        let timed = self.timed.load(Ordering::Relaxed);
-        self.recent[timed as usize % RECENT_CALLS].store(nanoseconds, Ordering::Relaxed);
-        self.timed.store(timed + 1, Ordering::Relaxed);
-        if nanoseconds > self.longest.load(Ordering::Relaxed) {
-            self.longest.store(nanoseconds, Ordering::Relaxed);
+        let timed = self.timed.get();
+        self.recent[timed as usize % RECENT_CALLS].set(nanoseconds);
+        self.timed.set(timed + 1);
+        if nanoseconds > self.longest.get() {
+            self.longest.set(nanoseconds);
         }
-        let distance_before = self.distance.load(Ordering::Relaxed);
+        let distance_before = self.distance.get();
         // Where all are timed they count as they are: the mean is that of the others, once there is
         // one.
         if distance_before > 1 || timed < 2 * RECENT_CALLS as u64 {
@@ -115,12 +115,12 @@ impl SystemTiming {
         }
         let all_left = match nanoseconds {
             SHORT.. => RECENT_CALLS as u32,
-            _ => self.all_timed_left.load(Ordering::Relaxed).saturating_sub(1),
+            _ => self.all_timed_left.get().saturating_sub(1),
         };
-        self.all_timed_left.store(all_left, Ordering::Relaxed);
+        self.all_timed_left.set(all_left);
         let distance = if all_left > 0 { 1 } else { distance(timed, Some(nanoseconds as f32)) };
-        self.distance.store(distance, Ordering::Relaxed);
-        self.untimed_left.store(distance - 1, Ordering::Relaxed);
+        self.distance.set(distance);
+        self.untimed_left.set(distance - 1);
         self.count(nanoseconds);
         nanoseconds
     }
@@ -132,17 +132,17 @@ impl SystemTiming {
         let before = self.mean();
         let weight = (calls as f32 / MEAN_OF).max(1.0 / (timed as f32 + 1.0));
         let mean = before + (nanoseconds as f32 - before) * weight;
-        self.mean.store(mean.to_bits(), Ordering::Relaxed);
+        self.mean.set(mean.to_bits());
     }
 
     fn mean(&self) -> f32 {
-        f32::from_bits(self.mean.load(Ordering::Relaxed))
+        f32::from_bits(self.mean.get())
     }
 
     /// Notes a call that was not; returns how long it is taken to have been.
     pub(crate) fn record_untimed(&self) -> u64 {
-        let left = self.untimed_left.load(Ordering::Relaxed);
-        self.untimed_left.store(left.saturating_sub(1), Ordering::Relaxed);
+        let left = self.untimed_left.get();
+        self.untimed_left.set(left.saturating_sub(1));
         let nanoseconds = self.mean().round() as u64;
         self.count(nanoseconds);
         nanoseconds
@@ -166,14 +166,14 @@ impl SystemTiming {
     }
 
     pub(crate) fn longest(&self) -> Duration {
-        Duration::from_nanos(self.longest.load(Ordering::Relaxed))
+        Duration::from_nanos(self.longest.get())
     }
 
     /// What the last calls say. Looks at them all, which takes a third of a microsecond.
     pub(crate) fn recent(&self) -> Recent {
         let mut recent = [0; RECENT_CALLS];
-        recent.iter_mut().zip(&self.recent).for_each(|(copy, nanoseconds)| *copy = nanoseconds.load(Ordering::Relaxed));
-        let known = (self.timed.load(Ordering::Relaxed) as usize).min(RECENT_CALLS);
+        recent.iter_mut().zip(&self.recent).for_each(|(copy, nanoseconds)| *copy = nanoseconds.get());
+        let known = (self.timed.get() as usize).min(RECENT_CALLS);
         if known == 0 {
             return Recent::default();
         }
@@ -193,7 +193,7 @@ pub(crate) struct SystemTimings {
     alone: CachePadded<Lane>,
     /// Nanoseconds that count of what ran inside of them, in frames that have ended. Written at the
     /// end of a frame.
-    inside: OwnCounter,
+    inside: OwnU64,
     /// What ran inside of them, by worker: these run at a time.
     by_worker: OnceLock<Box<[CachePadded<Lane>]>>,
     /// The modes that they ran in since [`take_other_modes`](Self::take_other_modes), a bit each.
@@ -219,10 +219,10 @@ struct Lane {
     began: AtomicU64,
     ended: AtomicU64,
     /// Runs so far, and nanoseconds that they took together.
-    calls: OwnCounter,
-    total: OwnCounter,
+    calls: OwnU64,
+    total: OwnU64,
     /// The same when the last frame ended. Written then.
-    total_before: AtomicU64,
+    total_before: OwnU64,
 }
 
 impl Lane {
@@ -324,7 +324,7 @@ impl SystemTimings {
     pub(crate) fn end_frame(&self) {
         let in_frame = |lane: &Lane| {
             let total = lane.total.get();
-            total.saturating_sub(lane.total_before.swap(total, Ordering::Relaxed))
+            total.saturating_sub(lane.total_before.replace(total))
         };
         self.inside.add(self.workers_lanes().map(in_frame).max().unwrap_or(0));
     }

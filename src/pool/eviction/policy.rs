@@ -5,9 +5,9 @@
 //! rests where the leader is no better off. Where the system does not tell whose core is taken,
 //! only workers that stay away altogether are noticed.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::pool::now;
+use crate::{pool::now, sync::OwnU64};
 
 /// A worker is away if it missed rounds of this many nanoseconds altogether, one after another: to
 /// wake up takes a twentieth of that.
@@ -85,31 +85,31 @@ pub(in crate::pool) struct Eviction {
     /// Of the core that no worker is pinned to.
     home: Findings,
     /// When the leader was found to wait for threads of its own process last.
-    leader_waited_at: AtomicU64,
+    leader_waited_at: OwnU64,
     /// When the leader was last to leave a worker's core.
-    leader_moved_at: AtomicU64,
+    leader_moved_at: OwnU64,
 }
 
 /// When a core was found to be taken by other processes: the last time, and the first of those that
 /// it followed within [`RECENT`] each.
 #[derive(Default)]
 struct Findings {
-    first: AtomicU64,
-    last: AtomicU64,
+    first: OwnU64,
+    last: OwnU64,
 }
 
 impl Findings {
     fn note(&self, now: u64) {
         if !self.hold(now) {
-            self.first.store(now, Ordering::Relaxed);
+            self.first.set(now);
         }
-        self.last.store(now, Ordering::Relaxed);
+        self.last.set(now);
     }
 
     /// What is known of another core holds for this one from now on.
     fn copy(&self, other: &Self) {
-        self.first.store(other.first.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.last.store(other.last.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.first.set(other.first.get());
+        self.last.set(other.last.get());
     }
 
     /// Whether it was a short time ago.
@@ -120,7 +120,7 @@ impl Findings {
     /// Whether it is no passer-by.
     fn are_certain(&self, now: u64) -> bool {
         // Threads that lead in turns may have read the clock in another order.
-        let lasted = self.last.load(Ordering::Relaxed).saturating_sub(self.first.load(Ordering::Relaxed));
+        let lasted = self.last.get().saturating_sub(self.first.get());
         self.hold(now) && lasted >= CERTAIN_AFTER
     }
 }
@@ -129,39 +129,39 @@ impl Findings {
 #[derive(Default)]
 struct Backoff {
     /// When it is over; 0 while there is none.
-    until: AtomicU64,
-    length: AtomicU64,
+    until: OwnU64,
+    length: OwnU64,
     /// When the last one was over.
-    back: AtomicU64,
+    back: OwnU64,
 }
 
 impl Backoff {
     #[inline]
     fn is_on(&self) -> bool {
-        self.until.load(Ordering::Relaxed) > 0
+        self.until.get() > 0
     }
 
     /// Begins: shorter the first time, longer if the last one was over a short time ago.
     fn begin(&self, now: u64, first: u64) {
-        let (last, back) = (self.length.load(Ordering::Relaxed), self.back.load(Ordering::Relaxed));
+        let (last, back) = (self.length.get(), self.back.get());
         let again = last > 0 && now.saturating_sub(back) < last * PROBATION;
         let length = if again { (last * 2).clamp(first, LONGEST_BACKOFF) } else { first };
-        self.length.store(length, Ordering::Relaxed);
-        self.until.store(now.saturating_add(length), Ordering::Relaxed);
+        self.length.set(length);
+        self.until.set(now.saturating_add(length));
     }
 
     /// It is as long again from now on.
     fn extend(&self, now: u64) {
-        self.until.store(now.saturating_add(self.length.load(Ordering::Relaxed)), Ordering::Relaxed);
+        self.until.set(now.saturating_add(self.length.get()));
     }
 
     /// Ends it if its time is over. Returns whether it ended.
     fn end_if_over(&self, now: u64) -> bool {
-        let until = self.until.load(Ordering::Relaxed);
+        let until = self.until.get();
         let ends = until > 0 && until <= now;
         if ends {
-            self.until.store(0, Ordering::Relaxed);
-            self.back.store(now, Ordering::Relaxed);
+            self.until.set(0);
+            self.back.set(now);
         }
         ends
     }
@@ -169,7 +169,7 @@ impl Backoff {
     /// Its time is over.
     fn cut_short(&self, now: u64) {
         if self.is_on() {
-            self.until.store(now, Ordering::Relaxed);
+            self.until.set(now);
         }
     }
 }
@@ -182,11 +182,11 @@ pub(in crate::pool) struct Record {
     rest: Backoff,
     core: Findings,
     /// Nanoseconds of rounds that it missed, one after another.
-    missed: AtomicU64,
+    missed: OwnU64,
     /// Whether it was found to be away once, and nothing of this process in its way.
     is_suspected: AtomicBool,
     /// Until when rounds that it misses do not count.
-    excused_until: AtomicU64,
+    excused_until: OwnU64,
 }
 
 impl Record {
@@ -204,8 +204,8 @@ impl Record {
     /// Notes that the worker took part in a round, and whether it found its core to be taken.
     #[inline]
     pub(in crate::pool) fn note_present(&self, taken: bool, now: u64) {
-        if self.missed.load(Ordering::Relaxed) > 0 {
-            self.missed.store(0, Ordering::Relaxed);
+        if self.missed.get() > 0 {
+            self.missed.set(0);
             self.is_suspected.store(false, Ordering::Relaxed);
         }
         if taken {
@@ -223,7 +223,7 @@ impl Record {
     #[cold]
     pub(in crate::pool) fn note_missed(&self, nanoseconds: u64, now: u64) -> bool {
         let away = if self.rests() { AWAY_AT_REST } else { AWAY };
-        now >= self.excused_until.load(Ordering::Relaxed) && add(&self.missed, nanoseconds.min(away / 2)) >= away
+        now >= self.excused_until.get() && self.missed.add(nanoseconds.min(away / 2)) >= away
     }
 
     /// Notes that the worker is away, and nothing of its own process in its way; true the second
@@ -231,16 +231,16 @@ impl Record {
     #[cold]
     pub(in crate::pool) fn suspect(&self) -> bool {
         // More than nothing: it is what takes the suspicion back when the worker comes.
-        self.missed.store(1, Ordering::Relaxed);
+        self.missed.set(1);
         self.is_suspected.swap(true, Ordering::Relaxed)
     }
 
     /// Notes that the worker is away because threads of its own process have its core.
     #[cold]
     pub(in crate::pool) fn excuse(&self, now: u64) {
-        self.missed.store(0, Ordering::Relaxed);
+        self.missed.set(0);
         self.is_suspected.store(false, Ordering::Relaxed);
-        self.excused_until.store(now.saturating_add(EXCUSE), Ordering::Relaxed);
+        self.excused_until.set(now.saturating_add(EXCUSE));
     }
 }
 
@@ -274,7 +274,7 @@ impl Eviction {
 
     #[cold]
     fn absent_at<'a>(records: impl Iterator<Item = &'a Record>, now: u64) -> usize {
-        records.filter(|record| record.out.until.load(Ordering::Relaxed) > now).count()
+        records.filter(|record| record.out.until.get() > now).count()
     }
 
     #[cold]
@@ -298,13 +298,13 @@ impl Eviction {
     /// Notes that the leader waits for its core, though for no stranger: it is no better off than a
     /// worker that waits.
     pub(in crate::pool) fn note_leader_waits(&self, now: u64) {
-        self.leader_waited_at.store(now, Ordering::Relaxed);
+        self.leader_waited_at.set(now);
     }
 
     /// Notes that the leader is on the core of the worker with `owner` now, or else at home. What
     /// it waited for elsewhere no longer counts.
     pub(super) fn note_leader_moved(&self, owner: Option<&Record>) {
-        self.leader_waited_at.store(0, Ordering::Relaxed);
+        self.leader_waited_at.set(0);
         self.leaders_core.copy(owner.map_or(&self.home, |owner| &owner.core));
     }
 
@@ -322,9 +322,9 @@ impl Eviction {
     /// Notes that the leader leaves a worker's core `now`, unless it did a short time ago: false
     /// then.
     pub(super) fn try_move(&self, now: u64) -> bool {
-        let due = now.saturating_sub(self.leader_moved_at.load(Ordering::Relaxed)) >= MOVE_INTERVAL;
+        let due = now.saturating_sub(self.leader_moved_at.get()) >= MOVE_INTERVAL;
         if due {
-            self.leader_moved_at.store(now, Ordering::Relaxed);
+            self.leader_moved_at.set(now);
         }
         due
     }
@@ -376,21 +376,15 @@ impl Eviction {
             return;
         }
         record.out.begin(now, evidence.first_backoff());
-        record.missed.store(0, Ordering::Relaxed);
+        record.missed.set(0);
         record.is_suspected.store(false, Ordering::Relaxed);
         self.out_count.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn is_recent(time: &AtomicU64, now: u64) -> bool {
-    let time = time.load(Ordering::Relaxed);
+fn is_recent(time: &OwnU64, now: u64) -> bool {
+    let time = time.get();
     time > 0 && now.saturating_sub(time) < RECENT
-}
-
-fn add(counter: &AtomicU64, amount: u64) -> u64 {
-    let sum = counter.load(Ordering::Relaxed) + amount;
-    counter.store(sum, Ordering::Relaxed);
-    sum
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{super::parker::Parker, job::JobRef};
 use crate::sync::{
-    AtomicU64, AtomicUsize, Mutex, Ordering, OwnCounter,
+    AtomicU64, AtomicUsize, Mutex, Ordering, OwnU64,
     deque::{Steal, Stealer, Worker as Deque},
 };
 
@@ -25,8 +25,8 @@ pub(crate) struct JobQueue {
     taken_from: CachePadded<TakenFrom>,
     /// How many jobs (and ranges of sweeps) this worker has taken from others, and how many joins
     /// it has published. Only the worker itself counts.
-    taken: OwnCounter,
-    published: OwnCounter,
+    taken: OwnU64,
+    published: OwnU64,
     /// The worker's end of the deque; held for as long as it sits here.
     pub(super) deque: Mutex<Deque<JobRef>>,
     stealer: Stealer<JobRef>,
@@ -70,8 +70,8 @@ impl JobQueue {
         Self {
             limit: CachePadded::new(AtomicUsize::new(OPEN)),
             taken_from: CachePadded::new(TakenFrom { last: AtomicU64::new(0), left: AtomicU32::new(0) }),
-            taken: OwnCounter::default(),
-            published: OwnCounter::default(),
+            taken: OwnU64::default(),
+            published: OwnU64::default(),
             stealer: deque.stealer(),
             deque: Mutex::new(deque),
             latch: Parker::default(),

@@ -13,8 +13,8 @@ fn whoever_is_found_out_again_stays_out_longer() {
     for _ in 0..10 {
         eviction.leave_out(record, now, Evidence::Account);
         assert!(record.is_out());
-        backoffs.push(record.out.length.load(Ordering::Relaxed));
-        now = record.out.until.load(Ordering::Relaxed);
+        backoffs.push(record.out.length.get());
+        now = record.out.until.get();
         eviction.call_back(records.iter(), now - 1);
         assert!(record.is_out());
         assert_eq!(
@@ -29,7 +29,7 @@ fn whoever_is_found_out_again_stays_out_longer() {
     assert_eq!(backoffs[..3], [20 * MS, 40 * MS, 80 * MS]);
     assert_eq!(backoffs[9], LONGEST_BACKOFF);
     eviction.leave_out(record, now + PROBATION * LONGEST_BACKOFF, Evidence::Account);
-    assert_eq!(record.out.length.load(Ordering::Relaxed), FIRST_BACKOFF);
+    assert_eq!(record.out.length.get(), FIRST_BACKOFF);
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn who_only_stays_away_is_tried_again_soon() {
     let mut now = 1;
     let mut backoff_by = |evidence| {
         eviction.leave_out(record, now, evidence);
-        now = record.out.until.load(Ordering::Relaxed);
+        now = record.out.until.get();
         eviction.call_back(records.iter(), now);
-        record.out.length.load(Ordering::Relaxed)
+        record.out.length.get()
     };
     let backoffs = [Evidence::Absence, Evidence::Absence, Evidence::Account, Evidence::Absence].map(&mut backoff_by);
     assert_eq!(backoffs, [5 * MS, 10 * MS, 20 * MS, 40 * MS]);
