@@ -14,7 +14,7 @@ use log::warn;
 use super::{
     WorkerIndex,
     clock::now,
-    eviction::{Eviction, Record},
+    eviction::{Attendance, Eviction},
     round::{Board, Seat, work},
     unwind::AbortOnUnwind,
 };
@@ -45,7 +45,7 @@ pub(super) type SharedSeat = Arc<GangSeat>;
 pub(super) struct GangSeat {
     /// Its side of the protocol of rounds.
     pub(super) round: CachePadded<Seat>,
-    pub(super) record: CachePadded<Record>,
+    pub(super) attendance: CachePadded<Attendance>,
     /// Of the worker; written once, when its thread begins.
     pub(super) thread: OnceLock<ThreadNumber>,
 }

@@ -75,25 +75,25 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
         // On one core it has nobody to leave out.
         return;
     }
-    let record = &careless.seats[0].record;
+    let worker = &careless.seats[0].attendance;
     let leading = lead(&careless);
-    watchful.gang.eviction.leave_out(record, 1, super::eviction::Evidence::Account);
+    watchful.gang.eviction.leave_out(worker, 1, super::eviction::Evidence::Account);
     while watchful.present() == 1 {
         thread::sleep(Duration::from_millis(1));
     }
     watchful.prepare_round(Participants::ALL, false);
     assert!(!watchful.is_left_out(1), "its time is over");
-    watchful.gang.eviction.leave_out(record, super::now() + MINUTE, super::eviction::Evidence::Account);
+    watchful.gang.eviction.leave_out(worker, super::now() + MINUTE, super::eviction::Evidence::Account);
     assert_eq!((watchful.is_left_out(1), watchful.present()), (true, 1));
     assert_eq!((careless.is_left_out(1), careless.present()), (false, 2));
     careless.prepare_round(Participants::ALL, true);
-    assert!(record.is_out());
+    assert!(worker.is_out());
     drop(leading);
     assert_takes_part(&careless);
     assert!(careless.worker_stats().all(|worker| worker.rounds_left_out == 0));
     // The gang is that of the whole process.
     let _leading = lead(&careless);
-    watchful.gang.eviction.call_all_back(careless.seats.iter().map(|seat| &*seat.record), super::now());
+    watchful.gang.eviction.call_all_back(careless.seats.iter().map(|seat| &*seat.attendance), super::now());
     watchful.prepare_round(Participants::ALL, false);
 }
 
@@ -103,7 +103,7 @@ fn a_leader_that_cannot_move_leaves_no_worker_out() {
     let settings = AffinitySettings { workers: WorkerCount::Exactly(6), pinning: Pinning::Off, ..Default::default() };
     let pool = AffinityPool::new(&settings);
     let lead = lead(&pool);
-    let left_out = || pool.seats.iter().map(|seat| seat.record.is_out()).collect::<Vec<_>>();
+    let left_out = || pool.seats.iter().map(|seat| seat.attendance.is_out()).collect::<Vec<_>>();
     let before = left_out();
     for _ in 0..10 {
         pool.leave_taken_core(super::now());

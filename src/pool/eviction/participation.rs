@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     contention::waits_for_own_threads,
-    policy::{Evidence, Record},
+    policy::{Attendance, Evidence},
 };
 use crate::pool::{
     AffinityPool,
@@ -18,7 +18,7 @@ impl AffinityPool {
     /// here.
     #[inline]
     pub(crate) fn present(&self) -> usize {
-        let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.records()) } else { 0 };
+        let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.attendances()) } else { 0 };
         if present == 1 && self.workers() > 1 {
             self.watch_lone_leader();
         }
@@ -32,13 +32,13 @@ impl AffinityPool {
         worker.checked_sub(1).is_some_and(|seat| self.has_left_out(&self.seats[seat]))
     }
 
-    /// The records of all workers but the leader.
-    pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
-        self.seats.iter().map(|seat| &*seat.record)
+    /// The attendance of all workers but the leader.
+    pub(super) fn attendances(&self) -> impl Iterator<Item = &Attendance> {
+        self.seats.iter().map(|seat| &*seat.attendance)
     }
 
     pub(super) fn has_left_out(&self, seat: &SharedSeat) -> bool {
-        self.watchful && seat.record.is_out()
+        self.watchful && seat.attendance.is_out()
     }
 
     /// Whether any worker may be left out of a round that begins now.
@@ -57,13 +57,13 @@ impl AffinityPool {
         let is_to_be_woken =
             |seat: &SharedSeat| seat.round.is_asleep() && !seat.round.rests() && !self.has_left_out(seat);
         if self.is_anybody_out() {
-            self.gang.eviction.prepare(self.records());
+            self.gang.eviction.prepare(self.attendances());
         }
         if !due && !self.called(participants).any(|(_, seat)| is_to_be_woken(seat)) {
             return;
         }
         if self.watchful {
-            self.gang.eviction.prepare(self.records());
+            self.gang.eviction.prepare(self.attendances());
         }
         self.wake_who_rested();
         if self.may_be_on_workers_core() {
@@ -74,7 +74,7 @@ impl AffinityPool {
     /// Tells workers to stay awake whose rest is over. In rounds of a pool that does not avoid busy
     /// cores no worker rests.
     fn wake_who_rested(&self) {
-        let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.record.rests()));
+        let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.attendance.rests()));
         rested.for_each(|seat| seat.round.let_rest(false));
     }
 
@@ -83,15 +83,15 @@ impl AffinityPool {
     pub(in crate::pool) fn judge(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) {
         let evidence = if self.watchful { self.evidence_against(seat, stats, round) } else { None };
         if let Some(evidence) = evidence {
-            self.gang.eviction.act_on(&seat.record, round.end, evidence);
-            seat.round.let_rest(seat.record.rests());
+            self.gang.eviction.act_on(&seat.attendance, round.end, evidence);
+            seat.round.let_rest(seat.attendance.rests());
         }
     }
 
     /// What speaks against a worker that was called.
     fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
         if let Some(stats) = stats {
-            seat.record.note_present(stats.core_taken.is_some(), round.end);
+            seat.attendance.note_present(stats.core_taken.is_some(), round.end);
             return stats.core_taken.map(|taken| match taken {
                 Taken::Partly => Evidence::Sharing,
                 Taken::Mostly => Evidence::Account,
@@ -105,13 +105,13 @@ impl AffinityPool {
     /// others.
     #[cold]
     fn is_away(&self, seat: &SharedSeat, round: &Range<u64>) -> bool {
-        if self.is_on_core_of(seat) || !seat.record.note_missed(round.end - round.start, round.end) {
+        if self.is_on_core_of(seat) || !seat.attendance.note_missed(round.end - round.start, round.end) {
             return false;
         }
         let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread, round.end));
         if is_excused {
-            seat.record.excuse(round.end);
+            seat.attendance.excuse(round.end);
         }
-        !is_excused && seat.record.suspect()
+        !is_excused && seat.attendance.suspect()
     }
 }

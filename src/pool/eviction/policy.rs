@@ -73,7 +73,7 @@ impl Evidence {
     }
 }
 
-/// How many workers of the gang are left out of rounds. Who, each seat's [`Record`] says. Written
+/// How many workers of the gang are left out of rounds. Who, each seat's [`Attendance`] says. Written
 /// by the thread that leads, in rounds of pools that avoid busy cores.
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {
@@ -177,7 +177,7 @@ impl Backoff {
 /// What is known of one worker: whether it rests or is left out, and for how long. Written by the
 /// thread that leads.
 #[derive(Default)]
-pub(in crate::pool) struct Record {
+pub(in crate::pool) struct Attendance {
     out: Backoff,
     rest: Backoff,
     core: Findings,
@@ -189,7 +189,7 @@ pub(in crate::pool) struct Record {
     excused_until: OwnU64,
 }
 
-impl Record {
+impl Attendance {
     #[inline]
     pub(in crate::pool) fn is_out(&self) -> bool {
         self.out.is_on()
@@ -259,28 +259,28 @@ impl Eviction {
 
     /// To be called before a round: those whose time is over take part again, and stay awake.
     #[inline]
-    pub(super) fn prepare<'a>(&self, records: impl Iterator<Item = &'a Record>) {
+    pub(super) fn prepare<'a>(&self, workers: impl Iterator<Item = &'a Attendance>) {
         if self.is_anybody_out() || self.does_anybody_rest() {
-            self.call_back(records, now());
+            self.call_back(workers, now());
         }
     }
 
     /// How many workers would not take part in a round that began now. Those whose time is over
     /// would: nothing calls them back before there is a round.
     #[inline]
-    pub(super) fn absent<'a>(&self, records: impl Iterator<Item = &'a Record>) -> usize {
-        if self.is_anybody_out() { Self::absent_at(records, now()) } else { 0 }
+    pub(super) fn absent<'a>(&self, workers: impl Iterator<Item = &'a Attendance>) -> usize {
+        if self.is_anybody_out() { Self::absent_at(workers, now()) } else { 0 }
     }
 
     #[cold]
-    fn absent_at<'a>(records: impl Iterator<Item = &'a Record>, now: u64) -> usize {
-        records.filter(|record| record.out.until.get() > now).count()
+    fn absent_at<'a>(workers: impl Iterator<Item = &'a Attendance>, now: u64) -> usize {
+        workers.filter(|worker| worker.out.until.get() > now).count()
     }
 
     #[cold]
-    fn call_back<'a>(&self, records: impl Iterator<Item = &'a Record>, now: u64) {
-        for record in records {
-            for (backoff, count) in [(&record.out, &self.out_count), (&record.rest, &self.resting_count)] {
+    fn call_back<'a>(&self, workers: impl Iterator<Item = &'a Attendance>, now: u64) {
+        for worker in workers {
+            for (backoff, count) in [(&worker.out, &self.out_count), (&worker.rest, &self.resting_count)] {
                 if backoff.end_if_over(now) {
                     count.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -290,7 +290,7 @@ impl Eviction {
 
     /// Notes that the core the leader is on was found to be taken: that of the worker with `owner`,
     /// its own, where it `is_home`, or a spare one.
-    pub(super) fn note_leader(&self, owner: Option<&Record>, is_home: bool, now: u64) {
+    pub(super) fn note_leader(&self, owner: Option<&Attendance>, is_home: bool, now: u64) {
         let core = owner.map(|owner| &owner.core).or(is_home.then_some(&self.home));
         core.into_iter().chain([&self.leaders_core]).for_each(|core| core.note(now));
     }
@@ -303,7 +303,7 @@ impl Eviction {
 
     /// Notes that the leader is on the core of the worker with `owner` now, or else at home. What
     /// it waited for elsewhere no longer counts.
-    pub(super) fn note_leader_moved(&self, owner: Option<&Record>) {
+    pub(super) fn note_leader_moved(&self, owner: Option<&Attendance>) {
         self.leader_waited_at.set(0);
         self.leaders_core.copy(owner.map_or(&self.home, |owner| &owner.core));
     }
@@ -315,7 +315,7 @@ impl Eviction {
 
     /// Whether the leader is better off on the core of the worker with `owner` than at home. Not
     /// where both are taken: there two threads on two cores have more than one has.
-    pub(super) fn is_better_off_than_home(&self, owner: &Record, now: u64) -> bool {
+    pub(super) fn is_better_off_than_home(&self, owner: &Attendance, now: u64) -> bool {
         self.is_home_taken(now) && !owner.is_taken(now)
     }
 
@@ -333,12 +333,12 @@ impl Eviction {
     /// no better off: where all cores are taken, more threads that stay have a larger part of them.
     /// To rest does no harm where the leader waits for its own process, or for what passes by.
     #[cold]
-    pub(in crate::pool) fn act_on(&self, record: &Record, now: u64, evidence: Evidence) {
+    pub(in crate::pool) fn act_on(&self, worker: &Attendance, now: u64, evidence: Evidence) {
         match evidence {
             Evidence::Account | Evidence::Absence if self.is_leader_better_off(now) => {
-                self.leave_out(record, now, evidence);
+                self.leave_out(worker, now, evidence);
             }
-            Evidence::Account | Evidence::Sharing if !self.leaders_core.are_certain(now) => self.let_rest(record, now),
+            Evidence::Account | Evidence::Sharing if !self.leaders_core.are_certain(now) => self.let_rest(worker, now),
             _ => {}
         }
     }
@@ -349,21 +349,21 @@ impl Eviction {
 
     /// All take part again, since the leader is no better off.
     #[cold]
-    pub(in crate::pool) fn call_all_back<'a>(&self, records: impl Iterator<Item = &'a Record>, now: u64) {
-        for record in records {
-            record.out.cut_short(now);
+    pub(in crate::pool) fn call_all_back<'a>(&self, workers: impl Iterator<Item = &'a Attendance>, now: u64) {
+        for worker in workers {
+            worker.out.cut_short(now);
             if self.leaders_core.are_certain(now) {
-                record.rest.cut_short(now);
+                worker.rest.cut_short(now);
             }
         }
     }
 
     /// Has the worker rest; on and on while it is found to share its core even so.
-    fn let_rest(&self, record: &Record, now: u64) {
-        if record.rests() {
-            record.rest.extend(now);
+    fn let_rest(&self, worker: &Attendance, now: u64) {
+        if worker.rests() {
+            worker.rest.extend(now);
         } else {
-            record.rest.begin(now, Evidence::Sharing.first_backoff());
+            worker.rest.begin(now, Evidence::Sharing.first_backoff());
             self.resting_count.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -371,13 +371,13 @@ impl Eviction {
     /// Leaves the worker out of rounds from the next one on: shorter the first time, longer if it
     /// was soon left out again.
     #[cold]
-    pub(in crate::pool) fn leave_out(&self, record: &Record, now: u64, evidence: Evidence) {
-        if record.is_out() {
+    pub(in crate::pool) fn leave_out(&self, worker: &Attendance, now: u64, evidence: Evidence) {
+        if worker.is_out() {
             return;
         }
-        record.out.begin(now, evidence.first_backoff());
-        record.missed.set(0);
-        record.is_suspected.store(false, Ordering::Relaxed);
+        worker.out.begin(now, evidence.first_backoff());
+        worker.missed.set(0);
+        worker.is_suspected.store(false, Ordering::Relaxed);
         self.out_count.fetch_add(1, Ordering::Relaxed);
     }
 }
