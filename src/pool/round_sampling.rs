@@ -3,7 +3,10 @@
 
 use std::ops::Range;
 
-use crate::sync::{OwnU32, OwnU64};
+use crate::{
+    record::Countdown,
+    sync::{OwnU32, OwnU64},
+};
 
 /// One round is measured in this many nanoseconds of rounds as short as the last one: that costs
 /// half a percent.
@@ -21,7 +24,7 @@ const MOST_OWED: u64 = 50_000_000;
 #[derive(Default)]
 pub(super) struct RoundSampling {
     /// Rounds to go before the next one that is due.
-    left: OwnU64,
+    left: Countdown,
     /// Rounds since the last measured one.
     skipped: OwnU64,
     /// How long rounds took that were not measured, as far as the measured ones have not stood for
@@ -36,9 +39,7 @@ impl RoundSampling {
     /// To be called once before each round: whether it is due to be looked at.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
-        let left = self.left.get();
-        self.left.set(left.saturating_sub(1));
-        left == 0
+        self.left.pass()
     }
 
     /// Notes a round that was not measured.
@@ -49,7 +50,7 @@ impl RoundSampling {
 
     /// The next round is due: something was odd about this one.
     pub(super) fn hurry(&self) {
-        self.left.set(0);
+        self.left.start(0);
     }
 
     /// Notes a measured `round`, which was `due` or measured for another reason. Returns how many
@@ -60,7 +61,7 @@ impl RoundSampling {
     pub(super) fn measured(&self, round: Range<u64>, due: bool, sampled: bool) -> f64 {
         let took = round.end.saturating_sub(round.start).max(1);
         if due {
-            self.left.set(self.next_gap(took));
+            self.left.start(self.next_gap(took));
         }
         if !sampled {
             return 1.0;
@@ -74,11 +75,11 @@ impl RoundSampling {
 
     /// How many rounds that take so long go by: of random length, so that rounds of two kinds that
     /// take turns are both seen.
-    fn next_gap(&self, took: u64) -> u64 {
-        let gap = (INTERVAL / took).min(LONGEST_GAP);
+    fn next_gap(&self, took: u64) -> u32 {
+        let gap = (INTERVAL / took).min(LONGEST_GAP) as u32;
         let dice = self.dice.get().wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         self.dice.set(dice);
-        gap / 2 + u64::from(dice >> 16) % (gap / 2 + 1)
+        gap / 2 + (dice >> 16) % (gap / 2 + 1)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which runs of a system or schedule, or calls of one place, are timed.
 
+use crate::sync::OwnU32;
+
 /// Runs from one that is timed to the next: one in eight, for two readings of the clock, and to
 /// learn from them, take 75 ns, as long as 200 cheap rows. The distances differ and their sum is a
 /// prime, so that no period of the game hides its heavy runs from them.
@@ -21,6 +23,33 @@ pub(crate) const LONG: f32 = 8_000.0;
 pub(crate) fn distance(before: u64, mean: Option<f32>) -> u32 {
     let distances = if mean.is_some_and(|mean| mean < VERY_SHORT) { &FAR } else { &DISTANCES };
     distances[before as usize % distances.len()]
+}
+
+/// How many runs go by until the next one that is timed, as that one is which comes first: where
+/// one thread at a time runs, and others read.
+#[derive(Debug, Default)]
+pub(crate) struct Countdown(OwnU32);
+
+impl Countdown {
+    /// Whether the next run is to be timed.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Counts a run; true if it is to be timed.
+    #[inline]
+    pub(crate) fn pass(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left == 0
+    }
+
+    /// Lets this many runs go by from now on, for instance one less than the [`distance`].
+    #[inline]
+    pub(crate) fn start(&self, runs: u32) {
+        self.0.set(runs);
+    }
 }
 
 /// What is to be done with one run.

@@ -12,7 +12,10 @@ use std::{
 use bevy_utils::prelude::DebugName;
 use crossbeam_utils::CachePadded;
 
-use super::{WeakList, sampling::distance};
+use super::{
+    WeakList,
+    sampling::{Countdown, distance},
+};
 use crate::{
     settings::SchedulerMode,
     sync::{OwnU32, OwnU64, lock},
@@ -34,8 +37,7 @@ pub(crate) fn known_name(name: &DebugName) -> Option<String> {
 pub(crate) struct SystemTiming {
     /// No other system of the process has or had it.
     number: usize,
-    /// Calls that go untimed until the next one that is.
-    untimed_left: OwnU32,
+    untimed_left: Countdown,
     /// What a call took on average of late, in nanoseconds: an untimed one is taken to be as long.
     mean: OwnU32,
     calls: OwnU64,
@@ -79,7 +81,7 @@ impl SystemTiming {
         static NUMBERS: AtomicUsize = AtomicUsize::new(0);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            untimed_left: OwnU32::default(),
+            untimed_left: Countdown::default(),
             mean: OwnU32::default(),
             calls: OwnU64::default(),
             total: OwnU64::default(),
@@ -96,7 +98,7 @@ impl SystemTiming {
     /// Whether the next call is to be timed.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
-        self.untimed_left.get() == 0
+        self.untimed_left.is_over()
     }
 
     /// Notes a call that was timed; returns how long it was.
@@ -108,8 +110,8 @@ impl SystemTiming {
             self.longest.set(nanoseconds);
         }
         let distance_before = self.distance.get();
-        // Where all are timed they count as they are: the mean is that of the others, once there is
-        // one.
+        // While every run is timed, runs do not enter the mean, but for the first ones: it stands for
+        // untimed runs only.
         if distance_before > 1 || timed < 2 * RECENT_CALLS as u64 {
             self.learn_mean(nanoseconds, timed, distance_before);
         }
@@ -120,7 +122,7 @@ impl SystemTiming {
         self.all_timed_left.set(all_left);
         let distance = if all_left > 0 { 1 } else { distance(timed, Some(nanoseconds as f32)) };
         self.distance.set(distance);
-        self.untimed_left.set(distance - 1);
+        self.untimed_left.start(distance - 1);
         self.count(nanoseconds);
         nanoseconds
     }
@@ -141,8 +143,7 @@ impl SystemTiming {
 
     /// Notes a call that was not; returns how long it is taken to have been.
     pub(crate) fn record_untimed(&self) -> u64 {
-        let left = self.untimed_left.get();
-        self.untimed_left.set(left.saturating_sub(1));
+        self.untimed_left.pass();
         let nanoseconds = self.mean().round() as u64;
         self.count(nanoseconds);
         nanoseconds
