@@ -17,7 +17,7 @@ use crate::{
         Budget,
         rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
     },
-    record::{LONG, Sample, Sampling},
+    record::{ALWAYS_TIMED, Sample, Sampling},
 };
 
 /// Trials may cost one part in this many of the time that runs take: 1.6%.
@@ -193,7 +193,7 @@ impl Race {
         let known = self.times.mean(self.current);
         // The very first run fetches everything into the caches.
         let Sample { due, timed, .. } =
-            self.sampling.next(known, LONG, self.runs > 1 && known.is_none() || self.times.was_heavy());
+            self.sampling.next(known, ALWAYS_TIMED, self.runs > 1 && known.is_none() || self.times.was_heavy());
         let closely = due && (self.current == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
         WayDecision { timed, closely, ..WayDecision::plainly(self.current) }
     }

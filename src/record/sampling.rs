@@ -13,9 +13,9 @@ const FAR: [u32; 8] = [15, 36, 24, 9, 33, 21, 41, 20];
 /// What takes less, in nanoseconds, would take 1% longer or more if one in eight were timed.
 pub(crate) const VERY_SHORT: f32 = 1_000.0;
 
-/// What takes this long, in nanoseconds, is timed in every run, where a caller of
-/// [`next`](Sampling::next) does not know better: that is less than one part in a hundred.
-pub(crate) const LONG: f32 = 8_000.0;
+/// What takes this long, in nanoseconds, is timed in every run. The usual `long` for
+/// [`next`](Sampling::next): to time such a run costs less than 1% of it.
+pub(crate) const ALWAYS_TIMED: f32 = 8_000.0;
 
 /// Runs from a sample, of which `before` were taken before it, to the next one, of what takes
 /// `mean` nanoseconds.
@@ -112,7 +112,7 @@ mod tests {
         for (mean, distances) in [(None, DISTANCES), (Some(100.0), FAR)] {
             let mut sampling = Sampling::default();
             let runs = 60 * distances.iter().sum::<u32>();
-            let sampled: Vec<_> = (0..runs).filter(|_| sampling.next(mean, LONG, false).timed).collect();
+            let sampled: Vec<_> = (0..runs).filter(|_| sampling.next(mean, ALWAYS_TIMED, false).timed).collect();
             for period in 2..=60 {
                 for offset in 0..period {
                     assert!(sampled.iter().any(|run| run % period == offset), "every {period}, {offset}");
@@ -125,18 +125,19 @@ mod tests {
     fn few_short_runs_are_timed_and_all_long_ones() {
         let timed = |mean| {
             let mut sampling = Sampling::default();
-            (0..8_000).filter(|_| sampling.next(Some(mean), LONG, false).timed).count()
+            (0..8_000).filter(|_| sampling.next(Some(mean), ALWAYS_TIMED, false).timed).count()
         };
         assert!((300..340).contains(&timed(VERY_SHORT - 1.0)));
         assert!((900..1_100).contains(&timed(VERY_SHORT)));
-        assert_eq!(timed(LONG), 8_000);
+        assert_eq!(timed(ALWAYS_TIMED), 8_000);
     }
 
     #[test]
     fn a_sample_stands_for_the_runs_since_the_last_one() {
         let mut sampling = Sampling::default();
-        let stood_for: u32 =
-            (0..1_000).map(|_| if sampling.next(None, LONG, false).timed { sampling.take_runs() } else { 0 }).sum();
+        let stood_for: u32 = (0..1_000)
+            .map(|_| if sampling.next(None, ALWAYS_TIMED, false).timed { sampling.take_runs() } else { 0 })
+            .sum();
         assert_eq!(stood_for + sampling.take_runs(), 1_000);
     }
 }

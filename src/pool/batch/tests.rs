@@ -11,7 +11,7 @@ use std::{
 use super::{BatchExchange, BatchedCalls, RunCalls, first_panic};
 
 /// Far longer than anything takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Keys whose calls go to the first and the second of two workers, and one of the caller's own.
 const KEYS: [u64; 2] = [1, 3];
@@ -73,7 +73,7 @@ fn ask_and_wait(calls: &mut BatchedCalls<Ask>, key: u64, number: usize) {
     let (sender, done) = mpsc::channel();
     calls.call(key, (key, number, sender));
     calls.flush();
-    assert_eq!(done.recv_timeout(LONG), Ok(number), "the call waits for a worker that does not come");
+    assert_eq!(done.recv_timeout(PATIENCE), Ok(number), "the call waits for a worker that does not come");
 }
 
 /// The calls of each key ran in order on one thread.
@@ -123,7 +123,7 @@ fn whoever_comes_first_runs_all_calls_of_a_key() {
                 }
             }
             calls.flush();
-            assert!((0..600).all(|_| done.recv_timeout(LONG).is_ok()), "flushed calls run without the caller");
+            assert!((0..600).all(|_| done.recv_timeout(PATIENCE).is_ok()), "flushed calls run without the caller");
         });
         assert_in_order(log, 300);
     }
@@ -140,7 +140,7 @@ fn an_idle_worker_takes_over_calls_of_the_caller() {
             if done.try_recv().is_ok() {
                 return;
             }
-            assert!(began.elapsed() < LONG, "no worker takes them over");
+            assert!(began.elapsed() < PATIENCE, "no worker takes them over");
             thread::yield_now();
         }
     });
@@ -159,7 +159,7 @@ fn calls_of_the_caller_run_in_order_on_one_thread() {
                 }
             }
             calls.flush();
-            assert!((0..300 * 16).all(|_| done.recv_timeout(LONG).is_ok()));
+            assert!((0..300 * 16).all(|_| done.recv_timeout(PATIENCE).is_ok()));
         });
         assert_in_order(log, 300);
     }
