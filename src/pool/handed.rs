@@ -1,5 +1,5 @@
 //! What one thread hands to another: the root of a round to the leader's index, since a round's
-//! closure is called on all workers, and the second half of a join to whoever is idle.
+//! closure is called on all workers, and the second half of a join to an idle worker.
 
 use std::{panic::resume_unwind, thread};
 

@@ -333,8 +333,8 @@ enum News {
     OfOthers,
 }
 
-/// The next call for this worker. By one for others it gains no time to stay hot, and loses what
-/// these are not given: a smaller pool that asks for less never calls the rest to say so.
+/// The next call for this worker. A call for other workers never lengthens this worker's spin, but
+/// may shorten it: a smaller pool that asks for less never calls the rest to say so.
 fn next_call(board: &Board, seat: &Seat, index: usize, seen: Epoch, spin: Duration) -> (Epoch, Call) {
     let (mut seen, mut spin) = (seen, spin);
     let mut news = || {

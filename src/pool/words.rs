@@ -124,7 +124,7 @@ impl Participants {
     }
 }
 
-/// A [`Participants`] that threads share; nobody at first. Relaxed everywhere: it is ordered by
+/// A [`Participants`] that threads share; none at first. Relaxed everywhere: it is ordered by
 /// what is written after it, or one thread's alone.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicParticipants(AtomicU64);

@@ -37,8 +37,8 @@ const FIRST_BACKOFF_WEAK: u64 = 5_000_000;
 const EXCUSE: u64 = 20_000_000;
 
 /// How long a verdict about a core holds, in nanoseconds: it takes some turns of the other process,
-/// and frames with few rounds give few. A leader that took its workers' cores to be free again as
-/// soon as that would move there and leave them out.
+/// and frames with few rounds give few. If verdicts expired sooner, the leader would think a
+/// worker's core free again, move there, and evict the worker.
 const RECENT: u64 = 2_000_000_000;
 
 /// A core that is found to be taken on and on for this many nanoseconds is taken for certain: what
