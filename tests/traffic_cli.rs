@@ -351,13 +351,10 @@ fn check_figures(figures: &Value) {
     assert!(hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()), "{hash}");
     let shares = figures["busy_share"].as_array().expect("a list");
     assert!(shares.is_empty() || shares.len() as u64 == number("workers"), "{figures}");
-    // The leader's share comes from a sample of rounds, each of which stands for many.
-    let most = |worker: usize| if worker == 0 { 2.0 } else { 1.1 };
-    let is_share =
-        |(worker, share): (usize, &Value)| share.as_f64().is_some_and(|share| (0.0..=most(worker)).contains(&share));
-    assert!(shares.iter().enumerate().all(is_share), "{figures}");
+    let is_share = |share: &Value| share.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share));
+    assert!(shares.iter().all(is_share), "{figures}");
     let same_core = &figures["same_core_share"];
-    assert!(same_core.is_null() || same_core.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)), "{figures}");
+    assert!(same_core.is_null() || is_share(same_core), "{figures}");
 }
 
 #[test]
