@@ -179,11 +179,6 @@ impl Intersection {
         self.finished.drain(..)
     }
 
-    /// The cars whose trips have ended here since they were last taken.
-    pub fn finished(&self) -> &[Finish] {
-        &self.finished
-    }
-
     pub fn has_finished(&self) -> bool {
         !self.finished.is_empty()
     }

@@ -109,7 +109,7 @@ impl Simulation for CityApp {
 
     fn take_ended(&mut self) -> Vec<EndedTrip> {
         let record = self.app.world_mut().get_resource_mut::<Record>();
-        record.map(|mut record| std::mem::take(&mut record.0)).unwrap_or_default()
+        record.map(|mut record| record.take()).unwrap_or_default()
     }
 
     fn links(&mut self, visit: &mut dyn FnMut(u32, LinkState)) {

@@ -9,6 +9,7 @@ use bevy_affinity::prelude::{AffineQuery, Agenda};
 
 use super::Now;
 use super::entities::{Arrivals, Crossings, CurrentRoutes, Departures, Directory, Number, Plan, Samples, time};
+use super::record::Record;
 use crate::model::{Demand, Due, Intersection, Road, SAMPLE_INTERVAL, TravelTimes, Trips};
 
 /// What every row may look at.
@@ -74,7 +75,7 @@ pub fn arrive(
     mut arrivals: Agenda<Arrivals>,
     mut cars: AffineQuery<(Entity, &Number, &mut Due, &mut Trips)>,
     departures: Agenda<Departures>,
-    scene: Scene,
+    (scene, record): (Scene, Option<Res<Record>>),
 ) {
     let now = scene.now.0;
     intersections.par_iter_mut().due(&mut arrivals, time(now)).scatter(
@@ -86,6 +87,9 @@ pub fn arrive(
             None
         },
         |(entity, number, mut due, mut trips), outcome| {
+            if let Some(record) = &record {
+                record.add(trips.ended(number.0, outcome, now, &scene.routes));
+            }
             *due = trips.finish(number.0, outcome, now, &scene.demand, &scene.times);
             departures.wake(entity, time(due.0));
             None
