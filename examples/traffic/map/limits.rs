@@ -10,6 +10,12 @@ use super::MapError;
 /// equal streets 6; gzip goes to 1,000, where a small file keeps a reader busy for hours.
 pub const UNPACKING: u64 = 16;
 
+/// The longest road, in metres: a quarter of the way around the Earth, a week at 60 km/h.
+pub const LONGEST_ROAD: f64 = 1e7;
+
+/// The highest speed limit, in metres a second.
+pub const FASTEST: f64 = 1e3;
+
 /// Opens a regular file and tells its size. A folder has no content, and a pipe or device may never
 /// begin or never end.
 pub fn open(path: &Path) -> Result<(File, u64), MapError> {

@@ -48,7 +48,7 @@ pub use order::{Order, ROUTING_TIME, Refusal};
 pub use planned::{PlannedTrip, PlannedTrips};
 #[cfg(feature = "game")]
 pub use road::travel_time;
-pub use road::{PARTS, Road, SAMPLE_INTERVAL, drive_time, first_sampled, storage};
+pub use road::{PARTS, Road, SAMPLE_INTERVAL, drive_time, first_sampled, storage, takes_too_long};
 pub use signal::Timing;
 #[cfg(feature = "game")]
 pub use slot::Slot;

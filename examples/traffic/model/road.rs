@@ -20,14 +20,22 @@ pub const SAMPLE_INTERVAL: u32 = 300;
 /// links slow.
 pub const PARTS: u32 = 256;
 
-/// Longest drive along a link, in seconds, so that times stay within 32 bits.
+/// Longest drive along a link, in seconds, so that times stay within 32 bits: 24 days.
 const LONGEST_DRIVE: u64 = 1 << 21;
 
 /// What the drive along a link takes at free speed, in [`PARTS`] of a second, at least one of them.
 pub fn drive_time(link: &Link) -> u32 {
+    free_drive(link).clamp(1, LONGEST_DRIVE * u64::from(PARTS)) as u32
+}
+
+/// Whether the drive takes longer than the model can hold: cars would be faster than they may be.
+pub fn takes_too_long(link: &Link) -> bool {
+    free_drive(link) > LONGEST_DRIVE * u64::from(PARTS)
+}
+
+fn free_drive(link: &Link) -> u64 {
     // dm / (km/h) = 0.36 s
-    let parts = u64::from(link.length_dm) * 9 * u64::from(PARTS) / (u64::from(link.speed_kmh.max(1)) * 25);
-    parts.clamp(1, LONGEST_DRIVE * u64::from(PARTS)) as u32
+    u64::from(link.length_dm) * 9 * u64::from(PARTS) / (u64::from(link.speed_kmh.max(1)) * 25)
 }
 
 #[cfg(any(test, feature = "game"))]
@@ -100,6 +108,13 @@ mod tests {
         assert_eq!(travel_time(&link(1_000, 1, 36)), 10);
         assert_eq!(travel_time(&link(1_001, 1, 36)), 11);
         assert_eq!(travel_time(&link(1, 1, 130)), 1);
+    }
+
+    #[test]
+    fn drives_have_an_end() {
+        assert!(!takes_too_long(&link(100_000_000, 1, 50)));
+        assert!(takes_too_long(&link(100_000_000, 1, 1)));
+        assert_eq!(u64::from(drive_time(&link(u32::MAX, 1, 1))), LONGEST_DRIVE * u64::from(PARTS));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::map::{Control, Link, MapError, Movement, Network, Node, SignalPlan, c
 /// In the place of a number: the file has such a thing, the network does not.
 const LEFT_OUT: u32 = u32::MAX;
 
+/// What is said of a link along which cars would be faster than they may be.
+pub const TAKES_TOO_LONG: &str = "too long for its speed: a drive along it may take 24 days at most";
+
 /// The names of nodes or links.
 pub type Names = Vec<Arc<str>>;
 

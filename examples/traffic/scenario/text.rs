@@ -115,6 +115,31 @@ pub fn finite(what: &str, text: &str) -> Result<f64, String> {
     if number.is_finite() { Ok(number) } else { Err(format!("{what} should be a number, found {}", quote(text))) }
 }
 
+/// A length in metres that the model can hold, or what is wrong with it. Links of no length lead to
+/// transit stops, whose coordinates are those of a road.
+pub fn length(what: &str, text: &str) -> Result<f64, String> {
+    let metres = finite(what, text)?;
+    match metres {
+        ..0.0 => Err(format!("{what} should not be below 0, found {}", quote(text))),
+        _ if metres > limits::LONGEST_ROAD => Err(too_much("long", what, limits::LONGEST_ROAD, "m", text)),
+        _ => Ok(metres),
+    }
+}
+
+/// A speed in metres a second that the model can hold, or what is wrong with it.
+pub fn speed(what: &str, text: &str) -> Result<f64, String> {
+    let metres_a_second = positive(what, text)?;
+    if metres_a_second <= limits::FASTEST {
+        Ok(metres_a_second)
+    } else {
+        Err(too_much("fast", what, limits::FASTEST, "m/s", text))
+    }
+}
+
+fn too_much(how: &str, what: &str, most: f64, unit: &str, text: &str) -> String {
+    format!("too {how}: {what} may be at most {most} {unit}, found {}", quote(text))
+}
+
 /// A number above 0.
 pub fn positive(what: &str, text: &str) -> Result<f64, String> {
     let number = finite(what, text)?;

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::map::{Control, Link, MapError};
-use crate::scenario::roads::{Draft, Id};
-use crate::scenario::text::{finite, quote};
+use crate::model::takes_too_long;
+use crate::scenario::roads::{Draft, Id, TAKES_TOO_LONG};
+use crate::scenario::text::{finite, length, quote, speed};
 use crate::scenario::time;
 use crate::scenario::xml::{Tag, Xml};
 
@@ -33,9 +34,9 @@ pub fn read(path: &Path) -> Result<Draft, MapError> {
         draft.unread.push(format!("{other_modes} links that are not for cars are left out"));
     }
     if clamped > 0 {
-        draft.unread.push(format!(
-            "{clamped} links are longer, or have more lanes, speed or capacity, than the model can hold"
-        ));
+        draft
+            .unread
+            .push(format!("{clamped} links have more lanes or capacity, or a lower speed, than the model can hold"));
     }
     Ok(draft)
 }
@@ -71,7 +72,7 @@ fn add_link(draft: &mut Draft, tag: &Tag, period: u32) -> Result<bool, MapError>
     let id = tag.text("id")?;
     let (from, to) = (node(draft, tag, "from")?, node(draft, tag, "to")?);
     let metres = tag.required("length", length)?;
-    let speed = tag.positive("freespeed")?;
+    let speed = tag.required("freespeed", speed)?;
     let an_hour = tag.positive("capacity")? * f64::from(CAPACITY_PERIOD) / f64::from(period);
     // Fractions of lanes occur on samples of a population. The capacity, given apart, stays exact.
     let lanes = tag.optional("permlanes", finite)?.unwrap_or(1.0).round().max(1.0);
@@ -83,15 +84,12 @@ fn add_link(draft: &mut Draft, tag: &Tag, period: u32) -> Result<bool, MapError>
         lane_flow: ((an_hour / f64::from(lanes as u8)).round() as u16).max(1),
         ..Link::new(from, to, 1, 1, 1)
     };
+    if takes_too_long(&link) {
+        return Err(tag.error(TAKES_TOO_LONG));
+    }
     let flow = an_hour / f64::from(link.lanes);
-    let clamped = lanes > 255.0 || speed * 3.6 > 65_535.0 || flow > 65_535.5 || metres > 4e8;
+    let clamped = lanes > 255.0 || speed * 3.6 < 0.5 || flow > 65_535.5;
     if draft.add_link(&id, link) { Ok(clamped) } else { Err(tag.error(format_args!("a second link {}", quote(&id)))) }
-}
-
-/// Links of no length lead to transit stops, whose coordinates are those of a road.
-fn length(name: &str, text: &str) -> Result<f64, String> {
-    let metres = finite(name, text)?;
-    if metres >= 0.0 { Ok(metres) } else { Err(format!("{name} should not be below 0, found {}", quote(text))) }
 }
 
 fn node(draft: &Draft, tag: &Tag, end: &str) -> Result<u32, MapError> {

@@ -166,6 +166,18 @@ fn mistakes_are_told_with_their_line() {
         ("capacity=\"-5\"", "capacity=\"1000.0\"", "line 13: capacity should be above 0, found `-5`"),
         ("freespeed=\"NaN\"", "freespeed=\"13.89\"", "line 13: freespeed should be a number, found `NaN`"),
         ("length=\"long\"", "length=\"1000.0\"", "line 13: length should be a number, found `long`"),
+        ("length=\"1e30\"", "length=\"1000.0\"", "line 13: too long: length may be at most 10000000 m, found `1e30`"),
+        ("length=\"-1\"", "length=\"1000.0\"", "line 13: length should not be below 0, found `-1`"),
+        (
+            "freespeed=\"1e9\"",
+            "freespeed=\"13.89\"",
+            "line 13: too fast: freespeed may be at most 1000 m/s, found `1e9`",
+        ),
+        (
+            "length=\"9e6\" freespeed=\"1\"",
+            "length=\"1000.0\" freespeed=\"13.89\"",
+            "line 13: too long for its speed: a drive along it may take 24 days at most",
+        ),
         ("", "from=\"sw\"", "line 13: <link> has no from"),
         ("id=\"sw\"", "id=\"se\"", "line 7: a second node `sw`"),
         ("x=\"1e300\"", "x=\"4500000.0\"", "line 6: x is too large"),

@@ -7,9 +7,9 @@ use super::classes::{class, takes_cars};
 use super::plans::{Connection, Parts, RightOfWay};
 use super::programmes::Programmes;
 use crate::map::{Control, LANE_FLOW, Link, MapError, SignalPlan};
-use crate::model::MOST_ROADS;
-use crate::scenario::roads::{Draft, Id};
-use crate::scenario::text::{finite, number, quote};
+use crate::model::{MOST_ROADS, takes_too_long};
+use crate::scenario::roads::{Draft, Id, TAKES_TOO_LONG};
+use crate::scenario::text::{finite, length, number, quote, speed};
 use crate::scenario::xml::{Piece, Tag, Xml};
 
 /// Reads the network at `path`, and programmes of signals from the additional files among
@@ -86,6 +86,9 @@ impl Net {
                 class: class(kind.as_deref(), priority),
                 ..Link::new(from, to, decimetres(lanes.length), lanes.for_cars.min(255) as u8, kmh(lanes.speed))
             };
+            if takes_too_long(&link) {
+                return Err(tag.error(TAKES_TOO_LONG));
+            }
             let is_new = self.draft.add_link(&id, link);
             self.lanes.resize(self.draft.links.len(), lanes.mask);
             is_new
@@ -239,8 +242,11 @@ fn lanes(xml: &mut Xml) -> Result<Lanes, MapError> {
             Piece::Close(name) if name == "edge" => break,
             Piece::Open(lane) if lane.name() == "lane" => {
                 lanes.all += 1;
-                let (length, speed) = (lane.positive("length")?, lane.positive("speed")?);
+                lane.positive("length")?;
+                lane.positive("speed")?;
                 if takes_cars(&lane)? {
+                    // What only others use may be longer and faster than the model can hold.
+                    let (length, speed) = (lane.required("length", length)?, lane.required("speed", speed)?);
                     lanes.for_cars += 1;
                     lanes.mask |= 1_u32.checked_shl(lanes.all - 1).unwrap_or(0);
                     lanes.length = lanes.length.max(length);
@@ -267,7 +273,6 @@ fn coordinate(name: &str, text: &str) -> Result<f64, String> {
     if metres.abs() <= 1e9 { Ok(metres) } else { Err(format!("{name} is too large, found {}", quote(text))) }
 }
 
-/// Numbers that are too large end at the largest.
 fn decimetres(metres: f64) -> u32 {
     ((metres * 10.0).round() as u32).max(1)
 }

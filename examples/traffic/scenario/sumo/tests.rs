@@ -148,6 +148,21 @@ fn signals_without_a_programme_have_the_models_own() {
 }
 
 #[test]
+fn roads_that_the_model_cannot_hold_are_told_with_their_line() {
+    let lane = |text: &str| NET.replacen("speed=\"8.33\" length=\"50\"", text, 1);
+    for (net, part) in [
+        (lane("speed=\"8.33\" length=\"4e7\""), "line 10: too long: length may be at most 10000000 m, found `4e7`"),
+        (lane("speed=\"1e9\" length=\"50\""), "line 10: too fast: speed may be at most 1000 m/s, found `1e9`"),
+        (lane("speed=\"1\" length=\"9e6\""), "line 10: too long for its speed: a drive along it may take 24 days"),
+        (lane("speed=\"8.33\" length=\"0\""), "line 10: length should be above 0, found `0`"),
+    ] {
+        Folder::with("sumo-too-long", &[("n.net.xml", net.as_bytes())]).refuses("n.net.xml", "", part);
+    }
+    let trains = NET.replacen("allow=\"bus\" speed=\"8.33\"", "allow=\"rail\" speed=\"1e9\"", 1);
+    Folder::with("sumo-fast", &[("n.net.xml", trains.as_bytes())]).read("n.net.xml", "").unwrap();
+}
+
+#[test]
 fn mistakes_in_programmes_are_told_with_their_line() {
     for (right, wrong, part) in [
         ("GgG", "GgX", "n.net.xml, line 10: state should be of the letters r, y, g, G, u, s, o and O, found `GgX`"),
