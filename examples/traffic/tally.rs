@@ -42,14 +42,15 @@ pub fn trips_per_hour(minutes: &[Tally]) -> f64 {
     (last.arrived - first.arrived) as f64 * 3_600.0 / f64::from((last.second - first.second).max(1))
 }
 
-/// Seconds that cars were under way for each trip that has arrived, after the first minute.
+/// Seconds that cars were under way for each trip that has ended, after the first minute.
 /// So trips that do not end count too: a city in a jam has many cars under way and few arrivals.
 /// Trips that are stuck are under way no more, and count [`STUCK`] each.
 pub fn seconds_a_trip(minutes: &[Tally]) -> f64 {
     let (Some(first), Some(last)) = (minutes.first(), minutes.last()) else { return 0.0 };
     let car_minutes: u64 = minutes[1..].iter().map(|minute| minute.under_way).sum();
     let seconds = car_minutes * u64::from(MINUTE) + (last.stuck - first.stuck) * STUCK;
-    seconds as f64 / (last.arrived - first.arrived).max(1) as f64
+    let ended = (last.arrived - first.arrived) + (last.stuck - first.stuck);
+    seconds as f64 / ended.max(1) as f64
 }
 
 #[cfg(any(test, feature = "game"))]
@@ -90,6 +91,13 @@ mod tests {
         // Half of the trips end at once, and leave the roads to the others.
         (0..).zip(&mut given_up).for_each(|(index, minute)| minute.stuck = 15 * index);
         assert!(seconds_a_trip(&given_up) > 10.0 * seconds_a_trip(&free));
+    }
+
+    #[test]
+    fn a_trip_takes_four_hours_where_all_are_stuck() {
+        let mut all_closed = minutes(0, 0);
+        (0..).zip(&mut all_closed).for_each(|(index, minute)| minute.stuck = 40 * index);
+        assert_eq!(seconds_a_trip(&all_closed), STUCK as f64);
     }
 
     #[test]

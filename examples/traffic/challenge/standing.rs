@@ -18,7 +18,7 @@ const FIRST: usize = 5;
 pub struct Standing {
     pub challenge: String,
     pub minutes: usize,
-    /// Seconds under way for each trip that has arrived; trips that do not end count too, and four
+    /// Seconds under way for each trip that has ended; trips that do not end count too, and four
     /// hours for each that is stuck.
     pub seconds_a_trip: f64,
     /// The same in the city that nobody touches.
