@@ -9,6 +9,8 @@ mod tests;
 use clap::ValueEnum;
 
 pub use contest::Contest;
+#[cfg(feature = "game")]
+pub use standing::FIRST;
 pub use standing::{MOST_STARS, Standing};
 
 /// A city with a task.

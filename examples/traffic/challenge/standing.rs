@@ -11,7 +11,7 @@ use crate::tally::{self, Tally};
 pub const MOST_STARS: usize = 3;
 
 /// Minutes before anything is said: most trips that were under way at the beginning have ended.
-const FIRST: usize = 5;
+pub const FIRST: usize = 5;
 
 /// How a challenge went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,14 +8,15 @@ use super::score::Score;
 use super::select::Places;
 use super::shared::{Clock, Frame, GameState};
 use super::style::{self, PLAYED, QUIET};
-use crate::challenge::{Challenge, MOST_STARS, Standing};
+use super::verdict::first_comes_in;
+use crate::challenge::{Challenge, FIRST, MOST_STARS, Standing};
 use crate::cli::Options;
 use crate::simulation::Now;
 use crate::tally::MINUTE;
 
 /// The challenge that is played, if one is.
 #[derive(Resource, Default)]
-struct Task {
+pub struct Task {
     challenge: Option<Challenge>,
     /// The second in which the player may begin.
     begin: u32,
@@ -42,6 +43,19 @@ pub(super) fn plugin(app: &mut App, options: &Options) {
 }
 
 impl Task {
+    /// How the challenge goes, in one line; nothing if none is played.
+    pub fn line(&self, now: u32) -> Option<String> {
+        self.challenge.map(|_| match &self.standing {
+            None => self.first_line(now),
+            Some(standing) => format!("{}, {} of {MOST_STARS} stars", saved(standing), standing.stars),
+        })
+    }
+
+    fn first_line(&self, now: u32) -> String {
+        let minutes = now.saturating_sub(self.begin) / MINUTE;
+        first_comes_in(FIRST.saturating_sub(minutes as usize).max(1))
+    }
+
     fn is_over(&self) -> bool {
         let asked = self.challenge.map_or(0, |challenge| challenge.rules().minutes as usize);
         self.standing.as_ref().is_some_and(|standing| standing.minutes >= asked)
@@ -103,6 +117,15 @@ fn show_task(
                 }
             });
             progress(ui, task.standing.as_ref(), rules.stars);
+            ui.label(match &task.standing {
+                None => task.first_line(now.0),
+                Some(standing) => format!(
+                    "{} ({:.1} s, untouched {:.1} s)",
+                    saved(standing),
+                    standing.seconds_a_trip,
+                    standing.untouched_seconds_a_trip
+                ),
+            });
         });
     Ok(())
 }
@@ -119,17 +142,14 @@ fn progress(ui: &mut egui::Ui, standing: Option<&Standing>, asked: [f64; MOST_ST
     for star in asked {
         ui.painter().vline(at(star), rect.y_range().expand(3.0), egui::Stroke::new(2.0, egui::Color32::WHITE));
     }
-    let text = match standing {
-        None => "the first verdict comes after five minutes".to_owned(),
-        Some(standing) if saved >= 0.0 => format!(
-            "{:.1}% of the time of a trip saved ({:.1} s, untouched {:.1} s)",
-            saved * 100.0,
-            standing.seconds_a_trip,
-            standing.untouched_seconds_a_trip
-        ),
-        Some(_) => format!("{:.1}% of the time of a trip lost", -saved * 100.0),
+}
+
+fn saved(standing: &Standing) -> String {
+    let (share, what) = match standing.saved() * 100.0 {
+        share if share < 0.0 => (-share, "lost"),
+        share => (share, "saved"),
     };
-    ui.label(text);
+    format!("{share:.1}% of the time of a trip {what}")
 }
 
 fn stars(ui: &mut egui::Ui, earned: usize) {
@@ -182,4 +202,27 @@ fn show_list(
 fn start(challenge: Challenge, kept: &[String]) -> std::io::Result<()> {
     let mut game = std::process::Command::new(std::env::current_exe()?);
     game.args(kept).args(["--challenge", &challenge.name()]).spawn().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_tells_what_the_panel_tells() {
+        let mut task = Task { begin: 600, ..Task::default() };
+        assert_eq!(task.line(600), None, "no challenge is played");
+        task.challenge = Some(Challenge::MarketDay);
+        for (now, line) in [(600, "comes in 5 min"), (719, "comes in 4 min"), (899, "comes in a minute")] {
+            assert_eq!(task.line(now), Some(format!("the first verdict {line}")));
+        }
+        task.standing = Some(Standing {
+            challenge: "market-day".to_owned(),
+            minutes: 5,
+            seconds_a_trip: 110.0,
+            untouched_seconds_a_trip: 100.0,
+            stars: 0,
+        });
+        assert_eq!(task.line(900).as_deref(), Some("10.0% of the time of a trip lost, 0 of 3 stars"));
+    }
 }

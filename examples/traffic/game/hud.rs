@@ -6,7 +6,7 @@ use bevy_affinity::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
 
 use super::census::Census;
-use super::challenge::ChallengeList;
+use super::challenge::{ChallengeList, Task};
 use super::clock::{self, Pace, SPEEDS};
 use super::help::Help;
 use super::junctions::Junctions;
@@ -36,6 +36,7 @@ struct Shown<'w> {
     mode: Res<'w, SchedulerMode>,
     view: Res<'w, CameraView>,
     places: Res<'w, Places>,
+    task: Res<'w, Task>,
 }
 
 #[derive(SystemParam)]
@@ -112,7 +113,8 @@ fn numbers(ui: &mut egui::Ui, shown: &Shown, score: &Score) {
     ui.label(count(shown.census.trips_arrived, "arrived"));
     ui.label(count(shown.census.trips_stuck, "stuck"));
     ui.separator();
-    ui.label(egui::RichText::new(score.verdict().line()).color(style::PLAYED));
+    let verdict = shown.task.line(shown.now.0).unwrap_or_else(|| score.verdict().line());
+    ui.label(egui::RichText::new(verdict).color(style::PLAYED));
     ui.separator();
     let FrameParts { simulate, pack, draw, .. } = *shown.parts;
     let [simulate, pack, draw] = [simulate, pack, draw].map(|part| part.as_secs_f64() * 1e3);

@@ -99,6 +99,11 @@ impl Score {
     /// The untouched city goes its own way from now on; what a challenge gives comes to it too, and
     /// rush hours that are planned.
     pub fn part(world: &mut World, challenge: Option<Challenge>) {
+        if world.resource::<Self>().played.is_empty() {
+            // Before the first minute has ended: a comparison begins with what both cities share.
+            let shared = tally(world);
+            world.resource_mut::<Self>().played.push(shared);
+        }
         let mut city = simulation::fork(world);
         let now = world.resource::<Now>().0;
         let mut given = challenge.map(|challenge| challenge.given(world.resource::<Plan>())).unwrap_or_default();
@@ -156,16 +161,21 @@ fn curve(tallies: &[Tally], value: fn(&[Tally]) -> f64) -> PlotPoints<'static> {
 }
 
 fn note(world: &mut World) {
+    let tally = tally(world);
+    let mut score = world.resource_mut::<Score>();
+    score.played.push(tally);
+    if let Some(rival) = &mut score.rival {
+        rival.city.follow(tally.second);
+    }
+}
+
+/// The played city now.
+fn tally(world: &mut World) -> Tally {
     world.run_schedule(CountNow);
     let now = world.resource::<Now>().0;
     let (directory, district) = (world.resource::<Directory>(), &world.resource::<Score>().district);
     let nearby = district.iter().filter_map(|&node| world.get::<Intersection>(directory.intersection(node)));
-    let tally = Tally::new(now, world.resource::<Census>(), nearby);
-    let mut score = world.resource_mut::<Score>();
-    score.played.push(tally);
-    if let Some(rival) = &mut score.rival {
-        rival.city.follow(now);
-    }
+    Tally::new(now, world.resource::<Census>(), nearby)
 }
 
 fn listen(mut score: ResMut<Score>) {
@@ -233,7 +243,34 @@ fn plot(ui: &mut egui::Ui, name: &str, score: &Score, value: fn(&[Tally]) -> f64
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use bevy_affinity::prelude::*;
+
     use super::*;
+    use crate::simulation::CityApp;
+    use crate::tally::MINUTE;
+    use crate::tests::crowded;
+
+    /// Cities that part before the first minute of the game has ended, as those of a challenge.
+    #[test]
+    fn the_first_verdict_comes_after_a_quarter_of_an_hour_from_the_beginning_too() {
+        let mut app = CityApp::on_gang(Arc::new(crowded()), SchedulerMode::Serial, AffinitySettings::default());
+        let world = app.world();
+        world.init_resource::<Score>();
+        world.init_resource::<Census>();
+        world.add_schedule(Schedule::new(CountNow));
+        Score::part(world, None);
+        let score = world.resource_mut::<Score>().into_inner();
+        for minute in 1..=15 {
+            assert_eq!(score.verdict(), Verdict::In(16 - minute as usize));
+            let tally = Tally { second: minute * MINUTE, ..Tally::default() };
+            score.played.push(tally);
+            score.untouched.push(tally);
+        }
+        assert!(matches!(score.verdict(), Verdict::Found { .. }), "{:?}", score.verdict());
+        assert_eq!(score.standing(Challenge::MarketDay).unwrap().minutes, 15, "the shared point is none of them");
+    }
 
     #[test]
     fn the_score_is_even_until_something_changes() {

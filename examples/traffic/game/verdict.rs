@@ -58,12 +58,19 @@ impl Verdict {
     pub fn line(&self) -> String {
         match self {
             Self::Even => "even: nothing has been changed yet".to_owned(),
-            Self::In(1) => "the first verdict comes in a minute".to_owned(),
-            Self::In(minutes) => format!("the first verdict comes in {minutes} min"),
+            &Self::In(minutes) => first_comes_in(minutes),
             Self::Found { trips, seconds, .. } => {
                 format!("{:+.1}% trips/h, {:+.1}% time a trip", trips.median * 100.0, seconds.median * 100.0)
             }
         }
+    }
+}
+
+/// What is said before there is a verdict.
+pub fn first_comes_in(minutes: usize) -> String {
+    match minutes {
+        1 => "the first verdict comes in a minute".to_owned(),
+        minutes => format!("the first verdict comes in {minutes} min"),
     }
 }
 
