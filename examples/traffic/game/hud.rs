@@ -86,7 +86,9 @@ fn time(ui: &mut egui::Ui, shown: &Shown, controls: &mut Controls) {
 fn buttons(ui: &mut egui::Ui, shown: &Shown, controls: &mut Controls) {
     let left = shown.demand.rush_end().saturating_sub(shown.now.0);
     let text = if left > 0 { format!("rush hour: {} min left", left.div_ceil(60)) } else { "rush hour".to_owned() };
-    let button = ui.add_enabled(left == 0, egui::Button::new(text));
+    let is_given = shown.demand.is_given();
+    let button = ui.add_enabled(left == 0 && !is_given, egui::Button::new(text));
+    let button = button.on_disabled_hover_text(if is_given { "all trips are given" } else { "one is under way" });
     if button.on_hover_text("half an hour of trips toward the middle of the view (R)").clicked()
         && let Some(node) = shown.places.nearest_intersection(shown.view.centre)
     {

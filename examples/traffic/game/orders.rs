@@ -56,8 +56,8 @@ fn fulfil(world: &mut World) {
 
 fn note_and_give(world: &mut World, orders: &[Order]) {
     let (Some(&first), now) = (orders.first(), world.resource::<Now>().0) else { return };
-    if is_second_rush(world, first) {
-        info!("a rush hour is under way already");
+    if let Some(obstacle) = obstacle(world, first) {
+        info!("{obstacle}");
         return;
     }
     let more = if orders.len() > 1 { format!(", and {} more", orders.len() - 1) } else { String::new() };
@@ -86,10 +86,18 @@ fn give(world: &mut World, orders: &[Order]) {
     }
 }
 
-/// Whether a rush hour is ordered while one runs, or is about to begin: it would only be longer.
-fn is_second_rush(world: &World, order: Order) -> bool {
-    let (now, score) = (world.resource::<Now>().0, world.resource::<Score>());
-    matches!(order, Order::RushHour { .. }) && (world.resource::<Demand>().rush_end() > now || score.awaits_rush(now))
+/// Why an order would change nothing. A rush hour while one runs, or is about to begin, would only
+/// be longer.
+fn obstacle(world: &World, order: Order) -> Option<&'static str> {
+    let Order::RushHour { .. } = order else { return None };
+    let (now, demand) = (world.resource::<Now>().0, world.resource::<Demand>());
+    if demand.is_given() {
+        Some("no rush hour: all trips are given")
+    } else if demand.rush_end() > now || world.resource::<Score>().awaits_rush(now) {
+        Some("a rush hour is under way already")
+    } else {
+        None
+    }
 }
 
 fn describe(order: Order) -> String {
@@ -108,4 +116,28 @@ fn describe(order: Order) -> String {
 
 fn tell_mode(mode: Res<SchedulerMode>) {
     info!("mode: {:?}", *mode);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{Day, MORNING, PlannedTrips};
+
+    #[test]
+    fn trips_that_are_given_have_no_rush_hour() {
+        let (day, rush) = (Day::starting_at(MORNING), Order::RushHour { node: 0 });
+        let mut world = World::new();
+        world.insert_resource(Now(0));
+        world.init_resource::<Score>();
+        world.init_resource::<Journal>();
+        world.insert_resource(Demand::endless(1, day, 60..120));
+        assert_eq!(obstacle(&world, rush), None);
+        world.insert_resource(Demand::planned(1, day, Arc::new(PlannedTrips::new([]))));
+        assert_eq!(obstacle(&world, rush), Some("no rush hour: all trips are given"));
+        assert_eq!(obstacle(&world, Order::Road { road: 0, closed: true }), None);
+        note_and_give(&mut world, &[rush]);
+        assert!(world.resource::<Journal>().latest().next().is_none());
+    }
 }

@@ -47,6 +47,12 @@ impl Demand {
         Self { planned: Some(planned), ..Self::endless(seed, day, 0..1) }
     }
 
+    /// Whether all trips were asked for.
+    #[cfg(feature = "game")]
+    pub fn is_given(&self) -> bool {
+        self.planned.is_some()
+    }
+
     pub fn rests(&self) -> Range<u32> {
         self.rests.clone()
     }
