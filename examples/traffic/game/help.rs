@@ -25,7 +25,8 @@ fn show(mut contexts: EguiContexts, mut help: ResMut<Help>) -> Result {
     egui::Window::new("Keys")
         .open(&mut is_open)
         .frame(style::panel())
-        .anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        // Above the task of a challenge.
+        .anchor(egui::Align2::CENTER_TOP, egui::vec2(0.0, style::BELOW_BAR))
         .collapsible(false)
         .resizable(false)
         .show(contexts.ctx_mut()?, |ui| {

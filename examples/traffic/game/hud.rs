@@ -19,7 +19,7 @@ use crate::model::{Demand, Order};
 use crate::simulation::Now;
 
 /// Where the overlay opens: right below the bar, in logical pixels.
-const BELOW_BAR: Vec2 = Vec2::new(12.0, 84.0);
+const BELOW_BAR: Vec2 = Vec2::new(12.0, style::BELOW_BAR);
 
 pub(super) fn plugin(app: &mut App) {
     app.insert_resource(OverlaySettings { position: BELOW_BAR, ..default() });

@@ -42,11 +42,20 @@ impl Journal {
         self.entries.iter().rev()
     }
 
+    /// What the last order was that can be taken back, if one can.
+    pub fn last(&self) -> Option<&str> {
+        self.last_place().map(|place| &*self.entries[place].text)
+    }
+
     /// Forgets the last order that can be taken back; returns what it was and what undoes it.
     pub fn take_last(&mut self) -> Option<(String, Vec<Order>)> {
-        let place = self.entries.iter().rposition(|entry| !entry.inverse.is_empty())?;
+        let place = self.last_place()?;
         self.undone += 1;
         self.entries.remove(place).map(|entry| (entry.text, entry.inverse))
+    }
+
+    fn last_place(&self) -> Option<usize> {
+        self.entries.iter().rposition(|entry| !entry.inverse.is_empty())
     }
 
     /// Notes orders that take effect from second `at` on. To be called before the first one does.
@@ -133,9 +142,11 @@ mod tests {
         let reopen = |road| vec![Order::Road { road, closed: false }];
         let entries = [entry(1, reopen(1)), entry(2, reopen(2)), entry(3, Vec::new())];
         let mut journal = Journal { entries: entries.into(), undone: 0 };
+        assert_eq!(journal.last(), Some("2"));
         assert_eq!(journal.take_last(), Some(("2".to_owned(), reopen(2))));
         assert_eq!(journal.latest().map(|entry| entry.at).collect::<Vec<_>>(), [3, 1]);
         assert_eq!(journal.take_last(), Some(("1".to_owned(), reopen(1))));
+        assert_eq!(journal.last(), None);
         assert_eq!(journal.take_last(), None);
     }
 

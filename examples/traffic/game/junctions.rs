@@ -14,8 +14,17 @@ use super::style::{self, QUIET};
 use crate::model::Intersection;
 use crate::simulation::{Now, Number, Plan};
 
-/// Junctions that are listed, and orders.
+/// Junctions that are listed.
 const LISTED: usize = 8;
+
+/// Pixels of the list of orders; more of them are scrolled.
+const ORDERS_HEIGHT: f32 = 132.0;
+
+/// Pixels across, without the edges.
+const WIDTH: f32 = 330.0;
+
+/// Where there is room to the right of the panel until it is moved, in pixels.
+pub const RIGHT_END: f32 = style::MARGIN + WIDTH + 22.0 + style::MARGIN;
 
 /// Often enough to see a queue grow.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -83,11 +92,11 @@ fn show(
     let mut go = None;
     egui::Window::new("Junctions and orders")
         .open(&mut is_open)
-        .anchor(egui::Align2::LEFT_TOP, egui::vec2(10.0, 84.0))
+        .default_pos(egui::pos2(style::MARGIN, style::BELOW_BAR))
         .frame(style::panel())
         .resizable(false)
         .show(contexts.ctx_mut()?, |ui| {
-            ui.set_width(330.0);
+            ui.set_width(WIDTH);
             ui.strong("Where most cars wait");
             worst(ui, &junctions.worst, &mut go);
             ui.separator();
@@ -123,21 +132,24 @@ fn worst(ui: &mut egui::Ui, worst: &Worst, go: &mut Option<u32>) {
 
 /// Returns whether the last one is to be taken back.
 fn orders(ui: &mut egui::Ui, journal: &Journal, go: &mut Option<u32>) -> bool {
-    egui::Grid::new("orders").num_columns(3).spacing([14.0, 4.0]).show(ui, |ui| {
-        for Entry { at, text, node, cars: [before, now], .. } in journal.latest().take(LISTED) {
-            ui.label(egui::RichText::new(style::clock(*at)).color(QUIET));
-            ui.label(format!("{before}, now {now}")).on_hover_text(text);
-            if ui.small_button("go there").on_hover_text(text).clicked() {
-                *go = Some(*node);
-            }
-            ui.end_row();
-        }
-    });
-    let is_empty = journal.latest().next().is_none();
-    if is_empty {
+    if journal.latest().next().is_none() {
         ui.label(egui::RichText::new("none yet").color(QUIET));
     }
-    ui.add_enabled(!is_empty, egui::Button::new("take the last one back (U)")).clicked()
+    egui::ScrollArea::vertical().max_height(ORDERS_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+        egui::Grid::new("orders").num_columns(3).spacing([14.0, 4.0]).show(ui, |ui| {
+            for Entry { at, text, node, cars: [before, now], .. } in journal.latest() {
+                ui.label(egui::RichText::new(style::clock(*at)).color(QUIET));
+                ui.label(format!("{before}, now {now}")).on_hover_text(text);
+                if ui.small_button("go there").on_hover_text(text).clicked() {
+                    *go = Some(*node);
+                }
+                ui.end_row();
+            }
+        });
+    });
+    let button = ui.add_enabled(journal.last().is_some(), egui::Button::new("take the last one back (U)"));
+    let button = button.on_disabled_hover_text("there is none, or only rush hours: these stay");
+    button.on_hover_text(journal.last().unwrap_or_default()).clicked()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub const TABLE: [(&str, &str); 17] = [
     ("F", "follow the selected car"),
     ("C", "close or reopen the selected road"),
     ("R", "rush hour toward the middle of the view"),
-    ("U", "take the last order back"),
+    ("U", "take the last order back (not a rush hour)"),
     ("Esc", "deselect"),
     ("drag, arrows, W A S D", "move the map"),
     ("wheel, + and -", "zoom"),

@@ -16,6 +16,7 @@ mod junctions;
 mod keys;
 mod loading;
 mod orders;
+mod plot;
 mod score;
 mod select;
 mod shared;

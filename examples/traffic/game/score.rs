@@ -4,9 +4,12 @@
 use bevy::ecs::schedule::ScheduleLabel;
 use bevy::prelude::*;
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass, egui};
-use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
+use egui_plot::PlotPoints;
 
 use super::census::{Census, CountNow};
+use super::challenge::Task;
+use super::junctions::{self, Junctions};
+use super::plot::{self, Curve};
 use super::select::Places;
 use super::shared::GameState;
 use super::style::{self, PLAYED, UNTOUCHED};
@@ -27,6 +30,9 @@ const SHOWN: usize = 240;
 /// The district of an order reaches this far from it, in metres: its own roads and those that cars
 /// take instead.
 const DISTRICT: f32 = 1_000.0;
+
+/// Pixels from the lower edge of the window, above the legend.
+const ABOVE_LEGEND: f32 = 64.0;
 
 /// Runs at the end of every minute of the city's time.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
@@ -191,21 +197,34 @@ fn toggle(keys: Res<ButtonInput<KeyCode>>, mut score: ResMut<Score>) {
     }
 }
 
-fn show(mut contexts: EguiContexts, mut score: ResMut<Score>) -> Result {
+/// The window of the score: in the lower left corner or, where the junctions are open, beside them.
+/// It may be moved, and each of the two stays where it was moved to.
+fn frame(window: egui::Rect, junctions_are_open: bool) -> egui::Window<'static> {
+    let (name, pivot, corner) = if junctions_are_open {
+        ("score beside", egui::Align2::LEFT_TOP, egui::pos2(junctions::RIGHT_END, style::BELOW_BAR))
+    } else {
+        ("score", egui::Align2::LEFT_BOTTOM, egui::pos2(style::MARGIN, window.bottom() - ABOVE_LEGEND))
+    };
+    let window = egui::Window::new("Score").id(name.into()).pivot(pivot).default_pos(corner);
+    window.frame(style::panel()).resizable(false)
+}
+
+fn show(
+    mut contexts: EguiContexts,
+    mut score: ResMut<Score>,
+    (task, now, junctions): (Res<Task>, Res<Now>, Res<Junctions>),
+) -> Result {
     let score = score.bypass_change_detection();
     let mut is_open = score.is_open;
-    egui::Window::new("Score")
-        .open(&mut is_open)
-        .anchor(egui::Align2::LEFT_BOTTOM, egui::vec2(10.0, -64.0))
-        .frame(style::panel())
-        .resizable(false)
-        .show(contexts.ctx_mut()?, |ui| {
-            ui.set_width(380.0);
-            ui.label(egui::RichText::new(score.verdict().line()).strong());
-            spreads(ui, score);
-            plot(ui, "trips an hour", score, tally::trips_per_hour);
-            plot(ui, "seconds under way a trip", score, tally::seconds_a_trip);
-        });
+    let context = contexts.ctx_mut()?;
+    frame(context.content_rect(), junctions.is_open).open(&mut is_open).show(context, |ui| {
+        ui.set_width(380.0);
+        let line = task.line(now.0).unwrap_or_else(|| score.verdict().line());
+        ui.label(egui::RichText::new(line).strong());
+        spreads(ui, score);
+        curves(ui, "trips an hour", score, tally::trips_per_hour);
+        curves(ui, "seconds under way a trip", score, tally::seconds_a_trip);
+    });
     score.is_open = is_open;
     Ok(())
 }
@@ -224,21 +243,13 @@ fn spreads(ui: &mut egui::Ui, score: &Score) {
     ui.label(egui::RichText::new(meaning).color(style::QUIET).small());
 }
 
-fn plot(ui: &mut egui::Ui, name: &str, score: &Score, value: fn(&[Tally]) -> f64) {
-    ui.label(name);
-    Plot::new(name)
-        .height(110.0)
-        .allow_drag(false)
-        .allow_zoom(false)
-        .allow_scroll(false)
-        .x_axis_formatter(|mark, _| style::clock((mark.value * 3_600.0).round() as u32))
-        .legend(Legend::default().position(Corner::LeftBottom))
-        .show(ui, |plot| {
-            plot.line(Line::new("yours", curve(&score.played, value)).color(PLAYED).width(2.0));
-            if score.rival.is_some() {
-                plot.line(Line::new("untouched", curve(&score.untouched, value)).color(UNTOUCHED).width(1.5));
-            }
-        });
+fn curves(ui: &mut egui::Ui, title: &str, score: &Score, value: fn(&[Tally]) -> f64) {
+    let mut curves = vec![Curve { name: "yours", colour: PLAYED, width: 2.0, points: curve(&score.played, value) }];
+    if score.rival.is_some() {
+        let points = curve(&score.untouched, value);
+        curves.push(Curve { name: "untouched", colour: UNTOUCHED, width: 1.5, points });
+    }
+    plot::show(ui, title, curves);
 }
 
 #[cfg(test)]

@@ -16,6 +16,12 @@ pub const QUIET: Color32 = Color32::from_rgb(140, 152, 168);
 const PANEL: Color32 = Color32::from_rgb(14, 18, 25);
 const EDGE: Color32 = Color32::from_rgb(48, 58, 72);
 
+/// Pixels between a panel and the edge of the window, or another panel.
+pub const MARGIN: f32 = 10.0;
+
+/// Where panels begin below the bar at the top, in pixels.
+pub const BELOW_BAR: f32 = 84.0;
+
 /// The day of the city that is played: it stays the same, and every clock shows it.
 static TODAY: OnceLock<Day> = OnceLock::new();
 
@@ -34,7 +40,7 @@ pub fn inspector(title: String) -> egui::Window<'static> {
     egui::Window::new(title)
         .id("inspector".into())
         .frame(panel())
-        .anchor(egui::Align2::RIGHT_TOP, egui::vec2(-10.0, 84.0))
+        .anchor(egui::Align2::RIGHT_TOP, egui::vec2(-MARGIN, BELOW_BAR))
         .collapsible(false)
         .resizable(false)
 }
