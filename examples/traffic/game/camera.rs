@@ -7,6 +7,7 @@ use bevy::window::PrimaryWindow;
 use bevy_egui::input::EguiWantsInput;
 
 use super::shared::{CameraView, Cursor, Destination, Follow, Frame, Tracked};
+use super::style;
 use super::view::Scenery;
 
 /// Metres in a pixel when a car fills a third of the window: nearer there is nothing more to see.
@@ -103,17 +104,22 @@ fn fit(
     mut follow: ResMut<Follow>,
     window: Single<&Window, With<PrimaryWindow>>,
 ) {
-    let (centre, extent) = match scenery.first_view {
-        Some((centre, width)) if scenery.is_added() => (centre, Vec2::new(width, 0.0)),
-        _ => (scenery.bounds.center(), scenery.bounds.size() * MARGIN),
-    };
     follow.0 = None;
-    view.centre = centre;
-    motion.metres_per_pixel = (extent / window.size()).max_element().max(NEAREST);
+    (view.centre, motion.metres_per_pixel) = match scenery.first_view {
+        Some((centre, width)) if scenery.is_added() => (centre, (width / window.width()).max(NEAREST)),
+        _ => whole(scenery.bounds, window.size()),
+    };
     if scenery.is_added() {
         view.metres_per_pixel = motion.metres_per_pixel;
     }
     motion.anchor = Vec2::ZERO;
+}
+
+/// The centre, and metres in a pixel, that show the whole map below the bar at the top.
+fn whole(bounds: Rect, window: Vec2) -> (Vec2, f32) {
+    let bar = Vec2::new(0.0, style::BELOW_BAR);
+    let metres_per_pixel = (bounds.size() * MARGIN / (window - bar).max(Vec2::ONE)).max_element().max(NEAREST);
+    (bounds.center() + bar / 2.0 * metres_per_pixel, metres_per_pixel)
 }
 
 fn point(
@@ -274,6 +280,18 @@ fn zoomed(centre: Vec2, anchor: Vec2, before: f32, after: f32) -> Vec2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bar_covers_nothing_of_the_whole_map() {
+        let window = Vec2::new(1_280.0, 800.0);
+        for size in [Vec2::new(4_000.0, 9_000.0), Vec2::new(9_000.0, 4_000.0), Vec2::splat(5_000.0)] {
+            let bounds = Rect::from_center_size(Vec2::new(50.0, -20.0), size);
+            let (centre, metres_per_pixel) = whole(bounds, window);
+            let seen = Rect::from_center_size(centre, window * metres_per_pixel);
+            let free = Rect { max: seen.max - Vec2::Y * style::BELOW_BAR * metres_per_pixel, ..seen };
+            assert!(free.contains(bounds.min) && free.contains(bounds.max), "{bounds:?} in {free:?}");
+        }
+    }
 
     #[test]
     fn zooming_keeps_the_place_under_the_mouse() {

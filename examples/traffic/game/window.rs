@@ -4,12 +4,15 @@ use bevy::prelude::*;
 use bevy::render::RenderPlugin;
 use bevy::render::renderer::initialize_renderer;
 use bevy::render::settings::{Backends, RenderCreation, WgpuSettings};
-use bevy::window::WindowResolution;
+use bevy::window::{WindowResizeConstraints, WindowResolution};
 
 use crate::cli::Options;
 
 /// Large enough for the map between the panels, small enough for a laptop.
 const SIZE: (u32, u32) = (1280, 800);
+
+/// Room for the bar at the top, and for a panel below it.
+const LEAST_SIZE: (f32, f32) = (1_024.0, 600.0);
 
 /// Whether there is a display: without one the window system panics.
 pub(super) fn display() -> Result<(), String> {
@@ -27,8 +30,16 @@ pub(super) fn display() -> Result<(), String> {
 /// If the system has no GPU driver or refuses the window.
 pub(super) fn plugin(app: &mut App, _options: &Options) {
     let renderer = renderer();
-    let window =
-        Window { title: "Traffic".to_owned(), resolution: WindowResolution::new(SIZE.0, SIZE.1), ..Window::default() };
+    let window = Window {
+        title: "Traffic".to_owned(),
+        resolution: WindowResolution::new(SIZE.0, SIZE.1),
+        resize_constraints: WindowResizeConstraints {
+            min_width: LEAST_SIZE.0,
+            min_height: LEAST_SIZE.1,
+            ..WindowResizeConstraints::default()
+        },
+        ..Window::default()
+    };
     app.add_plugins(
         DefaultPlugins
             .set(WindowPlugin { primary_window: Some(window), ..WindowPlugin::default() })

@@ -15,6 +15,9 @@ use crate::game::shared::{CameraView, Follow, GameState};
 /// Pixels of its longer side.
 const SIZE: f32 = 190.0;
 
+/// The shorter side is at least this part of the longer one, also on a map of one straight road.
+const NARROWEST: f32 = 0.25;
+
 /// Pixels from the edges of the window.
 const MARGIN: f32 = 10.0;
 
@@ -55,7 +58,8 @@ fn start(mut commands: Commands, scenery: Res<Scenery>) {
 
 impl Minimap {
     fn new(scenery: &Scenery) -> Self {
-        let bounds = scenery.bounds;
+        let least = scenery.bounds.size().max_element().max(1.0) * NARROWEST;
+        let bounds = Rect::from_center_size(scenery.bounds.center(), scenery.bounds.size().max(Vec2::splat(least)));
         let scale = SIZE / bounds.size().max_element().max(1.0);
         let size = (bounds.size() * scale).ceil().max(Vec2::ONE).to_array().map(|side| side as usize);
         let roads = vec![0.0; size[0] * size[1]];
@@ -157,7 +161,18 @@ fn draw_frame(painter: &egui::Painter, rect: egui::Rect, map: &Minimap, view: &C
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::{Control, Link, Network, Node};
     use crate::tests::grid;
+
+    #[test]
+    fn a_straight_road_has_a_map_around_it() {
+        let nodes = [0.0, 4_000.0].map(|x| Node::new(x, 10.0, Control::Priority)).to_vec();
+        let links = vec![Link::new(1, 0, 40_000, 1, 50), Link::new(0, 1, 40_000, 1, 50)];
+        let map = Minimap::new(&Scenery::new(&Network::new("road".to_owned(), nodes, links), None));
+        assert_eq!(map.size, [190, 48]);
+        let rows = map.cells.iter().map(|cell| *cell as usize / map.size[0]);
+        assert!(rows.clone().all(|row| (22..=26).contains(&row)), "{:?}", rows.collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_jam_glows_along_its_whole_road() {
