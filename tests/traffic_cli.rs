@@ -84,7 +84,8 @@ fn numbers_that_no_machine_has_are_refused() {
     refused("--headless --cars 18446744073709551615", &["--cars", "18446744073709551615"]);
     refused("--headless --cars 4294967295", &["--cars", "4294967295"]);
     refused("--headless --cars -1", &["-1"]);
-    refused("--headless --city 0", &["at least 2 intersections"]);
+    refused("--headless --city 0", &["--city", "0 is not in 2..=2048"]);
+    refused("--headless --city -3", &["--city", "-3 is not in 2..=2048"]);
     refused("--headless --city 4294967296", &["--city"]);
     refused("--headless --steps 0", &["--steps", "'0'"]);
     refused("--headless --workers 65535 --mode bevy", &["--workers", "65535 is not in 1..=1024"]);
@@ -144,6 +145,33 @@ fn a_reader_that_has_gone_is_one_line() {
         assert_eq!(output.status.code(), Some(1), "{arguments}: {told}");
         assert!(told.starts_with("error: standard output: ") && told.lines().count() == 1, "{arguments}: {told}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_one_line() {
+    for arguments in ["--help", "--version"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let output = Command::new(example()).arg(arguments).stdout(full).output().expect("the example starts");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {told}");
+        assert!(told.starts_with("error: standard output: ") && told.lines().count() == 1, "{arguments}: {told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_relative_folder_for_caches_is_none() {
+    let folder = scratch("relative-cache");
+    let _ = fs::remove_dir_all(folder.join("relative"));
+    let mut command = Command::new(example());
+    command.args("--headless --city 4 --cars 1 --steps 1 --warmup 0 --workers 1".split_whitespace());
+    let output = command.env("XDG_CACHE_HOME", "relative").env("HOME", &folder).current_dir(&folder).output();
+    let output = output.expect("the example starts");
+    let (table, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success() && told.is_empty(), "{told}");
+    assert!(table.contains(" 1 car: ") && table.contains(" after 1 measured step\n"), "{table}");
+    assert!(folder.join(".cache/bevy_affinity").is_dir() && !folder.join("relative").exists());
 }
 
 #[cfg(unix)]

@@ -1,13 +1,14 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
 use clap::error::ErrorKind;
-use clap::{Parser, ValueEnum};
 
 use crate::challenge::{self, Challenge};
+pub use crate::mode::Mode;
 use crate::scenario::Files;
 use crate::tally::MINUTE;
 
@@ -29,7 +30,7 @@ pub struct Options {
     pub map: Option<PathBuf>,
 
     /// Generate a city of N x N intersections, 2 to 2048
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MOST_SIDE))]
     pub city: Option<u32>,
 
     /// MATSim network to read: network_v1 or _v2, .xml or .xml.gz
@@ -149,6 +150,9 @@ const REST: u32 = 2 * crate::city::RESTS.start;
 /// What runs without a window, where nothing is to be seen.
 const NO_WINDOW: [&str; 3] = ["headless", "json", "out"];
 
+/// Intersections along a side of a generated city.
+const MOST_SIDE: i64 = crate::map::city::MAX_SIDE as i64;
+
 /// Far above any city, and low enough that their numbers fit wherever the model stores them.
 const MOST_CARS: i64 = crate::city::MOST_CARS as i64;
 
@@ -186,49 +190,6 @@ Examples:
   traffic --headless --net town.net.xml --routes town.rou.xml           SUMO's
   traffic --headless --map city.osm.pbf --trips trips.csv               your own trips
   traffic --challenge market-day                                        a task to solve in the game";
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Whichever of lock-step, heartbeat and serial is fastest, measured for each system
-    Auto,
-    /// On the plugin's pinned gang: each worker sweeps the same rows in every step
-    LockStep,
-    /// On the same gang by fork/join: rows go to the worker that has nothing to do
-    Heartbeat,
-    /// Bevy at its best: the same systems without the plugin, on as many compute threads as the
-    /// gang has workers
-    Bevy,
-    /// The same with the compute threads that Bevy starts by itself
-    BevyDefault,
-    /// The plugin's serial mode: every row on the main thread
-    Serial,
-    /// Every mode, in processes of their own that take turns
-    All,
-    /// The model without Bevy: arrays and one thread
-    #[value(hide = true)]
-    Plain,
-    /// The model without Bevy and the gang, taking turns
-    #[value(hide = true)]
-    PlainAndGang,
-}
-
-impl Mode {
-    /// The modes that this one stands for, in the order of the table; none if it is a single mode.
-    pub fn members(self) -> &'static [Self] {
-        match self {
-            Self::All => &[Self::Serial, Self::BevyDefault, Self::Bevy, Self::LockStep, Self::Heartbeat, Self::Auto],
-            Self::PlainAndGang => &[Self::Plain, Self::LockStep],
-            _ => &[],
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.to_possible_value();
-        out.write_str(value.as_ref().map_or("", |value| value.get_name()))
-    }
-}
 
 impl Options {
     /// Ten hours on the small island, one in a city: seconds of computing, enough for steady
@@ -286,7 +247,7 @@ impl Options {
     /// mistake is told in one line.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut options = Self::try_parse_from(arguments).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => tell(&error),
             _ => in_one_line(&error),
         })?;
         for (option, is_given) in [
@@ -343,6 +304,18 @@ fn picture(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Prints help or version and ends the program; what cannot be written is a mistake.
+fn tell(text: &clap::Error) -> ! {
+    let told = text.print().and_then(|()| io::stdout().flush());
+    std::process::exit(match told {
+        Ok(()) => 0,
+        Err(error) => {
+            crate::say(&format!("error: standard output: {error}"));
+            crate::BAD_RUN.into()
+        }
+    })
+}
+
 /// What is wrong and what would be right, without the tips and the usage that follow.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
@@ -365,6 +338,8 @@ mod tests {
             ("traffic --cars 0", "'0' for '--cars <N>'"),
             ("traffic --workers 0", "'0' for '--workers <N>'"),
             ("traffic --steps -1", "'-1' for '--steps <N>'"),
+            ("traffic --city -3", "-3 is not in 2..=2048"),
+            ("traffic --city 2049", "2049 is not in 2..=2048"),
             ("traffic --seed -1", "'-1' for '--seed <N>'"),
             ("traffic --steps 0", "'0' for '--steps <N>'"),
             ("traffic --mode fast", "'fast' for '--mode <MODE>'"),

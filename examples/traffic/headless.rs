@@ -1,6 +1,9 @@
 //! Runs a simulation without a window and takes the time.
 
 use std::fmt;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
@@ -12,6 +15,32 @@ use crate::measure::{AfterStep, Simulation, Timings};
 use crate::outcome::{Outcome, Start};
 use crate::output::Output;
 use crate::report::grouped;
+
+/// How often a line says how far it is where there is no bar.
+const TELL_EVERY: Duration = Duration::from_secs(20);
+
+/// Says in a line from time to time how far `progress` is, if it `is_asked` for and no bar is seen:
+/// a large city takes minutes to prepare. Until what it returns is dropped.
+pub fn tell_in_lines(progress: &ProgressBar, is_asked: bool) -> Option<Sender<()>> {
+    let (telling, end) = mpsc::channel::<()>();
+    let progress = progress.clone();
+    (is_asked && progress.is_hidden()).then(|| {
+        thread::spawn(move || {
+            while end.recv_timeout(TELL_EVERY) == Err(RecvTimeoutError::Timeout) {
+                crate::say(&format!("note: {}", how_far(&progress)));
+            }
+        });
+        telling
+    })
+}
+
+fn how_far(progress: &ProgressBar) -> String {
+    let (done, message) = (progress.position(), progress.message());
+    match progress.length() {
+        Some(all) if all > 0 => format!("{message}: {:.0}% done", done as f64 * 100.0 / all as f64),
+        _ => format!("{message} ..."),
+    }
+}
 
 /// Warms up and measures in one go; `output` gets what has happened in each step, and so does the
 /// `contest` of a challenge. No outcome where Ctrl-C came before the first measured step.
@@ -81,4 +110,21 @@ pub fn bar(name: &str, steps: u64, action: &str) -> ProgressBar {
 /// Steps a second, as a whole number.
 fn whole_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
     let _ = write!(out, "{}", grouped(state.per_sec() as u64));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is() {
+        let progress = ProgressBar::hidden().with_message("finding routes");
+        progress.set_length(0);
+        assert_eq!(how_far(&progress), "finding routes ...");
+        progress.set_length(200);
+        progress.set_position(50);
+        assert_eq!(how_far(&progress), "finding routes: 25% done");
+        assert!(tell_in_lines(&progress, false).is_none());
+        assert!(tell_in_lines(&progress, true).is_some());
+    }
 }

@@ -16,6 +16,7 @@ mod headless;
 mod interrupt;
 mod map;
 mod measure;
+mod mode;
 mod model;
 mod outcome;
 mod output;
@@ -110,7 +111,9 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
     }
     let progress = headless::bar("city", 0, "reading the map");
     progress.tick();
+    let telling = headless::tell_in_lines(&progress, !options.paced);
     let (city, plan) = build_with_plan(options, &progress).map_err(Failure::Input)?;
+    drop(telling);
     warn_of_crowding(options);
     warn_of_unused(options);
     warn_of_left_out(options, &city);
@@ -167,15 +170,17 @@ fn warn_of_unused(options: &Options) {
 fn warn_of_rush(options: &Options, orders: &[(u32, Order)]) {
     let rushes = orders.iter().filter(|(_, order)| order.is_for_all()).count();
     if rushes > 0 && options.has_trips() && !options.paced {
-        let orders = if rushes == 1 { "order" } else { "orders" };
-        say(&format!("note: {rushes} {orders} 'rush' without effect: all trips are given"));
+        let orders = report::counted(rushes as u64, "order");
+        say(&format!("note: {orders} 'rush' without effect: all trips are given"));
     }
 }
 
 /// Trips that turns which are forbidden leave without a way.
 fn warn_of_left_out(options: &Options, city: &City) {
     if city.left_out > 0 && !options.paced {
-        say(&format!("note: {} trips are left out: no turns that are allowed lead to their ends", city.left_out));
+        let trips = report::counted(city.left_out.into(), "trip");
+        let (are, their) = if city.left_out == 1 { ("is", "its end") } else { ("are", "their ends") };
+        say(&format!("note: {trips} {are} left out: no turns that are allowed lead to {their}"));
     }
 }
 

@@ -87,22 +87,21 @@ fn shares(shares: impl Iterator<Item = f64>) -> String {
 
 fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
     let (figures, detail) = (&outcome.figures, &outcome.detail);
-    let count = |number: u64| grouped(number);
     writeln!(
         out,
-        "{} intersections, {} roads, {} cars: {} on the road, {} waiting to start, {} at rest",
-        count(figures.intersections as u64),
-        count(figures.roads as u64),
-        count(figures.cars.into()),
-        count(figures.on_road),
-        count(figures.waiting),
-        count(figures.arrived),
+        "{}, {}, {}: {} on the road, {} waiting to start, {} at rest",
+        counted(figures.intersections as u64, "intersection"),
+        counted(figures.roads as u64, "road"),
+        counted(figures.cars.into(), "car"),
+        grouped(figures.on_road),
+        grouped(figures.waiting),
+        grouped(figures.arrived),
     )?;
     trips(&figures.trips, out)?;
     write!(out, "{:.1}% of the roads congested", detail.congested_roads as f64 * 100.0 / figures.roads as f64)?;
     match detail.busiest_road {
         Some((road, occupancy)) => {
-            writeln!(out, ", the busiest (number {road}) with {} cars", count(occupancy.into()))?;
+            writeln!(out, ", the busiest (number {road}) with {}", counted(occupancy.into(), "car"))?;
         }
         None => writeln!(out)?,
     }
@@ -112,16 +111,16 @@ fn summary(outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
     if let Some(standing) = &figures.challenge {
         writeln!(out, "Challenge {}: {standing}", standing.challenge)?;
     }
-    writeln!(out, "State {} after {} measured steps", figures.state_hash, count(figures.steps))
+    writeln!(out, "State {} after {}", figures.state_hash, counted(figures.steps, "measured step"))
 }
 
 fn trips(trips: &TripFigures, out: &mut impl Write) -> io::Result<()> {
     write!(
         out,
-        "{} trips ended, {} of them stuck; {} times a car pushed into a full road",
-        grouped(trips.trips_ended),
+        "{} ended, {} of them stuck; {} a car pushed into a full road",
+        counted(trips.trips_ended, "trip"),
         grouped(trips.trips_stuck),
-        grouped(trips.trips_pushed),
+        counted(trips.trips_pushed, "time"),
     )?;
     let (Some(mean), Some(delay), Some(speed)) =
         (trips.mean_travel_seconds, trips.mean_delay_seconds, trips.mean_speed_kmh)
@@ -143,9 +142,9 @@ fn district(district: &District, out: &mut impl Write) -> io::Result<()> {
     let (east, north) = district.centre;
     writeln!(
         out,
-        "Busiest district: {} cars, {} of them held up, {:.0} km/h on average, {:.0}% of the room on its roads; \
+        "Busiest district: {}, {} of them held up, {:.0} km/h on average, {:.0}% of the room on its roads; \
          the {:.0} m around {east:.0} m east, {north:.0} m north",
-        grouped(district.cars),
+        counted(district.cars, "car"),
         grouped(district.queued),
         district.speed,
         district.density * 100.0,
@@ -161,6 +160,11 @@ pub fn same_state(outcomes: &[Outcome]) -> Result<(), String> {
         Some([a, b]) => Err(format!("{} and {} ended in different states", a.figures.mode, b.figures.mode)),
         _ => Ok(()),
     }
+}
+
+/// A number of things.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// Digits in groups of three.
@@ -179,6 +183,11 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_not_several() {
+        assert_eq!([0, 1, 2_000].map(|cars| counted(cars, "car")), ["0 cars", "1 car", "2,000 cars"]);
+    }
 
     #[test]
     fn digits_are_grouped() {

@@ -4,7 +4,7 @@ use super::assemble::assemble;
 use super::{Class, Control, Link, MapError, Network, Node, lights};
 
 /// Largest side: 4 million intersections, which is 16 times New York.
-const MAX_SIDE: u32 = 2048;
+pub const MAX_SIDE: u32 = 2048;
 /// Every so many streets one is an arterial.
 const ARTERIAL_PERIOD: u32 = 8;
 /// The first arterial; half a period in, so that none runs along the edge.

@@ -23,7 +23,10 @@ pub fn folder() -> PathBuf {
     } else if cfg!(target_os = "macos") {
         variable("HOME").map(|home| home.join("Library/Caches"))
     } else {
-        variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
+        // A relative one is to be ignored, says the specification.
+        variable("XDG_CACHE_HOME")
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| variable("HOME").map(|home| home.join(".cache")))
     };
     base.unwrap_or_else(std::env::temp_dir).join("bevy_affinity")
 }
