@@ -5,7 +5,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 
 use super::{UNKNOWN_ROWS, WORTH_A_ROUND};
-use crate::{claims::MAX_CHUNKS, placement::WHOLE_LINES, record::distance};
+use crate::{
+    claims::MAX_CHUNKS,
+    placement::WHOLE_LINES,
+    record::{Countdown, distance},
+};
 
 /// The shortest run that is worth sending a worker to, in nanoseconds: about two cache lines from
 /// another core.
@@ -62,7 +66,7 @@ struct Learned {
     /// In 1/256 ns; 0 before the first measurement.
     row: AtomicU64,
     /// Sweeps that go untimed until the next one that is timed, and those that were.
-    untimed_left: AtomicU32,
+    untimed_left: Countdown,
     timed: AtomicU32,
 }
 
@@ -130,15 +134,13 @@ impl RowCost {
     /// `count_rows` is called.
     #[inline]
     pub(crate) fn asks_of_call(&self, count_rows: impl FnOnce() -> u64) -> bool {
-        let left = self.0.untimed_left.load(Ordering::Relaxed);
-        if left > 0 {
-            self.0.untimed_left.store(left - 1, Ordering::Relaxed);
+        if !self.0.untimed_left.pass() {
             return false;
         }
         let timed = self.0.timed.load(Ordering::Relaxed);
         self.0.timed.store(timed.wrapping_add(1), Ordering::Relaxed);
         let takes = self.of(count_rows()).map(|nanoseconds| nanoseconds as f32);
-        self.0.untimed_left.store(distance(timed.into(), takes) - 1, Ordering::Relaxed);
+        self.0.untimed_left.start(distance(timed.into(), takes) - 1);
         true
     }
 

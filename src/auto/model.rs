@@ -26,7 +26,7 @@ use super::{
     strategy::in_proportion,
     trial::Trial,
 };
-use crate::record::{LONG, Sample, Sampling, VERY_SHORT};
+use crate::record::{ALWAYS_TIMED, Sample, Sampling, VERY_SHORT};
 
 /// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
 /// take, and what a trial costs.
@@ -175,7 +175,7 @@ impl Model {
         let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
         let wanted = size == Size::Changed || is_unknown || std::mem::take(&mut self.is_turning);
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
-        let long = if is_new { LONG } else { LONG_CALL };
+        let long = if is_new { ALWAYS_TIMED } else { LONG_CALL };
         let Sample { due, timed, runs } = self.sampling.next(self.mean, long, wanted);
         if due {
             self.rivals.iter_mut().for_each(|rival| rival.pass(runs));

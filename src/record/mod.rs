@@ -16,7 +16,6 @@ pub(crate) use ring::Ring;
 #[cfg(feature = "trace")]
 pub(crate) use running::named::running_name;
 pub(crate) use running::{Running, running_number};
-pub(crate) use sampling::ALWAYS_TIMED as LONG;
 pub(crate) use sampling::{ALWAYS_TIMED, Countdown, Sample, Sampling, VERY_SHORT, distance};
 pub use span::{FrameSpan, Span, SpanKind};
 pub use stage::{StageLane, StageSpan};
