@@ -8,6 +8,10 @@ const CALL_SMOOTHING: f32 = 4.0;
 /// [restart](Estimate::restart) it.
 const LARGEST_STEP: f32 = 1.25;
 
+/// What calls take with more than this many times as many rows, or as few, is no more than a guess:
+/// how much of what was measured depends on the rows is not known.
+const MOST_STRETCH: f32 = 8.0;
+
 /// An estimate needs this many measurements.
 const FIRST_SAMPLES: u32 = 2;
 
@@ -31,6 +35,11 @@ impl Estimate {
     /// Whether it was ever measured.
     pub(super) fn was_tried(&self) -> bool {
         self.time > 0.0
+    }
+
+    /// Whether it was measured of calls with about as many rows.
+    pub(super) fn tells_of(&self, rows: u64) -> bool {
+        self.was_tried() && (self.rows / MOST_STRETCH..=self.rows * MOST_STRETCH).contains(&(rows as f32))
     }
 
     /// Measurements that it rests on: none while it is in doubt.

@@ -67,7 +67,7 @@ impl HeavyFraction {
         let part = self.part() * (heavy - usual) / usual.max(1.0);
         self.counts = match before {
             true => self.heavy > 0 && part >= LEAST_PART_LEFT,
-            false => self.heavy >= FEWEST && part >= LEAST_PART,
+            false => self.heavy >= FEWEST && self.heavy > self.on_end && part >= LEAST_PART,
         };
         self.counts != before
     }

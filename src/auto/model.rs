@@ -162,7 +162,7 @@ impl Model {
             return self.choose_without_others(count_rows);
         }
         let counted = self.may_count_each_time(storages).then(&count_rows);
-        let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, self.trial.is_some()));
+        let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, 1, self.trial.is_some()));
         match size {
             Size::Fewer { timed } => return self.choose_for_fewer(counted.unwrap_or(0), timed),
             // It does not stand for those before it.
@@ -186,7 +186,8 @@ impl Model {
         }
         let rows = counted.unwrap_or_else(count_rows);
         // Where rows are counted in some calls only, these stand for all.
-        if counted.is_none() && matches!(self.sizes.note(rows, self.trial.is_some()), Size::Fewer { .. }) {
+        let calls = if due { runs } else { 1 };
+        if counted.is_none() && matches!(self.sizes.note(rows, calls, self.trial.is_some()), Size::Fewer { .. }) {
             return self.choose_for_fewer(rows, timed);
         }
         self.rows = rows;

@@ -66,25 +66,26 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// Notes a call of `rows` rows; whether another strategy is being tried.
+    /// Notes a call of `rows` rows, which stands for this many `calls`; whether another strategy is
+    /// being tried.
     #[inline]
-    pub(super) fn note(&mut self, rows: u64, in_trial: bool) -> Size {
+    pub(super) fn note(&mut self, rows: u64, calls: u32, in_trial: bool) -> Size {
         if (self.fewest..=self.most).contains(&rows) {
             self.fewer = 0;
             return Size::Usual;
         }
-        self.note_unusual(rows, in_trial)
+        self.note_unusual(rows, calls, in_trial)
     }
 
     #[inline(never)]
-    fn note_unusual(&mut self, rows: u64, in_trial: bool) -> Size {
+    fn note_unusual(&mut self, rows: u64, calls: u32, in_trial: bool) -> Size {
         let on_end = if in_trial { ON_END_IN_TRIAL } else { ON_END };
         if rows == 0 {
             return Size::Fewer { timed: false };
         }
         if self.are_few(rows) && self.fewer < on_end {
-            self.fewer += 1;
-            self.few_stay = self.few_stay.saturating_sub(1);
+            self.fewer += calls;
+            self.few_stay = self.few_stay.saturating_sub(calls);
             self.all_fewer = self.all_fewer.wrapping_add(1);
             return Size::Fewer { timed: self.all_fewer.is_multiple_of(CHECKED) };
         }
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn few_rows_are_usual_when_there_are_no_others_any_more() {
         let mut sizes = Sizes::default();
-        let mut note = |rows, in_trial| sizes.note(rows, in_trial);
+        let mut note = |rows, in_trial| sizes.note(rows, 1, in_trial);
         assert_eq!([100, 25, 400].map(|rows| note(rows, false)), [Size::Usual; 3]);
         assert_eq!([401, 100, 0, 10].map(|rows| note(rows, false)), [Size::Changed, Size::Usual, FEW, FEW]);
         let timed = (1..ON_END).filter(|_| note(10, false) == Size::Fewer { timed: true }).count();
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn few_rows_count_as_usual_where_they_cost_something_else() {
         let mut sizes = Sizes::default();
-        sizes.note(1_000, false);
+        sizes.note(1_000, 1, false);
         for _ in 0..2 {
             (1..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 40_000.0, 10_000.0));
             sizes.check(Strategy::Serial, 11_000.0, 10_000.0);
@@ -153,9 +154,9 @@ mod tests {
         assert!(sizes.are_few(10), "a call takes some time, whatever its rows");
         (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::LockStep, 2_600.0, 700.0));
         assert!(sizes.few_stay() && sizes.are_few(10), "the gang costs more than was reckoned");
-        (0..STAY).for_each(|_| _ = sizes.note(10, true));
+        (0..STAY).for_each(|_| _ = sizes.note(10, 1, true));
         assert!(!sizes.few_stay() && sizes.are_few(10), "that may have been a while ago");
         (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 10_000.0, 1_000.0));
-        assert_eq!([10, 1_000, 10].map(|rows| sizes.note(rows, false)), [Size::Usual; 3]);
+        assert_eq!([10, 1_000, 10].map(|rows| sizes.note(rows, 1, false)), [Size::Usual; 3]);
     }
 }

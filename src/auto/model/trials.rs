@@ -57,6 +57,10 @@ impl Model {
         let best = self.best(rows);
         if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
             (self.current, self.mean) = (best, Some(self.takes(best, rows)));
+            if std::mem::take(&mut self.surprises) > 1 {
+                // It was measured after a change that the others were measured before.
+                self.doubt_others();
+            }
         }
         let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows));
         let Some(strategy) = next else { return };
@@ -114,7 +118,11 @@ impl Model {
             probed if self.is_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
             probed if self.is_probe(probed) => return (self.takes(probed, rows) - now).clamp(0.0, now),
             Strategy::Serial => self.takes_alone(rows),
-            tried if self.estimate(tried).was_tried() => self.takes(tried, rows),
+            tried if self.estimate(tried).tells_of(rows) => {
+                // What is in doubt was true of another world.
+                let most = if self.estimate(tried).samples() == 0 { 2.0 * now } else { f32::INFINITY };
+                self.takes(tried, rows).min(most)
+            }
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             _ => now + ROUND + SESSION,
         };
