@@ -366,9 +366,9 @@ impl Race {
         self.plan(None);
     }
 
-    /// Takes over what a run by the gang's plan is expected to take, in nanoseconds; `None` where no
-    /// plan is worth it. That, and a plan that takes [`HOPELESS`] times as long as one thread, since
-    /// something interrupted the lessons, is looked at again later.
+    /// Takes over what a run by the gang's plan is expected to take, in nanoseconds; `None` where
+    /// no plan is worth it. That is looked at again later, and so is a plan that takes
+    /// [`HOPELESS`] times as long as one thread, since something interrupted the lessons.
     pub(super) fn plan(&mut self, span: Option<f32>) {
         let one_thread = self.mean(ScheduleWay::OneThread);
         let span = span.filter(|&span| one_thread.is_none_or(|one_thread| span < HOPELESS * one_thread));

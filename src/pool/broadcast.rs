@@ -249,8 +249,8 @@ impl AffinityPool {
         is_any_missing
     }
 
-    /// Adds how long each worker of `participants` was busy in the round that just ended, and waited,
-    /// to its counters.
+    /// Adds how long each worker of `participants` was busy in the round that just ended, and
+    /// waited, to its counters.
     fn record_round(
         &self,
         lead: &Lead<'_>,

@@ -110,8 +110,8 @@ impl SystemTiming {
             self.longest.set(nanoseconds);
         }
         let distance_before = self.distance.get();
-        // While every run is timed, runs do not enter the mean, but for the first ones: it stands for
-        // untimed runs only.
+        // While every run is timed, runs do not enter the mean, but for the first ones: it stands
+        // for untimed runs only.
         if distance_before > 1 || timed < 2 * RECENT_CALLS as u64 {
             self.learn_mean(nanoseconds, timed, distance_before);
         }

@@ -1,5 +1,5 @@
-//! The gate of a sweep that the leader begins alone, under loom: every schedule of the leader and one
-//! worker. (Two who wait would look in turns for ever, which is a schedule too.)
+//! The gate of a sweep that the leader begins alone, under loom: every schedule of the leader and
+//! one worker. (Two that wait would look in turns for ever, which is a schedule too.)
 //!
 //! `cargo test --release --manifest-path tests/loom/Cargo.toml --test gate`
 #![cfg(affinity_loom)]

@@ -18,6 +18,7 @@ mod loading;
 mod orders;
 mod plot;
 mod score;
+mod score_panel;
 mod select;
 mod shared;
 mod signal_panel;
@@ -75,6 +76,7 @@ fn rules(app: &mut App, options: &Options) {
     orders::plugin(app);
     census::plugin(app);
     score::plugin(app);
+    score_panel::plugin(app);
     challenge::plugin(app, options);
     junctions::plugin(app);
     hud::plugin(app);

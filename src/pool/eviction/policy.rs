@@ -73,8 +73,8 @@ impl Evidence {
     }
 }
 
-/// How many workers of the gang are left out of rounds. Who, each seat's [`Attendance`] says. Written
-/// by the thread that leads, in rounds of pools that avoid busy cores.
+/// How many workers of the gang are left out of rounds. Which ones, each seat's [`Attendance`]
+/// says. Written by the thread that leads, in rounds of pools that avoid busy cores.
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {
     out_count: AtomicU32,
