@@ -61,7 +61,8 @@ impl HeavyFraction {
     }
 
     /// Decides whether heavy runs count that take `heavy` nanoseconds where one usually takes
-    /// `usual`. Returns whether that is new.
+    /// `usual`. Returns whether that is new. They do not count where all of them were the last
+    /// ones: then it may be that all are so now.
     pub(crate) fn judge(&mut self, usual: f32, heavy: f32) -> bool {
         let before = self.counts;
         let part = self.part() * (heavy - usual) / usual.max(1.0);

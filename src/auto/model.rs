@@ -188,6 +188,7 @@ impl Model {
         // Where rows are counted in some calls only, these stand for all.
         let calls = if due { runs } else { 1 };
         if counted.is_none() && matches!(self.sizes.note(rows, calls, self.trial.is_some()), Size::Fewer { .. }) {
+            self.calls -= 1;
             return self.choose_for_fewer(rows, timed);
         }
         self.rows = rows;

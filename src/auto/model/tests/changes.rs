@@ -32,6 +32,7 @@ fn few_rows_are_usual_after_a_while() {
                 let took = machine.run(&mut model, rows, 1_000) / machine.best(rows) / 1_000.0;
                 assert!(took < 1.06, "{storages} tables, {rows} rows of {row}: {took} x the best");
             }
+            assert_eq!(model.explain().calls, 200 + 2 * 5_000, "each call counts once");
         }
     }
 }
