@@ -164,7 +164,10 @@ impl Model {
         let counted = self.may_count_each_time(storages).then(&count_rows);
         let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, 1, self.trial.is_some()));
         match size {
-            Size::Fewer { timed } => return self.choose_for_fewer(counted.unwrap_or(0), timed),
+            Size::Fewer { timed } => {
+                self.aside += 1;
+                return self.choose_for_fewer(counted.unwrap_or(0), timed);
+            }
             // It does not stand for those before it.
             Size::Changed => _ = self.sampling.take_runs(),
             Size::Usual => {}
@@ -173,7 +176,8 @@ impl Model {
         self.calls += 1;
         self.rows_now = counted.unwrap_or(self.rows);
         let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
-        let wanted = size == Size::Changed || is_unknown || std::mem::take(&mut self.is_turning);
+        let was_turning = std::mem::take(&mut self.is_turning);
+        let wanted = size == Size::Changed || is_unknown || was_turning;
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
         let long = if is_new { ALWAYS_TIMED } else { LONG_CALL };
         let Sample { due, timed, runs } = self.sampling.next(self.mean, long, wanted);
@@ -185,11 +189,9 @@ impl Model {
             return Decision::of_model(self.current, false);
         }
         let rows = counted.unwrap_or_else(count_rows);
-        // Where rows are counted in some calls only, these stand for all.
-        let calls = if due { runs } else { 1 };
-        if counted.is_none() && matches!(self.sizes.note(rows, calls, self.trial.is_some()), Size::Fewer { .. }) {
-            self.calls -= 1;
-            return self.choose_for_fewer(rows, timed);
+        if counted.is_none() && self.are_few_by_sample(rows, if due { runs } else { 1 }) {
+            self.is_turning = was_turning;
+            return self.choose_for_fewer(rows, timed && rows > 0);
         }
         self.rows = rows;
         if first && self.rows >= UNKNOWN_ROWS {

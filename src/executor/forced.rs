@@ -17,7 +17,8 @@ impl Forced {
         match self {
             Self::Always(way) => way,
             Self::Any(order) => {
-                let mixed = (run + 1).wrapping_mul(order | 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let odd = order.wrapping_mul(2).wrapping_add(1);
+                let mixed = (run + 1).wrapping_mul(odd).wrapping_mul(0x9E37_79B9_7F4A_7C15);
                 ScheduleWay::ALL[(mixed >> 32) as usize % WAYS]
             }
         }

@@ -54,13 +54,15 @@ pub(super) struct Balancer {
     /// run and that one.
     strikes: Vec<u32>,
     patience: u32,
-    /// Frames since learning began, or since it ended.
+    /// Frames since learning began, or since it ended, that were worth it, and those since the
+    /// last one that was.
     frames: u32,
+    cheap_frames: u32,
 }
 
 impl Balancer {
     pub(super) fn new(parts: usize) -> Self {
-        Self { loads: vec![0; parts], strikes: vec![0; parts], patience: PATIENCE, frames: 0 }
+        Self { loads: vec![0; parts], strikes: vec![0; parts], patience: PATIENCE, frames: 0, cheap_frames: 0 }
     }
 
     /// Adds what a run took in a round; true for the first of a frame.
@@ -79,15 +81,23 @@ impl Balancer {
     /// What is to be done at the end of a frame.
     pub(super) fn end_frame(&mut self, learning: bool) -> Verdict {
         let mean = self.mean();
-        self.frames = self.frames.saturating_add(u32::from(learning || mean.is_some()));
+        self.count_frame(mean.is_some());
         let verdict = match mean {
             Some(mean) if learning => self.learn(mean),
             Some(mean) => self.watch(mean),
-            None if learning && self.frames >= MOST_FRAMES => self.end(),
+            None if learning && self.cheap_frames >= MOST_FRAMES => self.end(),
             None => Verdict::GoOn,
         };
         self.loads.fill(0);
         verdict
+    }
+
+    fn count_frame(&mut self, is_worth_learning: bool) {
+        if is_worth_learning {
+            (self.frames, self.cheap_frames) = (self.frames.saturating_add(1), 0);
+        } else {
+            self.cheap_frames = self.cheap_frames.saturating_add(1);
+        }
     }
 
     fn watch(&mut self, mean: f64) -> Verdict {
@@ -327,6 +337,22 @@ mod tests {
         assert!((0..PATIENCE).any(|_| frame(100_000, false) == Verdict::Begin));
         let ends = (1..=2 * MOST_FRAMES).find(|_| frame(1_000, true) == Verdict::End);
         assert_eq!(ends, Some(MOST_FRAMES));
+    }
+
+    #[test]
+    fn one_dear_frame_among_cheap_ones_moves_no_cut() {
+        let mut balancer = Balancer::new(2);
+        let mut dear_frames = 0;
+        for frame in 1.. {
+            let is_dear = frame % 10 == 0;
+            dear_frames += u32::from(is_dear);
+            balancer.add(0, if is_dear { 100_000 } else { 1_000 });
+            balancer.add(1, if is_dear { 200_000 } else { 1_000 });
+            if balancer.end_frame(true) != Verdict::GoOn {
+                break;
+            }
+        }
+        assert_eq!(dear_frames, FEWEST_FRAMES);
     }
 
     #[test]

@@ -1,13 +1,25 @@
 //! How a [`Model`] judges calls with far fewer rows than usual: by what usual ones take.
 
 use super::Model;
-use crate::auto::{Decision, Strategy};
+use crate::auto::{Decision, Strategy, sizes::Size};
 
 impl Model {
+    /// Whether a call has far fewer rows than usual ones, where rows are counted in some calls
+    /// only, and this one stands for some `calls`.
+    pub(super) fn are_few_by_sample(&mut self, rows: u64, calls: u32) -> bool {
+        // While there is a trial each call is counted.
+        let calls = if self.trial.is_some() { 1 } else { calls };
+        let are_few = matches!(self.sizes.note(rows, calls, false), Size::Fewer { .. });
+        if are_few {
+            // Those before it are not what the next usual one stands for.
+            self.sampling.take_runs();
+        }
+        are_few
+    }
+
     /// How to run a call with far fewer rows than usual ones, or none.
     #[inline(never)]
     pub(super) fn choose_for_fewer(&mut self, rows: u64, timed: bool) -> Decision {
-        self.aside += 1;
         self.rows_now = rows;
         let stays = rows == 0 || self.sizes.few_stay();
         let strategy = if stays { Strategy::Serial } else { self.best_for_fewer(rows) };
