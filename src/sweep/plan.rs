@@ -129,12 +129,12 @@ impl<'a> Plan<'a> {
                 finish();
             }
             Strategy::LockStep | Strategy::ForkJoin => self.on_gang(visits, |call| {
-                let learned = match self.strategy {
+                let took = match self.strategy {
                     Strategy::LockStep => lock_step::sweep(call, rows, body),
                     _ => fork_join::sweep(call, rows, body),
                 };
                 finish();
-                learned
+                took
             }),
         }
     }
@@ -214,7 +214,7 @@ impl<'a> Plan<'a> {
         self.at.site.learn(Strategy::Serial, &outcome, asked.then_some(call));
     }
 
-    /// Runs `call` on the gang.
+    /// Runs `sweep` on the gang, and learns what it took.
     fn on_gang(&self, visits: Visits, sweep: impl FnOnce(&mut GangCall<'_>) -> Took) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let cost = self.at.site.cost();
