@@ -11,8 +11,9 @@ use bevy_ecs::{
 use super::{
     TreeReport,
     claims::{Rank, Threads},
+    levels::Levels,
     shared_walk::{TreeCall, Walker},
-    visits::{ClaimedNode, Target, Visits, Walk, is_leaf, push_children},
+    visits::{ClaimedNode, Visits, Walk, is_leaf},
 };
 
 /// One call of `fold`.
@@ -24,16 +25,11 @@ pub(super) struct Fold<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 
 
 /// What a walker has still to do, and the values of what it has done.
 pub(super) struct Sums<T> {
-    /// The nodes whose children are being visited. The first one stands for who wants the
-    /// values of this part.
-    levels: Vec<Level>,
-    /// No level before this one has children left.
-    first: usize,
-    /// The levels in which a part was split off that is not back: the walk ends where the last one
-    /// has no more children.
+    /// The first level stands for who wants the values of this part.
+    levels: Levels<Begun>,
+    /// The depths of levels in which a part was split off that is not back: the walk ends where the
+    /// last one has no more children.
     open: Vec<usize>,
-    /// The children of all levels, one level after the other.
-    children: Vec<Entity>,
     /// The values of nodes that are done, for parents that are not, in the order of the
     /// relationship.
     pub(super) values: Vec<T>,
@@ -44,13 +40,9 @@ pub(super) struct Sums<T> {
     pub(super) report: TreeReport,
 }
 
-struct Level {
+/// A node that is visited when its children are done; none in the first level.
+struct Begun {
     node: Option<ClaimedNode>,
-    /// Its place among all `children`.
-    start: usize,
-    /// The next child.
-    next: usize,
-    end: usize,
     /// Where its children's values begin.
     values: usize,
 }
@@ -61,12 +53,9 @@ impl<T> Sums<T> {
     }
 
     fn of(children: Vec<Entity>) -> Self {
-        let level = Level { node: None, start: 0, next: 0, end: children.len(), values: 0 };
         Self {
-            levels: vec![level],
-            first: 0,
+            levels: Levels::of(Begun { node: None, values: 0 }, children),
             open: Vec::new(),
-            children,
             values: Vec::new(),
             of_roots: false,
             roots: Vec::new(),
@@ -76,29 +65,13 @@ impl<T> Sums<T> {
 
     #[inline]
     fn in_roots(&self) -> bool {
-        self.of_roots && self.levels.len() == 1
-    }
-
-    /// The next child of the lowest level.
-    #[inline]
-    fn next_child(&mut self) -> Option<Entity> {
-        let lowest = self.levels.last_mut()?;
-        let child = (lowest.next < lowest.end).then(|| self.children[lowest.next])?;
-        lowest.next += 1;
-        Some(child)
+        self.of_roots && self.levels.depth() == 1
     }
 
     /// Whether the walk ends when the lowest level has no more children.
     #[inline]
     fn is_lowest_last(&self) -> bool {
-        self.levels.len() == self.open.last().map_or(1, |level| level + 1)
-    }
-
-    fn descend<R: Relationship>(&mut self, node: ClaimedNode, target: Target<'_, R>) {
-        let start = self.children.len();
-        push_children::<R>(&mut self.children, target);
-        let (end, values) = (self.children.len(), self.values.len());
-        self.levels.push(Level { node: Some(node), start, next: start, end, values });
+        self.levels.depth() == self.open.last().map_or(1, |depth| depth + 1)
     }
 
     /// Takes over the value of a node, a child of the lowest level.
@@ -110,29 +83,10 @@ impl<T> Sums<T> {
         self.values.push(value);
     }
 
-    /// Half of the children that are left of the highest level that has any; the last one if there
-    /// are lower levels.
     fn split_highest(&mut self) -> Option<Self> {
-        while self.levels.get(self.first)?.left() == 0 {
-            self.first += 1;
-        }
-        let is_lowest = self.first + 1 == self.levels.len();
-        let highest = &mut self.levels[self.first];
-        let half = if is_lowest { highest.left() / 2 } else { highest.left().div_ceil(2) };
-        if half == 0 {
-            return None;
-        }
-        let middle = highest.end - half;
-        let far = self.children[middle..highest.end].to_vec();
-        highest.end = middle;
-        self.open.push(self.first);
-        Some(Self { of_roots: self.of_roots && self.first == 0, ..Self::of(far) })
-    }
-}
-
-impl Level {
-    fn left(&self) -> usize {
-        self.end - self.next
+        let half = self.levels.split_highest()?;
+        self.open.push(half.depth);
+        Some(Self { of_roots: self.of_roots && half.depth == 0, ..Self::of(half.children) })
     }
 }
 
@@ -177,7 +131,9 @@ where
         let rank = if sums.in_roots() { Rank::Root } else { Rank::Child };
         match visits.visit(entity, rank, visit_leaf) {
             Some((Some(value), _, _)) => sums.add(entity, value),
-            Some((None, children, node)) => sums.descend::<R>(node, children),
+            Some((None, children, node)) => {
+                sums.levels.descend::<R>(Begun { node: Some(node), values: sums.values.len() }, children);
+            }
             None => {}
         }
     }
@@ -186,13 +142,10 @@ where
     #[inline]
     fn finish(&mut self) {
         let Self { visit, visits, sums } = self;
-        let Some(level) = sums.levels.pop() else { return };
-        sums.children.truncate(level.start);
-        sums.first = sums.first.min(sums.levels.len());
-        let Some(node) = level.node else { return };
+        let Some(Begun { node: Some(node), values }) = sums.levels.ascend() else { return };
         let entity = node.entity;
-        let value = visits.again(node, |item| visit(entity, item, &sums.values[level.values..]));
-        sums.values.truncate(level.values);
+        let value = visits.again(node, |item| visit(entity, item, &sums.values[values..]));
+        sums.values.truncate(values);
         if let Some(value) = value {
             sums.add(entity, value);
         }
@@ -211,7 +164,7 @@ where
     #[inline]
     fn advance(&mut self, nodes: u32) -> bool {
         for _ in 0..nodes {
-            match self.sums.next_child() {
+            match self.sums.levels.next_child().map(|child| child.entity) {
                 Some(child) => self.begin(child),
                 None if self.sums.is_lowest_last() => return true,
                 None => self.finish(),

@@ -1,10 +1,11 @@
 //! [`AffineTree`]: recursive queries over a relationship, shared among the workers by fork/join.
 //!
 //! `visits.rs` is the contract with the ECS, `claims.rs` what it rests on; `propagate.rs` and
-//! `fold.rs` are the two walks, `shared_walk.rs` decides who walks.
+//! `fold.rs` are the two walks, `levels.rs` is their stack, `shared_walk.rs` decides who walks.
 
 mod claims;
 mod fold;
+mod levels;
 mod propagate;
 mod shared_walk;
 mod visits;

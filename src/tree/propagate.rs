@@ -11,8 +11,9 @@ use bevy_ecs::{
 use super::{
     TreeReport,
     claims::{Rank, Threads},
+    levels::Levels,
     shared_walk::{TreeCall, Walker},
-    visits::{Target, Visits, Walk, push_children},
+    visits::{Visits, Walk},
 };
 
 /// The roots of a call, and what each gets in place of its parent's value.
@@ -48,79 +49,34 @@ pub(super) struct Propagate<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilt
 /// What a walker has still to do.
 pub(super) struct Branches<T> {
     roots: Range<usize>,
-    /// The nodes on the way down that have children left, from the top.
-    levels: Vec<Level<T>>,
-    /// The first of `levels` that has not been given away.
-    first: usize,
-    /// The children of all levels, one level after the other.
-    children: Vec<Entity>,
+    /// The nodes on the way down that have children left, or had some that were given away.
+    levels: Levels<T>,
     pub(super) report: TreeReport,
-}
-
-/// A node whose children are being visited.
-struct Level<T> {
-    value: T,
-    /// Its place among all `children`.
-    start: usize,
-    /// The next child; before `end` unless the level was given away.
-    next: usize,
-    end: usize,
 }
 
 impl<T> Branches<T> {
     pub(super) fn roots(roots: Range<usize>) -> Self {
-        Self { roots, levels: Vec::new(), first: 0, children: Vec::new(), report: TreeReport::default() }
+        Self { roots, levels: Levels::default(), report: TreeReport::default() }
     }
 
     fn below(value: T, children: Vec<Entity>) -> Self {
-        let level = Level { value, start: 0, next: 0, end: children.len() };
-        Self { levels: vec![level], children, ..Self::roots(0..0) }
-    }
-
-    /// Begins the level below a node, if it has children.
-    #[inline]
-    fn descend<R: Relationship>(&mut self, value: T, target: Target<'_, R>) {
-        let start = self.children.len();
-        push_children::<R>(&mut self.children, target);
-        let end = self.children.len();
-        if end > start {
-            self.levels.push(Level { value, start, next: start, end });
-        }
-    }
-
-    /// Leaves the lowest level, whose children have all been visited.
-    #[inline]
-    fn ascend(&mut self) {
-        if let Some(level) = self.levels.pop() {
-            self.children.truncate(level.start);
-        }
+        Self { levels: Levels::of(value, children), ..Self::roots(0..0) }
     }
 
     /// Half of the roots; all of them if there is other work.
     fn split_roots(&mut self) -> Option<Self> {
-        let half = if self.first < self.levels.len() { self.roots.len().div_ceil(2) } else { self.roots.len() / 2 };
+        let half = if self.levels.has_next() { self.roots.len().div_ceil(2) } else { self.roots.len() / 2 };
         let middle = self.roots.end - half;
         let far = middle..std::mem::replace(&mut self.roots.end, middle);
         (half > 0).then(|| Self::roots(far))
     }
 
-    /// Half of the children of the highest level; the last one if there are lower levels.
     fn split_highest(&mut self) -> Option<Self>
     where
         T: Clone,
     {
-        let is_lowest = self.first + 1 >= self.levels.len();
-        let highest = self.levels.get_mut(self.first)?;
-        let left = highest.end - highest.next;
-        let half = if is_lowest { left / 2 } else { left.div_ceil(2) };
-        if half == 0 {
-            return None;
-        }
-        let middle = highest.end - half;
-        let far = self.children[middle..highest.end].to_vec();
-        highest.end = middle;
-        self.first += usize::from(half == left);
-        Some(Self::below(highest.value.clone(), far))
+        let half = self.levels.split_highest()?;
+        Some(Self::below(half.parent.clone(), half.children))
     }
 }
 
@@ -162,12 +118,8 @@ where
     #[inline(always)]
     fn visit_next(&mut self) -> bool {
         let Self { roots, visit, visits, left } = self;
-        let (entity, value, rank, is_last) = if left.first < left.levels.len()
-            && let Some(lowest) = left.levels.last_mut()
-        {
-            let child = left.children[lowest.next];
-            lowest.next += 1;
-            (child, &lowest.value, Rank::Child, lowest.next == lowest.end)
+        let (entity, value, rank, is_last) = if let Some(child) = left.levels.next_child() {
+            (child.entity, child.parent, Rank::Child, child.is_last)
         } else if let Some(root) = left.roots.next() {
             let (root, value) = roots.get(root);
             (root, value, Rank::Root, false)
@@ -177,10 +129,10 @@ where
         let node = visits.visit(entity, rank, |item, _| visit(value, entity, item));
         if is_last {
             // Before a level is added below: a chain takes no more room than one level.
-            left.ascend();
+            left.levels.ascend();
         }
         if let Some((Some(value), children, _)) = node {
-            left.descend::<R>(value, children);
+            left.levels.descend::<R>(value, children);
         }
         true
     }
