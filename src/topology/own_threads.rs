@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use smallvec::SmallVec;
+
 use super::{
     CoreId, ThreadNumber, current_core, current_thread,
     tasks::{Task, for_each_of_ours, process_ran},
@@ -42,6 +44,8 @@ pub(crate) struct OwnThreads {
     after: Snapshot,
     /// The question that `after` was taken for, if it was one of [`are_before`](Self::are_before).
     asked_at: Option<u64>,
+    /// The cores that the thread that asks was seen on since `before`.
+    cores: SmallVec<[CoreId; 4]>,
     cost: u64,
 }
 
@@ -50,7 +54,7 @@ pub(crate) trait Witness {
     /// Looks for the first time; `None` where the system does not tell.
     fn begin(&mut self) -> Option<()>;
 
-    /// For how many nanoseconds, at most, they ran on the core of the calling thread since
+    /// For how many nanoseconds, at most, they ran on the cores of the calling thread since
     /// [`begin`](Self::begin); `None` where the system does not tell.
     fn ran_here(&mut self) -> Option<u64>;
 
@@ -63,18 +67,21 @@ pub(crate) trait Witness {
 
 impl Witness for OwnThreads {
     fn begin(&mut self) -> Option<()> {
+        self.begin_here();
         timed(&mut self.cost, || self.before.take())
     }
 
     fn ran_here(&mut self) -> Option<u64> {
-        let (me, here) = (current_thread()?, current_core()?);
+        let me = current_thread()?;
+        self.note_core();
         self.look_again()?;
-        Some(ran_beside(&self.before, &self.after, me, here))
+        Some(ran_beside(&self.before, &self.after, me, &self.cores))
     }
 
     fn renew(&mut self) {
         std::mem::swap(&mut self.before, &mut self.after);
         self.asked_at = None;
+        self.begin_here();
     }
 
     fn cost(&self) -> u64 {
@@ -83,6 +90,18 @@ impl Witness for OwnThreads {
 }
 
 impl OwnThreads {
+    /// Notes which core the calling thread is on: it may be moved before it looks again, from one
+    /// on which it waited for other threads.
+    pub(crate) fn note_core(&mut self) {
+        let here = current_core().filter(|here| !self.cores.contains(here));
+        self.cores.extend(here);
+    }
+
+    fn begin_here(&mut self) {
+        self.cores.clear();
+        self.note_core();
+    }
+
     /// Whether `thread`, of this process, waits for a core that another thread of this process has
     /// or waits for too; `None` where the system does not tell. One look answers for all threads
     /// that are asked about at the same time `now`.
@@ -108,19 +127,16 @@ fn timed(cost: &mut u64, look: impl FnOnce() -> Option<()>) -> Option<()> {
     told
 }
 
-/// For how long threads other than `me` ran between two looks on the core that is `here` after
-/// them, in nanoseconds. At most: where a thread was between the looks is not known, so all that it
-/// ran counts if it was here at one of them; and all that ended threads ran, which may have been
-/// anywhere.
-fn ran_beside(before: &Snapshot, after: &Snapshot, me: ThreadNumber, here: CoreId) -> u64 {
-    let mine = |snapshot: &Snapshot| snapshot.find(me).map(|task| task.core);
-    let is_here = |core| core == here || Some(core) == mine(before);
+/// For how long threads other than `me` ran between two looks on `cores`, in nanoseconds. At most:
+/// where a thread was between the looks is not known, so all that it ran counts if it was on one of
+/// them at either look; and all that ended threads ran, which may have been anywhere.
+fn ran_beside(before: &Snapshot, after: &Snapshot, me: ThreadNumber, cores: &[CoreId]) -> u64 {
     let (mut all, mut beside) = (0_u64, 0_u64);
     for task in &after.tasks {
         let earlier = before.find(task.thread);
         let ran = task.ran.saturating_sub(earlier.map_or(0, |earlier| earlier.ran));
         all += ran;
-        let was_here = is_here(task.core) || earlier.is_some_and(|earlier| is_here(earlier.core));
+        let was_here = cores.contains(&task.core) || earlier.is_some_and(|earlier| cores.contains(&earlier.core));
         if task.thread != me && was_here {
             beside += ran;
         }
@@ -137,7 +153,7 @@ fn is_behind(now: &Snapshot, thread: ThreadNumber) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::account::SchedulerAccount;
+    use crate::topology::{Topology, account::SchedulerAccount, pin_current_thread};
 
     const MS: u64 = 1_000_000;
 
@@ -151,7 +167,7 @@ mod tests {
     }
 
     fn beside(before: &Snapshot, after: &Snapshot) -> u64 {
-        ran_beside(before, after, ThreadNumber(2), CoreId(1)) / MS
+        ran_beside(before, after, ThreadNumber(2), &[CoreId(1)]) / MS
     }
 
     #[test]
@@ -172,7 +188,7 @@ mod tests {
     fn a_thread_that_moved_meets_others_on_both_cores() {
         let before = snapshot(0, [task(1, 0, 0), task(2, 0, 0)]);
         let after = snapshot(13, [task(1, 6, 0), task(2, 7, 1)]);
-        assert_eq!(beside(&before, &after), 6);
+        assert_eq!(ran_beside(&before, &after, ThreadNumber(2), &[CoreId(0), CoreId(1)]) / MS, 6);
     }
 
     #[test]
@@ -210,24 +226,55 @@ mod tests {
         assert!(own.cost > 0, "what was swapped away is not an answer");
     }
 
+    /// Has this thread run for 20 ms on a core, if the system lets it and tells.
+    fn work(core: CoreId) -> Option<()> {
+        pin_current_thread(core).ok()?;
+        let account = SchedulerAccount::open();
+        let began = account.read()?.ran;
+        while account.read()?.ran < began + 20 * MS {}
+        Some(())
+    }
+
     /// Where the system tells anything, it tells of threads that work here.
     #[test]
     fn work_of_another_thread_on_this_core_is_found() {
         let mut own = OwnThreads::default();
         let Some(here) = current_core().filter(|_| own.begin().is_some()) else { return };
-        let worked = std::thread::scope(|scope| {
-            let work = || {
-                super::super::pin_current_thread(here).ok()?;
-                let account = SchedulerAccount::open();
-                let began = account.read()?.ran;
-                while account.read()?.ran < began + 20 * MS {}
-                Some(())
-            };
-            scope.spawn(work).join().ok().flatten()
-        });
+        let worked = std::thread::scope(|scope| scope.spawn(|| work(here)).join().ok().flatten());
         // What has ended counts wherever this thread is by now.
         if worked.is_some() {
             assert!(own.ran_here().is_some_and(|ran| ran >= MS));
         }
+    }
+
+    #[test]
+    fn threads_on_a_core_that_was_left_meanwhile_count() {
+        let topology = Topology::get();
+        let [first, second, ..] = &topology.cores[..] else { return };
+        let worked = std::thread::scope(|scope| {
+            let look = || {
+                pin_current_thread(first.id).ok()?;
+                let mut own = OwnThreads::default();
+                own.begin()?;
+                pin_current_thread(second.id).ok()?;
+                let done = std::sync::Barrier::new(2);
+                std::thread::scope(|scope| {
+                    // Of a thread that has ended all counts.
+                    scope.spawn(|| {
+                        work(second.id);
+                        done.wait();
+                        done.wait();
+                    });
+                    own.note_core();
+                    done.wait();
+                    pin_current_thread(first.id).ok();
+                    let ran = own.ran_here();
+                    done.wait();
+                    ran
+                })
+            };
+            scope.spawn(look).join().ok().flatten()
+        });
+        assert!(worked.is_none_or(|ran| ran >= MS), "{worked:?}");
     }
 }

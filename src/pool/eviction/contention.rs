@@ -217,6 +217,7 @@ struct Watch {
 impl Watch {
     fn ask(&mut self, now: u64) -> Option<CoreTaken> {
         self.asked = now;
+        self.own_threads.note_core();
         let waited = self.account.get_or_insert_with(SchedulerAccount::open).read()?;
         let acquitted = self.judge.acquitted_until;
         if let Some(taken) = self.judge.judge(waited, now, &mut self.own_threads) {
@@ -244,6 +245,13 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
     // A thread that is ending may have forgotten already what it knew: rounds of a thread-local's
     // destructor.
     WATCH.try_with(look).ok().flatten()
+}
+
+/// To be called before this thread is moved to another core: those that it waited for were here.
+#[cold]
+pub(super) fn note_core() {
+    // See `finds_core_taken`.
+    _ = WATCH.try_with(|watch| watch.borrow_mut().own_threads.note_core());
 }
 
 /// Whether `thread` waits at `now` for a core that other threads of this process have: no evidence

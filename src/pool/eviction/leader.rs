@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use super::policy::Evidence;
+use super::{contention::note_core, policy::Evidence};
 use crate::{
     ablation::Mechanism,
     pool::{AffinityPool, gang::SharedSeat, now, words::Participants},
@@ -90,6 +90,7 @@ impl AffinityPool {
     fn move_leader(&self, worker: usize) -> bool {
         let is_told_apart = self.pin_state.pinning == Pinning::Core && !Mechanism::LeaderMoves.is_out();
         let core = self.topology.cores.get(worker).filter(|_| is_told_apart);
+        note_core();
         let moved = core.is_some_and(|core| move_current_thread_to(core.id).is_ok());
         if moved {
             let owner = worker.checked_sub(1).map(|seat| &*self.seats[seat].attendance);
