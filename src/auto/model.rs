@@ -67,6 +67,10 @@ const FEW_STORAGES: usize = 8;
 /// of what is known of its place in the leader's caches: to learn from it takes 1.5 us.
 const LONG_CALL: f32 = 16_000.0;
 
+/// The same of calls that find the workers asleep, and mostly all that is known of their place out
+/// of the leader's caches, too: to learn from one takes 2 us and more.
+const LONG_AFTER_SLEEP: f32 = 100_000.0;
+
 /// Until this many of the current strategy were measured, those of half as long are, too.
 const FIRST_MEASURED: u32 = 64;
 
@@ -179,7 +183,12 @@ impl Model {
         let was_turning = std::mem::take(&mut self.is_turning);
         let wanted = size == Size::Changed || is_unknown || was_turning;
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
-        let long = if is_new { ALWAYS_TIMED } else { LONG_CALL };
+        let long = match situation.asleep {
+            // What surprises is looked at again at once.
+            _ if is_new || self.surprises > 0 => ALWAYS_TIMED,
+            true => LONG_AFTER_SLEEP,
+            false => LONG_CALL,
+        };
         let Sample { due, timed, runs } = self.sampling.next(self.mean, long, wanted);
         if due {
             self.rivals.iter_mut().for_each(|rival| rival.pass(runs));

@@ -54,6 +54,14 @@ const DRIFT: f32 = 1.5;
 /// take less, in nanoseconds: it has to gain what its workers take to wake up.
 const LEAST_OF_GANG: f32 = 40_000.0;
 
+/// Runs that take this many nanoseconds are all timed, of shorter ones some, unless few are heavy.
+/// One that comes once in a frame finds little of what is known of its schedule in the caches: to
+/// learn from it takes 2 us.
+const LONG_RUN: f32 = 100_000.0;
+
+/// Among so many first runs of a schedule shorter ones are, too.
+const FIRST_TIMED: u64 = 64;
+
 /// What is to be done with one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WayDecision {
@@ -192,10 +200,16 @@ impl Race {
         }
         let known = self.times.mean(self.current);
         // The very first run fetches everything into the caches.
-        let Sample { due, timed, .. } =
-            self.sampling.next(known, ALWAYS_TIMED, self.runs > 1 && known.is_none() || self.times.was_heavy());
+        let wanted = self.runs > 1 && known.is_none() || self.times.was_heavy();
+        let Sample { due, timed, .. } = self.sampling.next(known, self.always_timed(), wanted);
         let closely = due && (self.current == ScheduleWay::OnTheGang || self.mean(ScheduleWay::OneThread).is_none());
         WayDecision { timed, closely, ..WayDecision::plainly(self.current) }
+    }
+
+    /// What takes this many nanoseconds is timed in every run.
+    fn always_timed(&self) -> f32 {
+        let is_even = self.times.times(self.current).heavy.is_none();
+        if is_even && self.runs >= FIRST_TIMED { LONG_RUN } else { ALWAYS_TIMED }
     }
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
