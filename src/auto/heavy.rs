@@ -25,6 +25,14 @@ const WINDOW: u32 = 1_024;
 /// A new time of a heavy call counts as one part in this many.
 const SMOOTHING: f32 = 4.0;
 
+/// Of as many calls as should have had this many heavy ones one is heavy, if any is: by chance none
+/// is in 2 of 1,000 cases.
+const TELLING: f32 = 6.0;
+
+/// One thread has far fewer heavy calls than the gang, or the other way round, if it has less than
+/// one for this many there.
+const FAR_FEWER: f32 = 4.0;
+
 /// When heavy calls take this many times as long as they did, or one part in it, what other
 /// strategies took is out of date.
 const CHANGED: f32 = 2.0;
@@ -73,6 +81,11 @@ impl HeavyFraction {
         self.counts != before
     }
 
+    /// None of `calls` calls was heavy: what was before does not hold any more.
+    fn acquit(&mut self, calls: u32) {
+        *self = Self { seen: calls, ..Self::default() };
+    }
+
     fn part(&self) -> f32 {
         self.heavy as f32 / self.seen.max(1) as f32
     }
@@ -94,9 +107,14 @@ impl HeavyFraction {
 }
 
 /// What heavy calls take, and how many calls are heavy.
+///
+/// Mostly it is the rows that are dear then, whichever way calls go. But if another thread of the
+/// game has a worker's core, only calls on the gang are heavy: they wait for it. So both are
+/// counted apart, and what is known of the one holds for the other until that has had its turn.
 #[derive(Debug, Default)]
 pub(super) struct HeavyCalls {
-    fraction: HeavyFraction,
+    /// Of calls on one thread, and of those on the gang.
+    fractions: [HeavyFraction; 2],
     /// Nanoseconds of a row by strategy; unknown before one was measured.
     rows: [Option<f32>; Strategy::MEASURED_COUNT],
 }
@@ -106,7 +124,7 @@ impl HeavyCalls {
     /// `usual`. Returns whether it is heavy.
     pub(super) fn note(&mut self, strategy: Strategy, rows: u64, (nanoseconds, usual): (f32, Option<f32>)) -> bool {
         let heavy = usual.is_some_and(|usual| is_heavy(nanoseconds, usual));
-        self.fraction.note(heavy);
+        self.own(strategy).note(heavy);
         if heavy {
             let row = nanoseconds / (rows as f32).max(1.0);
             let known = self.rows[strategy as usize];
@@ -123,19 +141,59 @@ impl HeavyCalls {
     /// new.
     pub(super) fn judge(&mut self, strategy: Strategy, usual: f32, rows: u64) -> bool {
         let row = self.rows[strategy as usize];
-        self.fraction.judge(usual, row.map_or(usual, |row| row * rows as f32))
+        self.own(strategy).judge(usual, row.map_or(usual, |row| row * rows as f32))
     }
 
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
 
+    fn own(&mut self, strategy: Strategy) -> &mut HeavyFraction {
+        &mut self.fractions[usize::from(strategy.is_the_gangs())]
+    }
+
+    /// Of calls as those of `strategy`, and of the others.
+    fn both(&self, strategy: Strategy) -> (&HeavyFraction, &HeavyFraction) {
+        let [alone, shared] = &self.fractions;
+        if strategy.is_the_gangs() { (shared, alone) } else { (alone, shared) }
+    }
+
+    /// What is known of heavy calls by `strategy`, or has to be taken for it.
+    fn fraction(&self, strategy: Strategy) -> &HeavyFraction {
+        let (own, other) = self.both(strategy);
+        let has_told = own.counts || own.seen as f32 * other.part() >= TELLING;
+        if has_told || !other.counts { own } else { other }
+    }
+
+    /// The part of calls that are heavy where that speaks against `strategy`, and may not be so:
+    /// calls by the `current` one have far fewer, or those by this one may.
+    pub(super) fn doubtful_part(&self, strategy: Strategy, current: Strategy) -> Option<f32> {
+        let (own, other) = self.both(strategy);
+        let differ = match own.counts {
+            true => other.part() * FAR_FEWER < own.part(),
+            false => own.part() * FAR_FEWER < other.part(),
+        };
+        let is_doubtful = differ && strategy.is_the_gangs() != current.is_the_gangs();
+        self.fraction(strategy).get().filter(|_| is_doubtful)
+    }
+
+    /// Whether that part of `calls` calls would be enough to find one.
+    pub(super) fn is_telling(part: f32, calls: u32) -> bool {
+        part * calls as f32 >= TELLING
+    }
+
+    /// None of the last `calls` calls by `strategy` was heavy: they have none.
+    pub(super) fn acquit(&mut self, strategy: Strategy, calls: u32) {
+        self.own(strategy).acquit(calls);
+    }
+
     /// What a call takes on average by `strategy` of which a usual one takes `usual`.
     pub(super) fn mean(&self, strategy: Strategy, usual: f32, rows: u64, workers: usize) -> f32 {
-        if self.fraction.get().is_none() {
+        let fraction = self.fraction(strategy);
+        if fraction.get().is_none() {
             return usual;
         }
-        self.row(strategy, workers).map_or(usual, |row| self.fraction.mean(usual, row * rows as f32))
+        self.row(strategy, workers).map_or(usual, |row| fraction.mean(usual, row * rows as f32))
     }
 
     /// What a row of a heavy call takes: as measured, or as another strategy tells.

@@ -288,6 +288,9 @@ impl Model {
         }
         let (off, heavy) = self.note_time(strategy, rows, nanoseconds);
         self.estimates[strategy as usize].stamp(call.end);
+        if let Some(trial) = self.trial.as_mut().filter(|trial| trial.strategy == strategy) {
+            trial.note(heavy);
+        }
         if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
             self.end_trial(strategy, rows);
         }

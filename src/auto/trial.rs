@@ -27,18 +27,22 @@ pub(super) struct Trial {
     retries: u32,
     /// Whether it is of one thread that only begins a call.
     is_probe: bool,
+    /// Calls so far.
+    calls: u32,
+    /// Whether one of them was heavy.
+    is_any_heavy: bool,
 }
 
 impl Trial {
     /// A trial of `strategy`, perhaps its first.
     pub(super) fn new(strategy: Strategy, first: bool) -> Self {
         let retries = if first { FIRST_RETRIES } else { 0 };
-        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false }
+        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false, calls: 0, is_any_heavy: false }
     }
 
     /// One call, which one thread begins: the whole might take many times as long.
     pub(super) fn probe() -> Self {
-        Self { strategy: Strategy::Serial, left: 1, since: None, retries: 0, is_probe: true }
+        Self { left: 1, is_probe: true, ..Self::new(Strategy::Serial, false) }
     }
 
     pub(super) fn is_probe(&self) -> bool {
@@ -59,7 +63,22 @@ impl Trial {
     pub(super) fn next(&mut self) -> bool {
         let timed = self.left < TRIAL_CALLS;
         self.left -= 1;
+        self.calls += 1;
         timed
+    }
+
+    pub(super) fn note(&mut self, heavy: bool) {
+        self.is_any_heavy |= heavy;
+    }
+
+    /// How many calls there were, if none of them was heavy.
+    pub(super) fn calls_without_heavy(&self) -> Option<u32> {
+        (!self.is_any_heavy).then_some(self.calls)
+    }
+
+    /// Goes on for one more call.
+    pub(super) fn go_on(&mut self) {
+        self.left = 1;
     }
 
     /// Goes on for one more call because in the one that ended at `now` workers were `idle`: they
@@ -75,7 +94,8 @@ impl Trial {
     pub(super) fn retry(&mut self) -> bool {
         let again = self.retries > 0;
         if again {
-            (self.retries, self.left) = (self.retries - 1, 1);
+            self.retries -= 1;
+            self.go_on();
         }
         again
     }

@@ -350,6 +350,35 @@ fn heavy_calls_do_not_decide_if_they_are_not() {
     }
 }
 
+/// Makes calls of 100,000 rows, of which one in `period` waits for 2.5 ms if it goes to the gang:
+/// another thread of the game has a worker's core.
+fn run_beside_a_thread(model: &mut Model, calls: u64, period: u64) -> f64 {
+    (0..calls)
+        .map(|number| {
+            let waits = if number % period == 1 { 2_500_000.0 } else { 0.0 };
+            let machine = Machine { round: PLAIN.round + waits, session: PLAIN.session + waits, ..PLAIN };
+            machine.run(model, 100_000, 1)
+        })
+        .sum()
+}
+
+#[test]
+fn calls_stay_on_one_thread_while_another_one_has_a_workers_core() {
+    for period in 2..=16 {
+        let mut model = Model::default();
+        PLAIN.run(&mut model, 100_000, 1_000);
+        assert_eq!(model.explain().strategy, Strategy::LockStep);
+        let learning = run_beside_a_thread(&mut model, 1_000, period) / 100e6;
+        assert!(learning < 2.5, "every {period}: {learning}");
+        let took = run_beside_a_thread(&mut model, 5_000, period) / 500e6;
+        assert!(took < 1.1, "every {period}: {took}");
+        // It is gone.
+        PLAIN.run(&mut model, 100_000, 1_500);
+        let took = PLAIN.run(&mut model, 100_000, 1_000) / PLAIN.best(100_000) / 1e3;
+        assert!(took < 1.05, "every {period}: {took}, {:?}", model.explain());
+    }
+}
+
 #[test]
 fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
     // A round that is interrupted takes as long as a call on one thread that is.

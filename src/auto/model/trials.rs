@@ -5,6 +5,7 @@ use crate::{
     ablation::Mechanism,
     auto::{
         Decision, Strategy,
+        heavy::HeavyCalls,
         rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE},
         trial::{TRIAL_CALLS, Trial},
     },
@@ -106,13 +107,19 @@ impl Model {
             Strategy::ForkJoin if shared.is_known() => CHEAPEST_SESSION + busy / workers as f32 * (2.0 - BETTER),
             Strategy::ForkJoin | Strategy::Bevy => f32::INFINITY,
         };
-        self.heavy.mean(other, usual, rows, workers) + self.forgone(other)
+        let time = match self.heavy.doubtful_part(other, self.current) {
+            Some(_) => usual,
+            None => self.heavy.mean(other, usual, rows, workers),
+        };
+        time + self.forgone(other)
     }
 
     /// What a trial takes longer than the same calls by the current strategy.
     fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
         let now = self.takes(self.current, rows);
         let then = match other {
+            // If it has heavy calls as well, the trial ends with the first one.
+            doubtful if self.may_do_without_heavy(doubtful, rows).is_some() => return 0.0,
             // The first one is free, so that it comes at once. One call takes twice as long at
             // most.
             probed if self.is_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
@@ -165,7 +172,31 @@ impl Model {
         }
     }
 
+    /// The part of calls that would be heavy by another strategy too, for all that is known, if it
+    /// would do better where none were.
+    fn may_do_without_heavy(&self, other: Strategy, rows: u64) -> Option<f32> {
+        let part = self.heavy.doubtful_part(other, self.current)?;
+        let is_better =
+            self.estimate(other).was_tried() && self.usual(other, rows) < self.takes(self.current, rows) * BETTER;
+        is_better.then_some(part)
+    }
+
+    /// Whether a trial goes on because calls by its strategy may have no heavy ones, other than
+    /// those of the current one or than they had; that is noted when it is certain.
+    fn looks_for_heavy(&mut self, strategy: Strategy, rows: u64) -> bool {
+        let Some(part) = self.may_do_without_heavy(strategy, rows) else { return false };
+        let Some(calls) = self.trial.and_then(|trial| trial.calls_without_heavy()) else { return false };
+        if HeavyCalls::is_telling(part, calls) {
+            self.heavy.acquit(strategy, calls);
+            return false;
+        }
+        self.trial.as_mut().map(Trial::go_on).is_some()
+    }
+
     pub(super) fn end_trial(&mut self, strategy: Strategy, rows: u64) {
+        if self.looks_for_heavy(strategy, rows) {
+            return;
+        }
         let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
         if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {
             self.estimates[strategy as usize].reopen();
