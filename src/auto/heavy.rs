@@ -25,8 +25,8 @@ const WINDOW: u32 = 1_024;
 /// A new time of a heavy call counts as one part in this many.
 const SMOOTHING: f32 = 4.0;
 
-/// Of as many calls as should have had this many heavy ones one is heavy, if any is: by chance none
-/// is in 2 of 1,000 cases.
+/// Calls among which this many heavy ones were to be expected, and none was, have none: that is
+/// chance in 2 of 1,000 cases.
 const TELLING: f32 = 6.0;
 
 /// One thread has far fewer heavy calls than the gang, or the other way round, if it has less than
@@ -81,9 +81,14 @@ impl HeavyFraction {
         self.counts != before
     }
 
-    /// None of `calls` calls was heavy: what was before does not hold any more.
-    fn acquit(&mut self, calls: u32) {
-        *self = Self { seen: calls, ..Self::default() };
+    /// Whether there were several among the last runs, whether or not they count.
+    pub(crate) fn are_some(&self) -> bool {
+        self.heavy > 1
+    }
+
+    /// Whether there are far fewer here than in `other` calls, as far as enough of these tell.
+    fn is_far_below(&self, other: &Self) -> bool {
+        self.seen as f32 * other.part() >= TELLING && self.part() * FAR_FEWER < other.part()
     }
 
     fn part(&self) -> f32 {
@@ -115,6 +120,8 @@ impl HeavyFraction {
 pub(super) struct HeavyCalls {
     /// Of calls on one thread, and of those on the gang.
     fractions: [HeavyFraction; 2],
+    /// Whether a trial has looked since whether others have heavy calls, too.
+    was_looked_for: bool,
     /// Nanoseconds of a row by strategy; unknown before one was measured.
     rows: [Option<f32>; Strategy::MEASURED_COUNT],
 }
@@ -124,7 +131,7 @@ impl HeavyCalls {
     /// `usual`. Returns whether it is heavy.
     pub(super) fn note(&mut self, strategy: Strategy, rows: u64, (nanoseconds, usual): (f32, Option<f32>)) -> bool {
         let heavy = usual.is_some_and(|usual| is_heavy(nanoseconds, usual));
-        self.own(strategy).note(heavy);
+        self.fractions[usize::from(strategy.is_the_gangs())].note(heavy);
         if heavy {
             let row = nanoseconds / (rows as f32).max(1.0);
             let known = self.rows[strategy as usize];
@@ -138,18 +145,20 @@ impl HeavyCalls {
     }
 
     /// Decides whether heavy calls count, now that calls go by `strategy`. Returns whether that is
-    /// new.
+    /// new: what was found of the others before is out of date then.
     pub(super) fn judge(&mut self, strategy: Strategy, usual: f32, rows: u64) -> bool {
         let row = self.rows[strategy as usize];
-        self.own(strategy).judge(usual, row.map_or(usual, |row| row * rows as f32))
+        let kind = usize::from(strategy.is_the_gangs());
+        let turned = self.fractions[kind].judge(usual, row.map_or(usual, |row| row * rows as f32));
+        if turned && self.fractions[kind].counts {
+            self.fractions[1 - kind] = HeavyFraction::default();
+            self.was_looked_for = false;
+        }
+        turned
     }
 
     pub(super) fn forget(&mut self) {
         *self = Self::default();
-    }
-
-    fn own(&mut self, strategy: Strategy) -> &mut HeavyFraction {
-        &mut self.fractions[usize::from(strategy.is_the_gangs())]
     }
 
     /// Of calls as those of `strategy`, and of the others.
@@ -161,30 +170,46 @@ impl HeavyCalls {
     /// What is known of heavy calls by `strategy`, or has to be taken for it.
     fn fraction(&self, strategy: Strategy) -> &HeavyFraction {
         let (own, other) = self.both(strategy);
-        let has_told = own.counts || own.seen as f32 * other.part() >= TELLING;
-        if has_told || !other.counts { own } else { other }
+        if own.counts || !other.counts || own.is_far_below(other) { own } else { other }
     }
 
     /// The part of calls that are heavy where that speaks against `strategy`, and may not be so:
-    /// calls by the `current` one have far fewer, or those by this one may.
+    /// calls by the `current` one have far fewer, or it is not known that these have as many.
     pub(super) fn doubtful_part(&self, strategy: Strategy, current: Strategy) -> Option<f32> {
         let (own, other) = self.both(strategy);
-        let differ = match own.counts {
-            true => other.part() * FAR_FEWER < own.part(),
-            false => own.part() * FAR_FEWER < other.part(),
-        };
+        let differ = if own.counts { other.is_far_below(own) } else { own.part() * FAR_FEWER < other.part() };
         let is_doubtful = differ && strategy.is_the_gangs() != current.is_the_gangs();
         self.fraction(strategy).get().filter(|_| is_doubtful)
     }
 
-    /// Whether that part of `calls` calls would be enough to find one.
-    pub(super) fn is_telling(part: f32, calls: u32) -> bool {
-        part * calls as f32 >= TELLING
+    /// What a trial of `strategy` costs, in nanoseconds, that ends with its first heavy call, where
+    /// calls by the `current` one take `now`. The first one is free, so that it comes at once.
+    pub(super) fn cost_of_looking(
+        &self,
+        strategy: Strategy,
+        (current, now): (Strategy, f32),
+        rows: u64,
+        workers: usize,
+    ) -> f32 {
+        let heavy = |strategy| self.row(strategy, workers).map(|row| row * rows as f32);
+        let instead = if self.fraction(current).counts { heavy(current) } else { None };
+        let cost = heavy(strategy).unwrap_or(0.0) - instead.unwrap_or(now);
+        if self.was_looked_for { cost.max(0.0) } else { 0.0 }
     }
 
-    /// None of the last `calls` calls by `strategy` was heavy: they have none.
-    pub(super) fn acquit(&mut self, strategy: Strategy, calls: u32) {
-        self.own(strategy).acquit(calls);
+    pub(super) fn note_looking(&mut self) {
+        self.was_looked_for = true;
+    }
+
+    /// None of the last `calls` calls by `strategy` was heavy. Returns whether that is enough to
+    /// tell that none is, where this part would be.
+    pub(super) fn acquit(&mut self, strategy: Strategy, part: f32, calls: u32) -> bool {
+        let is_telling = part * calls as f32 >= TELLING;
+        if is_telling {
+            let kind = usize::from(strategy.is_the_gangs());
+            self.fractions[kind] = HeavyFraction { seen: calls, ..HeavyFraction::default() };
+        }
+        is_telling
     }
 
     /// What a call takes on average by `strategy` of which a usual one takes `usual`.

@@ -71,7 +71,8 @@ const LONG_CALL: f32 = 16_000.0;
 /// of the leader's caches, too: to learn from one takes 2 us and more.
 const LONG_AFTER_SLEEP: f32 = 100_000.0;
 
-/// Until this many of the current strategy were measured, those of half as long are, too.
+/// Until this many of the current strategy were measured, and after a surprise, all that take
+/// [`ALWAYS_TIMED`] are.
 const FIRST_MEASURED: u32 = 64;
 
 /// Calls between trials of one strategy: doubles each time it was no better than the current one. A
@@ -184,7 +185,6 @@ impl Model {
         let wanted = size == Size::Changed || is_unknown || was_turning;
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
         let long = match situation.asleep {
-            // What surprises is looked at again at once.
             _ if is_new || self.surprises > 0 => ALWAYS_TIMED,
             true => LONG_AFTER_SLEEP,
             false => LONG_CALL,
@@ -209,7 +209,7 @@ impl Model {
         if let Some(decision) = self.go_on_with_trial() {
             return decision;
         }
-        // Of long calls each is timed: what was never compared need not wait.
+        // Of long calls most are timed: what was never compared need not wait.
         if due || timed && self.trials == 0 {
             self.reconsider(self.rows);
         }
@@ -290,9 +290,9 @@ impl Model {
         self.estimates[strategy as usize].stamp(call.end);
         if let Some(trial) = self.trial.as_mut().filter(|trial| trial.strategy == strategy) {
             trial.note(heavy);
-        }
-        if self.trial.is_some_and(|trial| trial.is_over() && trial.strategy == strategy) {
-            self.end_trial(strategy, rows);
+            if trial.is_over() {
+                self.end_trial(strategy, rows);
+            }
         }
         let tells = strategy == Strategy::LockStep || strategy == self.current && strategy.is_the_gangs();
         if let (true, Some(work), false) = (tells, work, heavy) {

@@ -27,9 +27,11 @@ pub(super) struct Trial {
     retries: u32,
     /// Whether it is of one thread that only begins a call.
     is_probe: bool,
-    /// Calls so far.
-    calls: u32,
-    /// Whether one of them was heavy.
+    /// The part of calls that are heavy if those by this strategy are as others are, which it is to
+    /// find out.
+    heavy_part: Option<f32>,
+    /// Calls that were measured, and whether one of them was heavy.
+    measured: u32,
     is_any_heavy: bool,
 }
 
@@ -37,12 +39,26 @@ impl Trial {
     /// A trial of `strategy`, perhaps its first.
     pub(super) fn new(strategy: Strategy, first: bool) -> Self {
         let retries = if first { FIRST_RETRIES } else { 0 };
-        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false, calls: 0, is_any_heavy: false }
+        Self {
+            strategy,
+            left: TRIAL_CALLS,
+            since: None,
+            retries,
+            is_probe: false,
+            heavy_part: None,
+            measured: 0,
+            is_any_heavy: false,
+        }
     }
 
     /// One call, which one thread begins: the whole might take many times as long.
     pub(super) fn probe() -> Self {
         Self { left: 1, is_probe: true, ..Self::new(Strategy::Serial, false) }
+    }
+
+    /// The same, which also finds out whether this part of its calls are heavy.
+    pub(super) fn looking_for_heavy(self, part: Option<f32>) -> Self {
+        Self { heavy_part: part, ..self }
     }
 
     pub(super) fn is_probe(&self) -> bool {
@@ -63,17 +79,24 @@ impl Trial {
     pub(super) fn next(&mut self) -> bool {
         let timed = self.left < TRIAL_CALLS;
         self.left -= 1;
-        self.calls += 1;
         timed
     }
 
+    /// Notes a call that was measured.
     pub(super) fn note(&mut self, heavy: bool) {
+        self.measured += 1;
         self.is_any_heavy |= heavy;
     }
 
-    /// How many calls there were, if none of them was heavy.
-    pub(super) fn calls_without_heavy(&self) -> Option<u32> {
-        (!self.is_any_heavy).then_some(self.calls)
+    /// The part of calls that it is to find heavy ones in, and how many there were, as long as none
+    /// was heavy.
+    pub(super) fn without_heavy(&self) -> Option<(f32, u32)> {
+        self.heavy_part.filter(|_| !self.is_any_heavy).map(|part| (part, self.measured))
+    }
+
+    /// Whether it went on for longer than others do.
+    pub(super) fn was_long(&self) -> bool {
+        self.measured > TRIAL_CALLS
     }
 
     /// Goes on for one more call.

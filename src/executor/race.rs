@@ -54,7 +54,8 @@ const DRIFT: f32 = 1.5;
 /// take less, in nanoseconds: it has to gain what its workers take to wake up.
 const LEAST_OF_GANG: f32 = 40_000.0;
 
-/// Runs that take this many nanoseconds are all timed, of shorter ones some, unless few are heavy.
+/// Runs that take this many nanoseconds are all timed, of shorter ones some, unless a few are far
+/// heavier than the others.
 /// One that comes once in a frame finds little of what is known of its schedule in the caches: to
 /// learn from it takes 2 us.
 const LONG_RUN: f32 = 100_000.0;
@@ -208,8 +209,7 @@ impl Race {
 
     /// What takes this many nanoseconds is timed in every run.
     fn always_timed(&self) -> f32 {
-        let is_even = self.times.times(self.current).heavy.is_none();
-        if is_even && self.runs >= FIRST_TIMED { LONG_RUN } else { ALWAYS_TIMED }
+        if self.runs >= FIRST_TIMED && !self.times.are_some_heavy() { LONG_RUN } else { ALWAYS_TIMED }
     }
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for

@@ -111,6 +111,11 @@ impl WayTimes {
         self.fraction.get()
     }
 
+    /// Whether several of the last runs were heavy, whether or not they count.
+    pub(super) fn are_some_heavy(&self) -> bool {
+        self.fraction.are_some()
+    }
+
     /// Whether the last run was heavy: the next ones tell whether they all are now.
     pub(super) fn was_heavy(&self) -> bool {
         self.fraction.on_end() > 0

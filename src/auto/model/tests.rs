@@ -364,16 +364,16 @@ fn run_beside_a_thread(model: &mut Model, calls: u64, period: u64) -> f64 {
 
 #[test]
 fn calls_stay_on_one_thread_while_another_one_has_a_workers_core() {
-    for period in 2..=16 {
+    for period in (2..=16).chain([24, 32, 40]) {
         let mut model = Model::default();
         PLAIN.run(&mut model, 100_000, 1_000);
         assert_eq!(model.explain().strategy, Strategy::LockStep);
         let learning = run_beside_a_thread(&mut model, 1_000, period) / 100e6;
-        assert!(learning < 2.5, "every {period}: {learning}");
+        assert!(learning < 2.0, "every {period}: {learning}");
         let took = run_beside_a_thread(&mut model, 5_000, period) / 500e6;
         assert!(took < 1.1, "every {period}: {took}");
         // It is gone.
-        PLAIN.run(&mut model, 100_000, 1_500);
+        PLAIN.run(&mut model, 100_000, 2_500);
         let took = PLAIN.run(&mut model, 100_000, 1_000) / PLAIN.best(100_000) / 1e3;
         assert!(took < 1.05, "every {period}: {took}, {:?}", model.explain());
     }

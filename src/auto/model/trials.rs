@@ -5,7 +5,6 @@ use crate::{
     ablation::Mechanism,
     auto::{
         Decision, Strategy,
-        heavy::HeavyCalls,
         rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE},
         trial::{TRIAL_CALLS, Trial},
     },
@@ -118,12 +117,14 @@ impl Model {
     fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
         let now = self.takes(self.current, rows);
         let then = match other {
-            // If it has heavy calls as well, the trial ends with the first one.
-            doubtful if self.may_do_without_heavy(doubtful, rows).is_some() => return 0.0,
             // The first one is free, so that it comes at once. One call takes twice as long at
             // most.
             probed if self.is_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
             probed if self.is_probe(probed) => return (self.takes(probed, rows) - now).clamp(0.0, now),
+            // If it has heavy calls as well, the trial ends with the first one.
+            doubtful if self.doubtful_part(doubtful, rows).is_some() => {
+                return self.heavy.cost_of_looking(doubtful, (self.current, now), rows, self.situation.workers);
+            }
             Strategy::Serial => self.takes_alone(rows),
             tried if self.estimate(tried).tells_of(rows) => {
                 // What is in doubt was true of another world.
@@ -157,7 +158,11 @@ impl Model {
         self.exploration_budget.spend(cost);
         let trial = match () {
             () if self.is_probe(strategy) => Trial::probe(),
-            () => Trial::new(strategy, !self.estimates[place].was_tried()),
+            () => {
+                let part = self.doubtful_part(strategy, self.rows);
+                part.into_iter().for_each(|_| self.heavy.note_looking());
+                Trial::new(strategy, !self.estimates[place].was_tried()).looking_for_heavy(part)
+            }
         };
         self.estimates[place].doubt();
         self.rivals[place].pause();
@@ -174,28 +179,32 @@ impl Model {
 
     /// The part of calls that would be heavy by another strategy too, for all that is known, if it
     /// would do better where none were.
-    fn may_do_without_heavy(&self, other: Strategy, rows: u64) -> Option<f32> {
+    fn doubtful_part(&self, other: Strategy, rows: u64) -> Option<f32> {
         let part = self.heavy.doubtful_part(other, self.current)?;
-        let is_better =
-            self.estimate(other).was_tried() && self.usual(other, rows) < self.takes(self.current, rows) * BETTER;
-        is_better.then_some(part)
+        self.would_do_better(other, rows).then_some(part)
     }
 
-    /// Whether a trial goes on because calls by its strategy may have no heavy ones, other than
-    /// those of the current one or than they had; that is noted when it is certain.
-    fn looks_for_heavy(&mut self, strategy: Strategy, rows: u64) -> bool {
-        let Some(part) = self.may_do_without_heavy(strategy, rows) else { return false };
-        let Some(calls) = self.trial.and_then(|trial| trial.calls_without_heavy()) else { return false };
-        if HeavyCalls::is_telling(part, calls) {
-            self.heavy.acquit(strategy, calls);
-            return false;
-        }
-        self.trial.as_mut().map(Trial::go_on).is_some()
+    /// Whether usual calls by another strategy cost less than calls do now.
+    fn would_do_better(&self, other: Strategy, rows: u64) -> bool {
+        let usual = self.usual(other, rows) + self.forgone(other);
+        self.estimate(other).was_tried() && usual < self.expected(self.current, rows) * BETTER
+    }
+
+    /// Whether a trial goes on, to find out whether calls by its strategy are heavy now and then as
+    /// those of the current one are, or as they were themselves. If that is enough none is.
+    fn goes_on_for_heavy(&mut self, strategy: Strategy, rows: u64) -> bool {
+        let Some((part, calls)) = self.trial.and_then(|trial| trial.without_heavy()) else { return false };
+        let goes_on = !self.heavy.acquit(strategy, part, calls) && self.would_do_better(strategy, rows);
+        self.trial.as_mut().filter(|_| goes_on).map(Trial::go_on).is_some()
     }
 
     pub(super) fn end_trial(&mut self, strategy: Strategy, rows: u64) {
-        if self.looks_for_heavy(strategy, rows) {
+        if self.goes_on_for_heavy(strategy, rows) {
             return;
+        }
+        if self.trial.is_some_and(|trial| trial.was_long()) {
+            // Its calls are no pause.
+            self.rivals[strategy as usize].pause();
         }
         let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
         if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {

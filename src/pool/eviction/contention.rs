@@ -217,13 +217,20 @@ struct Watch {
 impl Watch {
     fn ask(&mut self, now: u64) -> Option<CoreTaken> {
         self.asked = now;
-        self.own_threads.note_core();
+        self.note_core();
         let waited = self.account.get_or_insert_with(SchedulerAccount::open).read()?;
         let acquitted = self.judge.acquitted_until;
         if let Some(taken) = self.judge.judge(waited, now, &mut self.own_threads) {
             return Some(CoreTaken::ByStrangers(taken));
         }
         (self.judge.acquitted_until > acquitted).then_some(CoreTaken::ByOwnThreads)
+    }
+
+    /// Which cores it was on matters once the witness has begun.
+    fn note_core(&mut self) {
+        if matches!(self.judge.suspicion, Suspicion::Since { .. }) {
+            self.own_threads.note_core();
+        }
     }
 }
 
@@ -251,7 +258,7 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
 #[cold]
 pub(super) fn note_core() {
     // See `finds_core_taken`.
-    _ = WATCH.try_with(|watch| watch.borrow_mut().own_threads.note_core());
+    _ = WATCH.try_with(|watch| watch.borrow_mut().note_core());
 }
 
 /// Whether `thread` waits at `now` for a core that other threads of this process have: no evidence

@@ -89,9 +89,9 @@ impl AffinityPool {
     /// the application keeps this thread to other cores.
     fn move_leader(&self, worker: usize) -> bool {
         let is_told_apart = self.pin_state.pinning == Pinning::Core && !Mechanism::LeaderMoves.is_out();
-        let core = self.topology.cores.get(worker).filter(|_| is_told_apart);
+        let Some(core) = self.topology.cores.get(worker).filter(|_| is_told_apart) else { return false };
         note_core();
-        let moved = core.is_some_and(|core| move_current_thread_to(core.id).is_ok());
+        let moved = move_current_thread_to(core.id).is_ok();
         if moved {
             let owner = worker.checked_sub(1).map(|seat| &*self.seats[seat].attendance);
             self.gang.eviction.note_leader_moved(owner);
