@@ -126,12 +126,17 @@ pub(super) struct HeavyCalls {
     rows: [Option<f32>; Strategy::MEASURED_COUNT],
 }
 
+/// Which of the two kinds that are counted apart: one thread, or the gang.
+fn kind(strategy: Strategy) -> usize {
+    usize::from(strategy.is_the_gangs())
+}
+
 impl HeavyCalls {
     /// Notes a call of `rows` rows that took `nanoseconds`, where a usual one is known to take
     /// `usual`. Returns whether it is heavy.
     pub(super) fn note(&mut self, strategy: Strategy, rows: u64, (nanoseconds, usual): (f32, Option<f32>)) -> bool {
         let heavy = usual.is_some_and(|usual| is_heavy(nanoseconds, usual));
-        self.fractions[usize::from(strategy.is_the_gangs())].note(heavy);
+        self.fractions[kind(strategy)].note(heavy);
         if heavy {
             let row = nanoseconds / (rows as f32).max(1.0);
             let known = self.rows[strategy as usize];
@@ -148,10 +153,10 @@ impl HeavyCalls {
     /// new: what was found of the others before is out of date then.
     pub(super) fn judge(&mut self, strategy: Strategy, usual: f32, rows: u64) -> bool {
         let row = self.rows[strategy as usize];
-        let kind = usize::from(strategy.is_the_gangs());
-        let turned = self.fractions[kind].judge(usual, row.map_or(usual, |row| row * rows as f32));
-        if turned && self.fractions[kind].counts {
-            self.fractions[1 - kind] = HeavyFraction::default();
+        let own = kind(strategy);
+        let turned = self.fractions[own].judge(usual, row.map_or(usual, |row| row * rows as f32));
+        if turned && self.fractions[own].counts {
+            self.fractions[1 - own] = HeavyFraction::default();
             self.was_looked_for = false;
         }
         turned
@@ -163,8 +168,8 @@ impl HeavyCalls {
 
     /// Of calls as those of `strategy`, and of the others.
     fn both(&self, strategy: Strategy) -> (&HeavyFraction, &HeavyFraction) {
-        let [alone, shared] = &self.fractions;
-        if strategy.is_the_gangs() { (shared, alone) } else { (alone, shared) }
+        let own = kind(strategy);
+        (&self.fractions[own], &self.fractions[1 - own])
     }
 
     /// What is known of heavy calls by `strategy`, or has to be taken for it.
@@ -178,7 +183,7 @@ impl HeavyCalls {
     pub(super) fn doubtful_part(&self, strategy: Strategy, current: Strategy) -> Option<f32> {
         let (own, other) = self.both(strategy);
         let differ = if own.counts { other.is_far_below(own) } else { own.part() * FAR_FEWER < other.part() };
-        let is_doubtful = differ && strategy.is_the_gangs() != current.is_the_gangs();
+        let is_doubtful = differ && kind(strategy) != kind(current);
         self.fraction(strategy).get().filter(|_| is_doubtful)
     }
 
@@ -206,8 +211,7 @@ impl HeavyCalls {
     pub(super) fn acquit(&mut self, strategy: Strategy, part: f32, calls: u32) -> bool {
         let is_telling = part * calls as f32 >= TELLING;
         if is_telling {
-            let kind = usize::from(strategy.is_the_gangs());
-            self.fractions[kind] = HeavyFraction { seen: calls, ..HeavyFraction::default() };
+            self.fractions[kind(strategy)] = HeavyFraction { seen: calls, ..HeavyFraction::default() };
         }
         is_telling
     }

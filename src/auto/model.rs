@@ -184,10 +184,12 @@ impl Model {
         let was_turning = std::mem::take(&mut self.is_turning);
         let wanted = size == Size::Changed || is_unknown || was_turning;
         let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
-        let long = match situation.asleep {
-            _ if is_new || self.surprises > 0 => ALWAYS_TIMED,
-            true => LONG_AFTER_SLEEP,
-            false => LONG_CALL,
+        let long = if is_new || self.surprises > 0 {
+            ALWAYS_TIMED
+        } else if situation.asleep {
+            LONG_AFTER_SLEEP
+        } else {
+            LONG_CALL
         };
         let Sample { due, timed, runs } = self.sampling.next(self.mean, long, wanted);
         if due {

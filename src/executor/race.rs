@@ -55,12 +55,11 @@ const DRIFT: f32 = 1.5;
 const LEAST_OF_GANG: f32 = 40_000.0;
 
 /// Runs that take this many nanoseconds are all timed, of shorter ones some, unless a few are far
-/// heavier than the others.
-/// One that comes once in a frame finds little of what is known of its schedule in the caches: to
-/// learn from it takes 2 us.
+/// heavier than the others. One that comes once in a frame finds little of what is known of its
+/// schedule in the caches: to learn from it takes 2 us.
 const LONG_RUN: f32 = 100_000.0;
 
-/// Among so many first runs of a schedule shorter ones are, too.
+/// Of the first runs of a schedule, this many, shorter ones are all timed, too.
 const FIRST_TIMED: u64 = 64;
 
 /// What is to be done with one run.

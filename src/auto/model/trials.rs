@@ -160,7 +160,9 @@ impl Model {
             () if self.is_probe(strategy) => Trial::probe(),
             () => {
                 let part = self.doubtful_part(strategy, self.rows);
-                part.into_iter().for_each(|_| self.heavy.note_looking());
+                if part.is_some() {
+                    self.heavy.note_looking();
+                }
                 Trial::new(strategy, !self.estimates[place].was_tried()).looking_for_heavy(part)
             }
         };
