@@ -17,7 +17,7 @@ pub(crate) fn decide(
         wake_ups.end();
     }
     let unasked = site.unasked();
-    if unasked.take(&count_rows) {
+    if unasked.take(situation.asleep, &count_rows) {
         return Decision::of_model(Strategy::Serial, false);
     }
     let mut calls = site.calls();
@@ -26,7 +26,7 @@ pub(crate) fn decide(
     if decision.strategy.is_the_gangs() {
         wake_ups.note(site, situation, || calls.gain());
     }
-    unasked.grant(calls.last().unasked_ahead(), calls.last().rows_now());
+    unasked.grant(calls.last().leave());
     decision
 }
 
@@ -39,7 +39,11 @@ mod tests {
 
     /// A call whose rows take one nanosecond each; whether it was timed.
     fn call(site: &Arc<Site>, rows: u64) -> bool {
-        let situation = Situation { storages: 1, workers: 2, asleep: false, wake_ups: 0 };
+        call_with(site, rows, false)
+    }
+
+    fn call_with(site: &Arc<Site>, rows: u64, asleep: bool) -> bool {
+        let situation = Situation { storages: 1, workers: 2, asleep, wake_ups: 0 };
         let Decision { strategy, timing } = decide(site, situation, &WakeUps::default(), || rows);
         let timed = timing == Timing::Asked;
         if timed {
@@ -57,6 +61,23 @@ mod tests {
         assert!((30..60).contains(&timed), "one in 25, {timed}");
         registry.for_each(|_, explanation| assert_eq!(explanation.calls, 1_000));
         assert!(site.unasked().taken() > 0);
+    }
+
+    #[test]
+    fn calls_that_find_workers_asleep_mostly_do_not_ask_either() {
+        let (sites, registry) = (SiteList::default(), SiteRegistry::default());
+        let site = sites.at(Location::caller());
+        registry.register(site, || None);
+        let mut unasked = 0;
+        for _ in 0..1_000 {
+            let before = site.unasked().taken();
+            call_with(site, 4_000, true);
+            unasked += u32::from(site.unasked().taken() > before);
+        }
+        assert!(unasked > 700, "{unasked}");
+        (0..10).for_each(|_| _ = call(site, 4_000));
+        assert_eq!(site.unasked().taken(), 0, "those that find them awake do");
+        registry.for_each(|_, explanation| assert_eq!(explanation.calls, 1_010));
     }
 
     #[test]

@@ -25,6 +25,7 @@ use super::{
     sizes::{Size, Sizes},
     strategy::in_proportion,
     trial::Trial,
+    unasked::Leave,
 };
 use crate::record::{ALWAYS_TIMED, Sample, Sampling, VERY_SHORT};
 
@@ -183,15 +184,7 @@ impl Model {
         let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
         let was_turning = std::mem::take(&mut self.is_turning);
         let wanted = size == Size::Changed || is_unknown || was_turning;
-        let is_new = self.estimate(self.current).samples() < FIRST_MEASURED;
-        let long = if is_new || self.surprises > 0 {
-            ALWAYS_TIMED
-        } else if situation.asleep {
-            LONG_AFTER_SLEEP
-        } else {
-            LONG_CALL
-        };
-        let Sample { due, timed, runs } = self.sampling.next(self.mean, long, wanted);
+        let Sample { due, timed, runs } = self.sampling.next(self.mean, self.always_timed(), wanted);
         if due {
             self.rivals.iter_mut().for_each(|rival| rival.pass(runs));
         }
@@ -218,21 +211,25 @@ impl Model {
         Decision::of_model(self.current, timed)
     }
 
-    /// How many calls from now on could only be told to stay on this thread, untimed, as long as
-    /// they have no more rows than the last one.
-    pub(super) fn unasked_ahead(&self) -> u32 {
-        let stays = self.current == Strategy::Serial && self.trial.is_none() && self.estimate(self.current).is_known();
-        match self.mean {
-            Some(mean) if stays && mean < VERY_SHORT && self.situation.storages <= FEW_STORAGES => {
-                self.sampling.untimed_ahead(mean)
-            }
-            _ => 0,
+    /// Calls that take this many nanoseconds are all timed.
+    fn always_timed(&self) -> f32 {
+        match self.estimate(self.current).samples() {
+            ..FIRST_MEASURED => ALWAYS_TIMED,
+            _ if self.surprises > 0 => ALWAYS_TIMED,
+            _ if self.situation.asleep => LONG_AFTER_SLEEP,
+            _ => LONG_CALL,
         }
     }
 
-    /// The rows of the last call.
-    pub(super) fn rows_now(&self) -> u64 {
-        self.rows_now
+    /// What calls from now on may do without asking: those that could only be told to stay on this
+    /// thread, untimed, as long as they have no more rows than the last one.
+    pub(super) fn leave(&self) -> Leave {
+        let Situation { storages, asleep, .. } = self.situation;
+        let stays = self.current == Strategy::Serial && self.trial.is_none() && self.estimate(self.current).is_known();
+        let longest = if asleep { self.always_timed() } else { VERY_SHORT };
+        let mean = self.mean.filter(|&mean| stays && mean < longest && storages <= FEW_STORAGES);
+        let calls = mean.map_or(0, |mean| self.sampling.untimed_ahead(mean));
+        Leave { calls, rows: self.rows_now, while_asleep: mean.is_some_and(|mean| mean >= VERY_SHORT) }
     }
 
     /// Notes calls that were not asked about.

@@ -12,29 +12,33 @@ use super::{Explanation, Outcome, Probe, Strategy, calls::Calls, cost::RowCost, 
 use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
+///
+/// In this order: what a call touches that does not ask lies on one cache line.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Site {
     location: &'static Location<'static>,
-    /// What its rows cost.
-    cost: RowCost,
-    /// How calls run best, in mode `Auto`, and which need not ask.
-    calls: Mutex<Calls>,
-    unasked: Unasked,
     /// The number of the tagged system that it is in: asked when a [`SiteRegistry`] takes it in.
     system: OnceLock<Option<usize>>,
+    /// Which calls need not ask.
+    unasked: Unasked,
     /// Whether it was said that the system is not tagged.
     warned: Once,
+    /// How calls run best, in mode `Auto`.
+    calls: Mutex<Calls>,
+    /// What its rows cost.
+    cost: RowCost,
 }
 
 impl Site {
     pub(super) fn new(location: &'static Location<'static>) -> Self {
         Self {
             location,
-            cost: RowCost::default(),
-            calls: Mutex::default(),
-            unasked: Unasked::default(),
             system: OnceLock::new(),
+            unasked: Unasked::default(),
             warned: Once::new(),
+            calls: Mutex::default(),
+            cost: RowCost::default(),
         }
     }
 

@@ -1,7 +1,19 @@
-//! Very short calls, which do not ask how they are to run: to ask takes 15 ns, mostly for a lock,
-//! and the answer is known until the next of them is timed.
+//! Calls that do not ask how they are to run, since the answer is known until the next of them is
+//! timed: very short ones, for which to ask takes long (15 ns, mostly for a lock), and those that
+//! find the workers asleep, as after a pause. What is known of their place, and the code that looks
+//! at it, has left the leader's caches by then: to ask takes half a microsecond.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// What calls may do without asking: stay on one thread, untimed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Leave {
+    pub(super) calls: u32,
+    /// The most rows of such a call.
+    pub(super) rows: u64,
+    /// Whether it holds only as long as workers sleep.
+    pub(super) while_asleep: bool,
+}
 
 /// Calls of one place that may stay on one thread untimed, as the last one did.
 ///
@@ -11,25 +23,30 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) struct Unasked {
     left: AtomicU32,
     granted: AtomicU32,
-    /// The most rows of such a call.
+    /// See [`Leave`].
     rows: AtomicU64,
+    while_asleep: AtomicBool,
 }
 
 impl Unasked {
-    /// Counts a call; true if it need not ask.
+    /// Counts a call, which finds workers `asleep` or not; true if it need not ask.
     #[inline]
-    pub(super) fn take(&self, count_rows: impl FnOnce() -> u64) -> bool {
+    pub(super) fn take(&self, asleep: bool, count_rows: impl FnOnce() -> u64) -> bool {
         let left = self.left.load(Ordering::Relaxed);
-        if left == 0 || count_rows() > self.rows.load(Ordering::Relaxed) {
+        if left == 0 || !asleep && self.while_asleep.load(Ordering::Relaxed) {
             return false;
         }
-        self.left.store(left - 1, Ordering::Relaxed);
-        true
+        let is_taken = count_rows() <= self.rows.load(Ordering::Relaxed);
+        if is_taken {
+            self.left.store(left - 1, Ordering::Relaxed);
+        }
+        is_taken
     }
 
-    /// From now on this many calls of at most `rows` rows need not ask.
-    pub(super) fn grant(&self, calls: u32, rows: u64) {
+    /// What calls may do from now on.
+    pub(super) fn grant(&self, Leave { calls, rows, while_asleep }: Leave) {
         self.rows.store(rows, Ordering::Relaxed);
+        self.while_asleep.store(while_asleep, Ordering::Relaxed);
         self.granted.store(calls, Ordering::Relaxed);
         self.left.store(calls, Ordering::Relaxed);
     }
@@ -49,20 +66,31 @@ impl Unasked {
 
 #[cfg(test)]
 mod tests {
-    use super::Unasked;
+    use super::{Leave, Unasked};
+
+    const AWAKE: bool = false;
+    const ASLEEP: bool = true;
 
     #[test]
     fn calls_that_need_not_ask_are_few_and_no_larger() {
+        let leave = Leave { calls: 3, rows: 100, while_asleep: false };
         let unasked = Unasked::default();
-        assert!(!unasked.take(|| 0));
-        unasked.grant(3, 100);
-        assert_eq!([100, 101, 7, 0, 0].map(|rows| unasked.take(|| rows)), [true, false, true, true, false]);
+        assert!(!unasked.take(AWAKE, || 0));
+        unasked.grant(leave);
+        assert_eq!([100, 101, 7, 0, 0].map(|rows| unasked.take(AWAKE, || rows)), [true, false, true, true, false]);
         assert_eq!(unasked.taken(), 3);
-        unasked.grant(3, 100);
-        assert!(unasked.take(|| 7));
+        unasked.grant(leave);
+        assert!(unasked.take(ASLEEP, || 7));
         unasked.revoke();
-        assert!(!unasked.take(|| 7) && unasked.taken() == 1);
-        unasked.grant(0, 100);
-        assert!(!unasked.take(|| 1) && unasked.taken() == 0);
+        assert!(!unasked.take(AWAKE, || 7) && unasked.taken() == 1);
+        unasked.grant(Leave { calls: 0, ..leave });
+        assert!(!unasked.take(AWAKE, || 1) && unasked.taken() == 0);
+    }
+
+    #[test]
+    fn what_holds_while_workers_sleep_does_not_when_they_are_awake() {
+        let unasked = Unasked::default();
+        unasked.grant(Leave { calls: 3, rows: 100, while_asleep: true });
+        assert_eq!([ASLEEP, AWAKE, ASLEEP].map(|asleep| unasked.take(asleep, || 7)), [true, false, true]);
     }
 }
