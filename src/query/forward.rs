@@ -18,8 +18,9 @@ use super::AffineQuery;
 
 /// Short forms of this query.
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
-    /// A shorter-lived [`Query`] over the same entities, to hand to a function that takes Bevy's;
-    /// for one that takes an `AffineQuery` there is [`reborrow_affine`](Self::reborrow_affine).
+    /// A shorter-lived [`Query`] over the same entities, to hand to a function that takes Bevy's:
+    /// what runs in parallel from it uses the threads of Bevy's compute pool. For a function that
+    /// takes an `AffineQuery` there is [`reborrow_affine`](Self::reborrow_affine).
     ///
     /// ```
     /// # use bevy::prelude::*;

@@ -85,6 +85,33 @@ pub struct AffineQuery<'w, 's, D: QueryData + 'static, F: QueryFilter + 'static 
     longest_chunk: usize,
 }
 
+/// [`AffineQuery`] without lifetimes, where Bevy's
+/// [`SQuery`](bevy_ecs::system::lifetimeless::SQuery) would stand for [`Query`]: in a
+/// [`SystemState`](bevy_ecs::system::SystemState) that is kept, or a type that names parameters.
+///
+/// ```
+/// use bevy::{ecs::system::SystemState, prelude::*};
+/// use bevy_affinity::SAffineQuery;
+///
+/// #[derive(Component)]
+/// struct Health(u32);
+///
+/// /// Sums up what it finds whenever it is asked.
+/// struct Census(SystemState<SAffineQuery<&'static Health>>);
+///
+/// impl Census {
+///     fn take(&mut self, world: &World) -> u32 {
+///         self.0.get(world).unwrap().iter().map(|health| health.0).sum()
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// world.spawn_batch([Health(1), Health(2)]);
+/// let mut census = Census(SystemState::new(&mut world));
+/// assert_eq!(census.take(&world), 3);
+/// ```
+pub type SAffineQuery<D, F = ()> = AffineQuery<'static, 'static, D, F>;
+
 /// Other forms of this query.
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// A shorter-lived `AffineQuery` over the same entities.
