@@ -87,6 +87,7 @@ impl Context {
 
     /// The most rows that a closure is given in one go where rows come in slices, or change hands
     /// by fork/join.
+    #[inline]
     pub(crate) fn most_rows_at_once(&self) -> usize {
         self.settings.chunk_rows.max(1)
     }
@@ -104,6 +105,7 @@ impl Context {
     }
 
     /// Notes when a tagged system ran on this thread.
+    #[inline]
     pub(crate) fn record_system(&self, system: &Arc<SystemTiming>, run: Range<u64>) {
         let worker = worker_of_round();
         if self.recorder.recording().is_on() {
@@ -115,6 +117,7 @@ impl Context {
     }
 
     /// Counts a run of a tagged system on this thread, and its time, if that is not another one's.
+    #[inline]
     pub(crate) fn count_system(&self, mode: SchedulerMode, nanoseconds: u64) {
         self.systems.count(worker_of_round(), mode, nanoseconds);
     }
@@ -123,6 +126,7 @@ impl Context {
 /// [`most_rows_at_once`](Context::most_rows_at_once) of the tagged system that runs here, or the
 /// default where none does: asked where a system gets its parameters, since workers that run
 /// closures of its calls are in none.
+#[inline]
 pub(crate) fn longest_chunk() -> usize {
     with_system(|system| system.context.most_rows_at_once()).unwrap_or(AffinitySettings::DEFAULT_CHUNK_ROWS)
 }

@@ -36,6 +36,7 @@ pub(crate) fn with_system<R>(read: impl FnOnce(&SystemContext) -> R) -> Option<R
 }
 
 /// Makes `entered` the context of this thread, and returns what was.
+#[inline]
 fn replace_system(entered: Option<SystemContext>) -> Option<SystemContext> {
     ManuallyDrop::into_inner(SYSTEM.replace(ManuallyDrop::new(entered)))
 }
@@ -43,6 +44,7 @@ fn replace_system(entered: Option<SystemContext>) -> Option<SystemContext> {
 /// Makes the context of `world` that of this thread, which has the one of the last run of its
 /// system: where that is the same its counter of references, which all workers share, stays as it
 /// is.
+#[inline]
 pub(crate) fn enter(mode: SchedulerMode, world: &WorldContext, settings: Option<&AffinitySettings>) {
     let is_known = SYSTEM.with_borrow_mut(|entered| match &mut **entered {
         Some(entered) if world.is(&entered.context, settings) => {
@@ -85,6 +87,7 @@ impl SystemScope {
 }
 
 impl Drop for SystemScope {
+    #[inline]
     fn drop(&mut self) {
         if let Some(before) = self.before.take() {
             drop(replace_system(before));

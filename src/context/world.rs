@@ -27,6 +27,7 @@ impl WorldContext {
     }
 
     /// Whether `known` is the context for `settings`; where there are none the last ones hold.
+    #[inline]
     pub(super) fn is(&self, known: &Arc<Context>, settings: Option<&AffinitySettings>) -> bool {
         Arc::as_ptr(known).addr() == self.address.load(Ordering::Relaxed)
             && settings.is_none_or(|settings| known.settings == *settings)

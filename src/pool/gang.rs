@@ -107,11 +107,13 @@ pub(super) fn identity() -> Option<Identity> {
 }
 
 /// Whether the calling thread is inside a round.
+#[inline]
 pub(crate) fn in_round() -> bool {
     identity().is_some()
 }
 
 /// Which worker the calling thread is, if it is inside a round.
+#[inline]
 pub(crate) fn worker_of_round() -> Option<usize> {
     identity().map(|me| me.index.0)
 }

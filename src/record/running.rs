@@ -29,6 +29,7 @@ impl Running {
 }
 
 impl Drop for Running {
+    #[inline]
     fn drop(&mut self) {
         RUNNING.set(self.before);
     }

@@ -102,6 +102,7 @@ impl SystemTiming {
     }
 
     /// Notes a call that was timed; returns how long it was.
+    #[inline]
     pub(crate) fn record(&self, nanoseconds: u64) -> u64 {
         let timed = self.timed.get();
         self.recent[timed as usize % RECENT_CALLS].set(nanoseconds);
@@ -130,6 +131,7 @@ impl SystemTiming {
     /// Learns from a call that was timed, as `timed` were before. It stands for the `calls` since
     /// then: where short ones are followed by many untimed ones and long ones by none, the mean
     /// would be too small otherwise.
+    #[inline]
     fn learn_mean(&self, nanoseconds: u64, timed: u64, calls: u32) {
         let before = self.mean();
         let weight = (calls as f32 / MEAN_OF).max(1.0 / (timed as f32 + 1.0));
@@ -142,6 +144,7 @@ impl SystemTiming {
     }
 
     /// Notes a call that was not; returns how long it is taken to have been.
+    #[inline]
     pub(crate) fn record_untimed(&self) -> u64 {
         self.untimed_left.pass();
         let nanoseconds = self.mean().round() as u64;
@@ -232,6 +235,7 @@ impl Lane {
         self.total.add(nanoseconds);
     }
 
+    #[inline]
     fn note(&self, run: &Range<u64>) {
         // Those that ran inside of this one ended before it.
         let began = self.began.load(Ordering::Relaxed);
@@ -265,6 +269,7 @@ impl Totals {
 }
 
 impl SystemTimings {
+    #[inline]
     fn lane(&self, worker: Option<usize>) -> &Lane {
         match worker {
             None => &self.alone,
@@ -281,6 +286,7 @@ impl SystemTimings {
 
     /// Counts a run of a system, in `mode`, which took as long as this, or is taken to have, on a
     /// worker inside a round or outside of rounds.
+    #[inline]
     pub(crate) fn count(&self, worker: Option<usize>, mode: SchedulerMode, nanoseconds: u64) {
         let mode = bit_of(mode);
         if self.modes.load(Ordering::Relaxed) & mode == 0 {
@@ -295,6 +301,7 @@ impl SystemTimings {
     }
 
     /// Notes when `system` ran; counts nothing.
+    #[inline]
     pub(crate) fn note(&self, worker: Option<usize>, system: &Arc<SystemTiming>, run: &Range<u64>) {
         if !system.listed.load(Ordering::Relaxed) {
             system.listed.store(true, Ordering::Relaxed);

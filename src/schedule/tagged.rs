@@ -19,6 +19,7 @@ use crate::{
 
 /// The first half of every tagged system: keeps it on the leader's thread and hands it mode, pool
 /// and placement.
+#[inline]
 pub(super) fn enter(
     _leader: OnLeader,
     mode: Option<Res<SchedulerMode>>,
@@ -71,18 +72,43 @@ pub(super) struct Tagged {
     given: Option<SystemContext>,
 }
 
+/// A run that is under way.
+struct Run {
+    scope: SystemScope,
+    /// When it began, if it is timed.
+    began: Option<u64>,
+}
+
 impl Tagged {
     pub(super) fn new(name: String) -> Self {
         Self { timing: Arc::new(SystemTiming::new(name)), given: None }
     }
 
     /// Whether this run is to be timed. While spans are recorded every run is.
+    #[inline]
     fn is_due(&self) -> bool {
         let is_recorded = |given: &SystemContext| given.context.recorder.recording().is_on();
         self.timing.is_due() || self.given.as_ref().is_some_and(is_recorded)
     }
 
+    /// To be called before a run. Like [`end`](Self::end) it is one for all systems, and all that it
+    /// calls is inlined: after a pause to fetch code takes longer than to run it.
+    fn begin(&mut self) -> Run {
+        let began = self.is_due().then(now);
+        Run { scope: SystemScope::open(&self.timing, self.given.take()), began }
+    }
+
+    /// To be called after a run, in which the system was called or not.
+    fn end(&mut self, run: Run, was_called: bool) {
+        let timed = run.began.map(|began| began..now());
+        self.given = run.scope.close();
+        if was_called {
+            self.record(timed);
+        }
+    }
+
     /// Notes a run, which took this long if it was timed.
+    #[inline]
     fn record(&self, timed: Option<Range<u64>>) {
         let nanoseconds = match &timed {
             Some(run) => self.timing.record(run.end.saturating_sub(run.start)),
@@ -119,14 +145,9 @@ impl<S: System<In = ()>> Adapt<S> for Tagged {
     ) -> Result<S::Out, RunSystemError> {
         #[cfg(feature = "trace")]
         let _span = tracing::info_span!("affine_system", name = &*self.timing.name).entered();
-        let began = self.is_due().then(now);
-        let scope = SystemScope::open(&self.timing, self.given.take());
+        let run = self.begin();
         let result = run_system(input);
-        let timed = began.map(|began| began..now());
-        self.given = scope.close();
-        if was_called(&result) {
-            self.record(timed);
-        }
+        self.end(run, was_called(&result));
         result
     }
 }

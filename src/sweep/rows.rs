@@ -57,6 +57,7 @@ impl<'w, 's> Rows<'w, 's> {
     }
 
     /// All rows that a sweep visits, those that a filter on rows will skip included.
+    #[inline]
     pub(crate) fn total(&self) -> u64 {
         if let Some(selection) = self.selection {
             return selection.rows();
@@ -65,6 +66,7 @@ impl<'w, 's> Rows<'w, 's> {
     }
 
     /// All rows of the storages that match.
+    #[inline]
     pub(crate) fn all(&self) -> u64 {
         self.storages().map(|storage| u64::from(self.count(storage))).sum()
     }
