@@ -16,18 +16,16 @@ use std::ops::Range;
 
 use super::{
     Decision, Outcome, Probe, Situation, Strategy, UNKNOWN_ROWS,
-    budget::Budget,
     busy::Busy,
     credit::Credit,
     estimate::Estimate,
     heavy::HeavyCalls,
-    rival::Rival,
     sizes::{Size, Sizes},
     strategy::in_proportion,
-    trial::Trial,
     unasked::Leave,
 };
 use crate::record::{ALWAYS_TIMED, Sample, Sampling, VERY_SHORT};
+use trials::Trials;
 
 /// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
 /// take, and what a trial costs.
@@ -38,12 +36,6 @@ const SESSION: f32 = 2_000.0;
 
 /// What both cost more where they wake workers, in nanoseconds.
 const WAKING: f32 = 30_000.0;
-
-/// Trying is expected to cost at most one part in this many of the time that calls take.
-const BUDGET: f32 = 100.0;
-
-/// What trials may cost before anything was earned, in nanoseconds.
-const FIRST_BUDGET: f32 = 50_000.0;
 
 /// This many measurements in a row that surprise mean that the world has changed.
 const SURPRISES: u32 = 4;
@@ -76,15 +68,8 @@ const LONG_AFTER_SLEEP: f32 = 100_000.0;
 /// [`ALWAYS_TIMED`] are.
 const FIRST_MEASURED: u32 = 64;
 
-/// Calls between trials of one strategy: doubles each time it was no better than the current one. A
-/// trial takes longer than is seen, since it moves rows to other caches.
-const FIRST_INTERVAL: u32 = 32;
-
 /// Rows cost at most so much less on one thread than on several that share caches and memory.
 const UNSHARED: f32 = 0.4;
-
-/// Of a strategy that was not tried yet.
-const NEW: Rival = Rival::new(FIRST_INTERVAL);
 
 /// What of a call's time does not depend on its rows.
 fn fixed(strategy: Strategy, asleep: bool) -> f32 {
@@ -97,12 +82,11 @@ fn fixed(strategy: Strategy, asleep: bool) -> f32 {
 }
 
 /// What is known of one kind of calls that a place in a program starts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Model {
     estimates: [Estimate; Strategy::MEASURED_COUNT],
     current: Strategy,
-    trial: Option<Trial>,
-    rivals: [Rival; Strategy::MEASURED_COUNT],
+    trials: Trials,
     sampling: Sampling,
     /// Calls that take far longer than the others.
     heavy: HeavyCalls,
@@ -110,8 +94,6 @@ pub(crate) struct Model {
     sizes: Sizes,
     /// What a call of the current strategy takes on average, in nanoseconds.
     mean: Option<f32>,
-    /// What trials may cost.
-    exploration_budget: Budget,
     /// For how long all workers together are busy in a call on the gang: in lock step, unless
     /// calls run by fork/join.
     busy: Busy,
@@ -128,33 +110,6 @@ pub(crate) struct Model {
     calls: u64,
     /// Calls without rows, and with far fewer than others. They teach nothing of the others.
     aside: u64,
-    trials: u64,
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self {
-            estimates: Default::default(),
-            current: Strategy::Serial,
-            trial: None,
-            rivals: [NEW; Strategy::MEASURED_COUNT],
-            sampling: Sampling::default(),
-            heavy: HeavyCalls::default(),
-            sizes: Sizes::default(),
-            mean: None,
-            exploration_budget: Budget::new(FIRST_BUDGET),
-            busy: Busy::default(),
-            credit: Credit::default(),
-            surprises: 0,
-            is_turning: false,
-            situation: Situation::default(),
-            rows: 0,
-            rows_now: 0,
-            calls: 0,
-            aside: 0,
-            trials: 0,
-        }
-    }
 }
 
 impl Model {
@@ -168,7 +123,7 @@ impl Model {
             return self.choose_without_others(count_rows);
         }
         let counted = self.may_count_each_time(storages).then(&count_rows);
-        let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, 1, self.trial.is_some()));
+        let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, 1, self.trials.under_way.is_some()));
         match size {
             Size::Fewer { timed } => {
                 self.aside += 1;
@@ -178,7 +133,7 @@ impl Model {
             Size::Changed => _ = self.sampling.take_runs(),
             Size::Usual => {}
         }
-        let first = self.calls == 0 && self.trials == 0 && !self.estimate(self.current).was_tried();
+        let first = self.calls == 0 && self.trials.count == 0 && !self.estimate(self.current).was_tried();
         self.calls += 1;
         self.rows_now = counted.unwrap_or(self.rows);
         let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
@@ -186,10 +141,10 @@ impl Model {
         let wanted = size == Size::Changed || is_unknown || was_turning;
         let Sample { due, timed, runs } = self.sampling.next(self.mean, self.always_timed(), wanted);
         if due {
-            self.rivals.iter_mut().for_each(|rival| rival.pass(runs));
+            self.trials.pass(runs);
         }
         let timed = due || timed && self.is_long_beside_counting(storages);
-        if !timed && self.trial.is_none() && !first {
+        if !timed && self.trials.under_way.is_none() && !first {
             return Decision::of_model(self.current, false);
         }
         let rows = counted.unwrap_or_else(count_rows);
@@ -205,7 +160,7 @@ impl Model {
             return decision;
         }
         // Of long calls most are timed: what was never compared need not wait.
-        if due || timed && self.trials == 0 {
+        if due || timed && self.trials.count == 0 {
             self.reconsider(self.rows);
         }
         Decision::of_model(self.current, timed)
@@ -225,7 +180,9 @@ impl Model {
     /// thread, untimed, as long as they have no more rows than the last one.
     pub(super) fn leave(&self) -> Leave {
         let Situation { storages, asleep, .. } = self.situation;
-        let stays = self.current == Strategy::Serial && self.trial.is_none() && self.estimate(self.current).is_known();
+        let stays = self.current == Strategy::Serial
+            && self.trials.under_way.is_none()
+            && self.estimate(self.current).is_known();
         let longest = if asleep { self.always_timed() } else { VERY_SHORT };
         let mean = self.mean.filter(|&mean| stays && mean < longest && storages <= FEW_STORAGES);
         let calls = mean.map_or(0, |mean| self.sampling.untimed_ahead(mean));
@@ -281,13 +238,12 @@ impl Model {
         }
         // Not all workers took part.
         let idle = strategy != Strategy::Serial && busy.is_none();
-        let trial = self.trial.as_mut().filter(|trial| trial.strategy == strategy);
-        if trial.is_some_and(|trial| trial.goes_on_while_waking(idle, call.end)) {
+        if self.trials.of(strategy).is_some_and(|trial| trial.goes_on_while_waking(idle, call.end)) {
             return;
         }
         let (off, heavy) = self.note_time(strategy, rows, nanoseconds);
         self.estimates[strategy as usize].stamp(call.end);
-        if let Some(trial) = self.trial.as_mut().filter(|trial| trial.strategy == strategy) {
+        if let Some(trial) = self.trials.of(strategy) {
             trial.note(heavy);
             if trial.is_over() {
                 self.end_trial(strategy, rows);
@@ -327,10 +283,10 @@ impl Model {
     /// as usual.
     fn learn_of_current(&mut self, rows: u64, nanoseconds: u64, off: f32) {
         let strategy = self.current;
-        self.exploration_budget.save(nanoseconds as f32 * self.sampling.take_runs() as f32 / BUDGET);
+        self.trials.save(nanoseconds as f32 * self.sampling.take_runs() as f32);
         self.notice(off, rows, nanoseconds);
         if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
-            self.try_soon();
+            self.trials.try_soon();
         }
         // Of short calls few are timed. All long ones are: if this was not an interrupt.
         self.is_turning |= self.mean.is_some_and(|mean| mean < VERY_SHORT) && nanoseconds as f32 >= LONG_CALL;
@@ -349,7 +305,7 @@ impl Model {
         self.surprises = if surprising { self.surprises + 1 } else { 0 };
         if self.surprises >= SURPRISES {
             (self.surprises, self.is_turning) = (0, true);
-            self.try_soon();
+            self.trials.try_soon();
             self.heavy.forget();
             self.sizes = Sizes::default();
             self.estimates[self.current as usize].restart(rows, nanoseconds);
@@ -367,7 +323,7 @@ impl Model {
 
     /// Whether nothing was asked of it yet, nor is it to try anything.
     pub(super) fn is_new(&self) -> bool {
-        self.calls == 0 && self.aside == 0 && self.trials == 0
+        self.calls == 0 && self.aside == 0 && self.trials.count == 0
     }
 
     /// Takes what is known of another kind of calls for a first guess: on one thread both take the

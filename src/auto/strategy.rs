@@ -5,9 +5,10 @@ use crate::settings::SchedulerMode;
 
 /// How one parallel call runs. Each is a [`SchedulerMode`]; the mode `Auto` decides among the first
 /// three.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Strategy {
     /// On the calling thread.
+    #[default]
     Serial,
     /// On the gang, each worker its own rows.
     LockStep,

@@ -22,7 +22,7 @@ impl Model {
             reason,
             rows: self.rows,
             calls: self.calls + self.aside,
-            trials: self.trials,
+            trials: self.trials.count,
             figures: Strategy::MEASURED.map(figure),
         }
     }
@@ -38,7 +38,7 @@ impl Model {
         };
         match self.current {
             _ if self.situation.workers == 1 => ChoiceReason::Alone,
-            _ if self.trial.is_some() => ChoiceReason::Trial,
+            _ if self.trials.under_way.is_some() => ChoiceReason::Trial,
             current if !self.estimate(current).is_known() => ChoiceReason::Unmeasured,
             Strategy::Serial if too_short() => ChoiceReason::TooShort,
             current if self.credit.get() > 0.0 && takes_longer(current) => ChoiceReason::ForOthers,

@@ -301,7 +301,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
     let mut model = Model::default();
     let mut now = 0;
     for call in 0..2_000 {
-        let tried = model.trial.is_some();
+        let tried = model.trials.under_way.is_some();
         let decision = model.choose(TWO_AWAKE, || 4_000);
         let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
         if decision.timing == Timing::Asked {

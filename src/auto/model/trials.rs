@@ -1,14 +1,25 @@
 //! When a [`Model`] tries another strategy than the current one, and what comes of it.
 
-use super::{BUDGET, FIRST_INTERVAL, Model, NEW, ROUND, SESSION, UNSHARED};
+use super::{Model, ROUND, SESSION, UNSHARED};
 use crate::{
     ablation::Mechanism,
     auto::{
         Decision, Strategy,
-        rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE},
+        budget::Budget,
+        rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
         trial::{TRIAL_CALLS, Trial},
     },
 };
+
+/// Trying is expected to cost at most one part in this many of the time that calls take.
+const BUDGET: f32 = 100.0;
+
+/// What trials may cost before anything was earned, in nanoseconds.
+const FIRST_BUDGET: f32 = 50_000.0;
+
+/// Calls between trials of one strategy: doubles each time it was no better than the current one. A
+/// trial takes longer than is seen, since it moves rows to other caches.
+const FIRST_INTERVAL: u32 = 32;
 
 /// What a round costs at least, in nanoseconds: a call that takes less on one thread is never sent
 /// to several.
@@ -29,13 +40,55 @@ const WAKE_UP: f32 = 40_000.0;
 /// the first budget does not pay for: such calls gain little.
 const CHEAP_CALL: f32 = 6_000.0;
 
+/// Of strategies that were not tried yet.
+const NEW: [Rival; Strategy::MEASURED_COUNT] = [Rival::new(FIRST_INTERVAL); Strategy::MEASURED_COUNT];
+
+/// Trials of one kind of calls: those that were, the one that is under way, and when others may be.
+#[derive(Debug)]
+pub(super) struct Trials {
+    pub(super) under_way: Option<Trial>,
+    rivals: [Rival; Strategy::MEASURED_COUNT],
+    /// What they may cost.
+    budget: Budget,
+    /// How many there were.
+    pub(super) count: u64,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { under_way: None, rivals: NEW, budget: Budget::new(FIRST_BUDGET), count: 0 }
+    }
+}
+
+impl Trials {
+    /// Counts `calls` that have gone by.
+    pub(super) fn pass(&mut self, calls: u32) {
+        self.rivals.iter_mut().for_each(|rival| rival.pass(calls));
+    }
+
+    /// Puts aside for trials what they may cost of this many nanoseconds that calls took.
+    pub(super) fn save(&mut self, nanoseconds: f32) {
+        self.budget.save(nanoseconds / BUDGET);
+    }
+
+    /// Other strategies are to be tried as soon as that pays.
+    pub(super) fn try_soon(&mut self) {
+        self.rivals = NEW;
+    }
+
+    /// The trial that is under way, if it is one of `strategy`.
+    pub(super) fn of(&mut self, strategy: Strategy) -> Option<&mut Trial> {
+        self.under_way.as_mut().filter(|trial| trial.strategy == strategy)
+    }
+}
+
 impl Model {
     /// Decides the next call of a trial, if one is under way. The first call of one is not timed.
     pub(super) fn go_on_with_trial(&mut self) -> Option<Decision> {
-        let trial = self.trial.as_mut()?;
+        let trial = self.trials.under_way.as_mut()?;
         if trial.is_over() {
             // Its last call was not observed: it panicked, or had few rows.
-            self.trial = None;
+            self.trials.under_way = None;
             return None;
         }
         let timed = trial.next();
@@ -49,7 +102,7 @@ impl Model {
 
     /// Whether the call that was decided last is the first one of a trial.
     pub(in crate::auto) fn begins_trial(&self) -> bool {
-        self.trial.is_some_and(|trial| trial.has_just_begun())
+        self.trials.under_way.is_some_and(|trial| trial.has_just_begun())
     }
 
     /// Takes the strategy that is best by now, or begins to try another one.
@@ -67,7 +120,7 @@ impl Model {
         let wakes = strategy != Strategy::Serial && self.situation.asleep;
         let wake_up = if self.takes(self.current, rows) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = self.cost_of_trial(strategy, rows) + if wakes { wake_up } else { 0.0 };
-        if self.exploration_budget.pays_for(cost) {
+        if self.trials.budget.pays_for(cost) {
             self.begin_trial(strategy, cost);
         }
     }
@@ -85,7 +138,8 @@ impl Model {
         if !self.is_probe(other) && self.at_best(other, rows) >= now * BETTER {
             return false;
         }
-        self.rivals[other as usize].may_be_tried() && self.exploration_budget.pays_for(self.cost_of_trial(other, rows))
+        self.trials.rivals[other as usize].may_be_tried()
+            && self.trials.budget.pays_for(self.cost_of_trial(other, rows))
     }
 
     /// What a call could take by another strategy if all went well there.
@@ -155,7 +209,7 @@ impl Model {
 
     fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
         let place = strategy as usize;
-        self.exploration_budget.spend(cost);
+        self.trials.budget.spend(cost);
         let trial = match () {
             () if self.is_probe(strategy) => Trial::probe(),
             () => {
@@ -167,14 +221,14 @@ impl Model {
             }
         };
         self.estimates[place].doubt();
-        self.rivals[place].pause();
-        self.trials += 1;
-        self.trial = Some(trial);
+        self.trials.rivals[place].pause();
+        self.trials.count += 1;
+        self.trials.under_way = Some(trial);
     }
 
     /// Tries `strategy` because another kind of calls does, unless that is how calls run anyway.
     pub(in crate::auto) fn try_along(&mut self, strategy: Strategy) {
-        if self.trial.is_none() && !self.current.is_the_gangs() {
+        if self.trials.under_way.is_none() && !self.current.is_the_gangs() {
             self.begin_trial(strategy, 0.0);
         }
     }
@@ -195,31 +249,31 @@ impl Model {
     /// Whether a trial goes on, to find out whether calls by its strategy are heavy now and then as
     /// those of the current one are, or as they were themselves. If that is enough none is.
     fn goes_on_for_heavy(&mut self, strategy: Strategy, rows: u64) -> bool {
-        let Some((part, calls)) = self.trial.and_then(|trial| trial.without_heavy()) else { return false };
+        let Some((part, calls)) = self.trials.under_way.and_then(|trial| trial.without_heavy()) else { return false };
         let goes_on = !self.heavy.acquit(strategy, part, calls) && self.would_do_better(strategy, rows);
-        self.trial.as_mut().filter(|_| goes_on).map(Trial::go_on).is_some()
+        self.trials.under_way.as_mut().filter(|_| goes_on).map(Trial::go_on).is_some()
     }
 
     pub(super) fn end_trial(&mut self, strategy: Strategy, rows: u64) {
         if self.goes_on_for_heavy(strategy, rows) {
             return;
         }
-        if self.trial.is_some_and(|trial| trial.was_long()) {
+        if self.trials.under_way.is_some_and(|trial| trial.was_long()) {
             // Its calls are no pause.
-            self.rivals[strategy as usize].pause();
+            self.trials.rivals[strategy as usize].pause();
         }
         let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
-        if slower >= BETTER && self.trial.as_mut().is_some_and(Trial::retry) {
+        if slower >= BETTER && self.trials.under_way.as_mut().is_some_and(Trial::retry) {
             self.estimates[strategy as usize].reopen();
             return;
         }
-        let is_probe = self.trial.take().is_some_and(|trial| trial.is_probe());
+        let is_probe = self.trials.under_way.take().is_some_and(|trial| trial.is_probe());
         if is_probe && slower < BETTER {
             // It takes no longer, so it costs nothing to be sure.
             return self.begin_trial(strategy, 0.0);
         }
         self.is_turning = slower < CLEARLY_BETTER;
-        let rival = &mut self.rivals[strategy as usize];
+        let rival = &mut self.trials.rivals[strategy as usize];
         match slower {
             ..BETTER => rival.ask_every(FIRST_INTERVAL),
             ..CLOSE => rival.ask_less(LONGEST_OF_THE_CLOSE.max(rival.interval())),
@@ -229,10 +283,5 @@ impl Model {
                 rival.ask_less((seldom as u32).clamp(LONGEST_OF_THE_CLOSE, LONGEST));
             }
         }
-    }
-
-    /// Other strategies are to be tried as soon as that pays.
-    pub(super) fn try_soon(&mut self) {
-        self.rivals = [NEW; Strategy::MEASURED_COUNT];
     }
 }
