@@ -101,13 +101,13 @@ impl SystemsOnGang {
         let Prepared { pool, tasks, notes, costs, learned, .. } = prepared;
         if std::mem::take(learned) {
             // They take something else by now.
-            *costs = Costs::new(tasks.list.len());
+            *costs = Costs::new(tasks.list.len(), pool.workers());
         }
         let run = ScheduleRun::new(tasks, notes, systems_of(schedule), world, handler, true);
         for task in 0..tasks.list.len() {
             // SAFETY: 'tasks' on `ScheduleRun`: in the order of the list, on this thread, one at a
             // time.
-            costs.note_led(task, pool.watch(|| unsafe { run.task(task) }));
+            costs.tasks[task].note_led(pool.watch(|| unsafe { run.task(task) }));
         }
         let result = run.finish();
         costs.observe(notes.took());
@@ -143,7 +143,7 @@ impl SystemsOnGang {
                         // runs now.
                         let run_task = || unsafe { run.task(task) };
                         let led = run_on_leader(run_task, by_itself[task], timed.then_some(&*pool));
-                        led.into_iter().for_each(|led| costs.note_led(task, led));
+                        led.into_iter().for_each(|led| costs.tasks[task].note_led(led));
                     }
                 }
                 Step::Round(board, tasks) => {

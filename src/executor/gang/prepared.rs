@@ -7,7 +7,7 @@ use bevy_ecs::{prelude::World, schedule::SystemWithAccess};
 
 use super::{
     blueprint::BlueprintSlot,
-    costs::Costs,
+    costs::{Costs, TaskCost},
     plan::{Phase, SchedulePlan, Workload},
     run::Notes,
     tasks::{Binding, Place, Task, Tasks},
@@ -104,10 +104,10 @@ impl Prepared {
         let pool = pool_of(world)?.clone();
         let tasks = Tasks::new(&*slot.blueprint()?, systems, Binding::of(world))?;
         Some(Self {
-            pool,
             mode: mode_of(world),
             notes: Notes::new(&tasks),
-            costs: Costs::new(tasks.list.len()),
+            costs: Costs::new(tasks.list.len(), pool.workers()),
+            pool,
             tasks,
             learned: false,
             least_gain_of_round: if forced { f32::MIN } else { LEAST_GAIN_OF_ROUND },
@@ -138,10 +138,10 @@ impl Prepared {
         tasks.map(|(task, &apart)| if apart { Place::Alone } else { task.place }).collect()
     }
 
-    /// What tasks take on average, in nanoseconds, where these lead rounds.
-    fn costs(&self, leads: impl Fn(usize) -> bool) -> Vec<f32> {
-        let workers = self.pool.workers();
-        (0..self.tasks.list.len()).map(|task| self.costs.on_average(task, leads(task), workers)).collect()
+    /// What tasks take on average, in nanoseconds, if these lead rounds.
+    fn costs(&self, apart: &[bool]) -> Vec<f32> {
+        let tasks = self.costs.tasks.iter().zip(apart);
+        tasks.map(|(cost, &apart)| cost.on_average(apart)).collect()
     }
 
     /// The best plan by what is known, of rounds that gain at least this, in nanoseconds. It sets
@@ -151,15 +151,15 @@ impl Prepared {
         let homes =
             self.plan.as_ref().map_or_else(|| vec![None; tasks.len()], |planned| planned.plan.homes(tasks.len()));
         let propose = |least: f32| {
-            let is_apart = |task| self.costs.is_leading(task) && self.costs.when_it_runs(task, true, 1) >= least;
-            let apart: Vec<_> = (0..tasks.len()).map(is_apart).collect();
-            let (places, costs) = (self.places(&apart), self.costs(|task| apart[task]));
+            let is_apart = |cost: &TaskCost| cost.is_leading() && cost.when_it_runs(true) >= least;
+            let apart: Vec<_> = self.costs.tasks.iter().map(is_apart).collect();
+            let (places, costs) = (self.places(&apart), self.costs(&apart));
             let load = Workload { tasks, places: &places, costs: &costs };
             (SchedulePlan::new(load, workers, &homes, least_gain_of_round), apart)
         };
         let (all, few) = (propose(0.0), propose(SMALL));
         let (plan, apart) = if few.0.span < all.0.span { few } else { all };
-        let serial: f32 = self.costs(|task| self.costs.is_leading(task)).iter().sum();
+        let serial: f32 = self.costs.tasks.iter().map(|cost| cost.on_average(cost.is_leading())).sum();
         Proposal { gain: serial - plan.span, plan, apart }
     }
 
@@ -170,10 +170,10 @@ impl Prepared {
             Phase::Round(lists) => round(&self.tasks.list, &places, lists),
         });
         let steps = steps.collect();
-        let workers = self.pool.workers();
-        let took = (0..places.len()).map(|task| self.costs.most_by_itself(task, workers)).collect();
-        let by_itself = |task: usize| !apart[task] && self.costs.takes_less_by_itself(task, workers);
-        let by_itself = (0..places.len()).map(|task| self.tasks.list[task].tagged && by_itself(task)).collect();
+        let took = self.costs.tasks.iter().map(TaskCost::most_by_itself).collect();
+        let by_itself =
+            |task: usize| self.tasks.list[task].tagged && !apart[task] && self.costs.tasks[task].takes_less_by_itself();
+        let by_itself = (0..places.len()).map(by_itself).collect();
         self.plan = Some(Planned { plan, steps, apart, by_itself, took, timed: 0 });
     }
 
@@ -183,16 +183,16 @@ impl Prepared {
         self.costs.observe(self.notes.took());
         let Some(current) = &mut self.plan else { return };
         current.timed += 1;
-        self.costs.follow_down(&mut current.took);
+        self.costs.tasks.iter().zip(&mut current.took).for_each(|(cost, took)| cost.follow_down(took));
         let mut tasks = self.tasks.list.iter().enumerate();
         let surprise = tasks.clone().find(|&(number, task)| current.is_surprised_by(number, task, &self.costs));
         if let Some((number, _)) = surprise {
-            self.costs.suppose_leading(number, self.pool.workers());
+            self.costs.tasks[number].suppose_leading();
             let proposal = self.propose(self.least_gain_of_round);
             self.take(proposal);
         } else if tasks.any(|(number, task)| current.is_outgrown_by(number, task, &self.costs)) {
             // What was learned does not hold any more.
-            (self.plan, self.costs) = (None, Costs::new(self.tasks.list.len()));
+            (self.plan, self.costs) = (None, Costs::new(self.tasks.list.len(), self.pool.workers()));
         } else if current.timed.is_multiple_of(RUNS_PER_LOOK) {
             self.look_at_plan();
         }
@@ -200,7 +200,7 @@ impl Prepared {
 
     fn look_at_plan(&mut self) {
         let Some(current) = &self.plan else { return };
-        let (places, costs) = (self.places(&current.apart), self.costs(|task| current.apart[task]));
+        let (places, costs) = (self.places(&current.apart), self.costs(&current.apart));
         let span = current.plan.span_with(Workload { tasks: &self.tasks.list, places: &places, costs: &costs });
         let proposal = self.propose(self.least_gain_of_round);
         // Workers are awake anyway, if the current plan has rounds.
@@ -215,14 +215,14 @@ impl Planned {
     /// Whether a system that may lead rounds did not run in any lesson, was dealt out, and was now
     /// seen to take very long.
     fn is_surprised_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.may_lead && !self.apart[number] && costs.is_surprise(&self.took, number)
+        task.may_lead && !self.apart[number] && costs.tasks[number].is_surprise(self.took[number])
     }
 
     /// Whether a system that may lead rounds, small when it was dealt out, takes much longer now.
     /// On the gang it cannot spread its work over the workers: only in lessons it is seen whether
     /// it would.
     fn is_outgrown_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.may_lead && !self.apart[number] && costs.outgrew(&self.took, number)
+        task.may_lead && !self.apart[number] && costs.tasks[number].outgrew(self.took[number])
     }
 }
 
