@@ -184,13 +184,17 @@ impl Prepared {
         let Some(current) = &mut self.plan else { return };
         current.timed += 1;
         self.costs.tasks.iter().zip(&mut current.took).for_each(|(cost, took)| cost.follow_down(took));
-        let mut tasks = self.tasks.list.iter().enumerate();
-        let surprise = tasks.clone().find(|&(number, task)| current.is_surprised_by(number, task, &self.costs));
-        if let Some((number, _)) = surprise {
-            self.costs.tasks[number].suppose_leading();
+        // On the gang these cannot spread their work over the workers: only in lessons it is seen
+        // whether they would.
+        let may_lead = |&task: &usize| self.tasks.list[task].may_lead && !current.apart[task];
+        let mut dealt_out = (0..current.took.len()).filter(may_lead);
+        let is_surprise = |&task: &usize| self.costs.tasks[task].is_surprise(current.took[task]);
+        let outgrew = |task: usize| self.costs.tasks[task].outgrew(current.took[task]);
+        if let Some(task) = dealt_out.clone().find(is_surprise) {
+            self.costs.tasks[task].suppose_leading();
             let proposal = self.propose(self.least_gain_of_round);
             self.take(proposal);
-        } else if tasks.any(|(number, task)| current.is_outgrown_by(number, task, &self.costs)) {
+        } else if dealt_out.any(outgrew) {
             // What was learned does not hold any more.
             (self.plan, self.costs) = (None, Costs::new(self.tasks.list.len(), self.pool.workers()));
         } else if current.timed.is_multiple_of(RUNS_PER_LOOK) {
@@ -208,21 +212,6 @@ impl Prepared {
         if proposal.plan.span + to_wake < BETTER * span {
             self.take(proposal);
         }
-    }
-}
-
-impl Planned {
-    /// Whether a system that may lead rounds did not run in any lesson, was dealt out, and was now
-    /// seen to take very long.
-    fn is_surprised_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.may_lead && !self.apart[number] && costs.tasks[number].is_surprise(self.took[number])
-    }
-
-    /// Whether a system that may lead rounds, small when it was dealt out, takes much longer now.
-    /// On the gang it cannot spread its work over the workers: only in lessons it is seen whether
-    /// it would.
-    fn is_outgrown_by(&self, number: usize, task: &Task, costs: &Costs) -> bool {
-        task.may_lead && !self.apart[number] && costs.tasks[number].outgrew(self.took[number])
     }
 }
 
