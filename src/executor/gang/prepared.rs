@@ -10,7 +10,7 @@ use super::{
     costs::{Costs, TaskCost},
     plan::{Phase, SchedulePlan, Workload},
     run::Notes,
-    tasks::{Binding, Place, Task, Tasks},
+    tasks::{Place, Task, Tasks},
 };
 use crate::{
     pool::{AffinityPool, Job, JobBoard},
@@ -102,7 +102,8 @@ impl Prepared {
     /// them, or the world has none. `forced` takes every round for worth it: for tests.
     pub(super) fn new(slot: &BlueprintSlot, systems: &[SystemWithAccess], world: &World, forced: bool) -> Option<Self> {
         let pool = pool_of(world)?.clone();
-        let tasks = Tasks::new(&*slot.blueprint()?, systems, Binding::of(world))?;
+        let resource = world.components().component_id::<AffinityPool>();
+        let tasks = Tasks::new(&*slot.blueprint()?, systems, resource)?;
         Some(Self {
             mode: mode_of(world),
             notes: Notes::new(&tasks),

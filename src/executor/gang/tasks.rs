@@ -5,7 +5,7 @@ use std::{any::TypeId, sync::Arc};
 
 use bevy_ecs::{
     component::ComponentId,
-    prelude::{System, World},
+    prelude::System,
     schedule::{ApplyDeferred, FixedBitSet, SystemWithAccess},
     system::SystemAccess,
 };
@@ -16,7 +16,6 @@ use super::{
     condition::SharedCondition,
     on_leader::{Tag, may_read},
 };
-use crate::pool::AffinityPool;
 
 /// What a task does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,28 +46,11 @@ pub(super) enum Place {
     Alone,
 }
 
-/// The resource that keeps systems that ask for it on the leader's thread.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Binding {
-    pub(super) pool: Option<ComponentId>,
-}
-
-impl Binding {
-    pub(super) fn of(world: &World) -> Self {
-        Self { pool: world.components().component_id::<AffinityPool>() }
-    }
-
-    /// Where a task with these accesses may run at best.
-    fn freest_place(self, accesses: &[SystemAccess]) -> Place {
-        if accesses.iter().any(|access| self.may_run_pool(access)) { Place::Leader } else { Place::Anywhere }
-    }
-
-    /// Whether a system may run rounds of the world's pool. Inside another one such a round calls
-    /// all indices on its thread: two systems that do so at a time would meet in what belongs to an
-    /// index, such as a [`PerWorker`](crate::PerWorker) that they share.
-    fn may_run_pool(self, access: &SystemAccess) -> bool {
-        self.pool.is_some_and(|resource| may_read(access, resource))
-    }
+/// Whether a system may run rounds of the world's `pool`. Inside another round such a one calls all
+/// indices on its thread: two systems that do so at a time would meet in what belongs to an index,
+/// such as a [`PerWorker`](crate::PerWorker) that they share. So they stay on the leader's thread.
+fn may_run(pool: Option<ComponentId>, access: &SystemAccess) -> bool {
+    pool.is_some_and(|pool| may_read(access, pool))
 }
 
 /// One task.
@@ -101,8 +83,9 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// The tasks of `systems`; nothing if those are not the systems of the blueprint.
-    pub(super) fn new(blueprint: &Blueprint, systems: &[SystemWithAccess], binding: Binding) -> Option<Self> {
+    /// The tasks of `systems`; nothing if those are not the systems of the blueprint. `pool` is the
+    /// resource of the world that leads rounds.
+    pub(super) fn new(blueprint: &Blueprint, systems: &[SystemWithAccess], pool: Option<ComponentId>) -> Option<Self> {
         let numbers = places_in(blueprint, systems)?;
         let conditions = numbers.iter().map(|&place| blueprint.conditions[place].clone()).collect();
         let sets_of: Vec<_> = numbers.iter().map(|&place| blueprint.sets_of[place].clone()).collect();
@@ -113,10 +96,11 @@ impl Tasks {
         let before = order.all_before();
         let list = acts.into_iter().zip(accesses).zip(reduced(&before)).map(|((act, accesses), before)| {
             let tag = if let Act::System(system) = act { blueprint.tags[numbers[system]] } else { Tag::None };
-            let freest = binding.freest_place(&accesses);
+            let runs_pool = accesses.iter().any(|access| may_run(pool, access));
+            let freest = if runs_pool { Place::Leader } else { Place::Anywhere };
             let place = freest.max(tasks.place(&act, systems, tag));
             let tagged = tag != Tag::None;
-            Task { act, place, tagged, may_lead: tagged || freest == Place::Leader, before }
+            Task { act, place, tagged, may_lead: tagged || runs_pool, before }
         });
         tasks.list = list.collect();
         Some(tasks)
