@@ -4,7 +4,7 @@ mod risk;
 #[cfg(test)]
 mod tests;
 
-use risk::{LESSONS, Risk, Stakes, most_on_one_thread};
+use risk::{LESSONS, Risk, most_on_one_thread};
 
 use super::{
     cycles::Cycles,
@@ -276,14 +276,10 @@ impl Race {
     /// Begins a trial if it is time for one and it costs no more than it may. `on_one_thread` says
     /// what that takes at most, as far as is known without a trial.
     fn reconsider(&mut self, time: f32, on_one_thread: impl Fn() -> f32) {
-        let planned = if let GangPlan::Planned(span) = self.gang { Some(span) } else { None };
-        let affordable = self.next_rivals(time).find_map(|rival| {
-            let stakes = Stakes { current: self.current, rival, times: &self.times, planned };
-            let risk = stakes.risk(time, &on_one_thread);
-            self.can_afford(&risk).then(|| (rival, risk, stakes.is_to_be_learned()))
-        });
-        let Some((rival, risk, lessons)) = affordable else { return };
-        if lessons {
+        let with_risk = |rival| (rival, self.risk(rival, time, &on_one_thread));
+        let affordable = self.next_rivals(time).map(with_risk).find(|(_, risk)| self.can_afford(risk));
+        let Some((rival, risk)) = affordable else { return };
+        if self.is_to_be_learned(rival) {
             self.begin_lessons(risk.cost);
         } else {
             self.budget.spend(risk.cost);

@@ -1,11 +1,7 @@
 //! What a trial may cost.
 
-use crate::executor::{
-    cycles::CYCLES,
-    times::{HOPELESS, WayTimes},
-    trial::RUNS,
-    way::ScheduleWay,
-};
+use super::{GangPlan, Race};
+use crate::executor::{cycles::CYCLES, times::HOPELESS, trial::RUNS, way::ScheduleWay};
 
 /// What a run on Bevy's threads may take longer before any was timed: 50 us for 100 empty systems
 /// on two cores, twice that while they wake up.
@@ -43,27 +39,16 @@ impl Risk {
     }
 }
 
-/// A trial that may be made.
-pub(super) struct Stakes<'a> {
-    pub(super) current: ScheduleWay,
-    pub(super) rival: ScheduleWay,
-    /// What is known of all ways.
-    pub(super) times: &'a WayTimes,
-    /// What a run on the gang is expected to take, in nanoseconds, if there is a plan. Else it
-    /// takes lessons first.
-    pub(super) planned: Option<f32>,
-}
-
-impl Stakes<'_> {
-    /// What it may cost, where the current way takes `time` on average.
-    pub(super) fn risk(&self, time: f32, on_one_thread: impl Fn() -> f32) -> Risk {
-        if self.is_to_be_learned() {
-            return Risk::of_lessons(time, self.times.mean(ScheduleWay::OneThread));
+impl Race {
+    /// What a trial of `rival` may cost, where the current way takes `time` on average.
+    pub(super) fn risk(&self, rival: ScheduleWay, time: f32, on_one_thread: impl Fn() -> f32) -> Risk {
+        if self.is_to_be_learned(rival) {
+            return Risk::of_lessons(time, self.mean(ScheduleWay::OneThread));
         }
-        let (risk, runs) = self.risk_of_run(time, on_one_thread);
+        let (risk, runs) = self.risk_of_run(rival, time, on_one_thread);
         match self.times.heavy_fraction() {
             Some(fraction) => {
-                let of_heavy = self.risk_of_heavy().max(0.0);
+                let of_heavy = self.risk_of_heavy(rival).max(0.0);
                 let cycles = CYCLES as f32;
                 Risk { largest: risk.max(of_heavy), cost: cycles * (risk / fraction + of_heavy) }
             }
@@ -72,32 +57,32 @@ impl Stakes<'_> {
     }
 
     /// How much longer a run by the rival may take, and how many do in a trial in turns.
-    fn risk_of_run(&self, time: f32, on_one_thread: impl Fn() -> f32) -> (f32, usize) {
+    fn risk_of_run(&self, rival: ScheduleWay, time: f32, on_one_thread: impl Fn() -> f32) -> (f32, usize) {
         let known = |other: f32| match other {
             other if other >= time * HOPELESS => (other - time, 1),
             other => ((other - time).max(0.0), RUNS),
         };
-        match (self.times.mean(self.rival), self.rival, self.planned) {
+        match (self.mean(rival), rival, self.gang) {
             (Some(other), ..) => known(other),
-            (None, ScheduleWay::OnTheGang, Some(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
+            (None, ScheduleWay::OnTheGang, GangPlan::Planned(span)) => ((span - time).max(0.0) + UNKNOWN_OF_GANG, 1),
             (None, ScheduleWay::OneThread, _) => (on_one_thread() - time, 1),
             (None, ..) => (UNKNOWN_OF_THREADS, 1),
         }
     }
 
     /// How much longer a heavy run by the rival may take.
-    fn risk_of_heavy(&self) -> f32 {
+    fn risk_of_heavy(&self, rival: ScheduleWay) -> f32 {
         let Some(current) = self.times.times(self.current).heavy else { return 0.0 };
-        match (self.times.times(self.rival).heavy, self.rival) {
+        match (self.times.times(rival).heavy, rival) {
             (Some(other), _) => other - current,
             (None, ScheduleWay::OneThread) => current * BUSIEST as f32,
             (None, _) => 0.0,
         }
     }
 
-    /// Whether nothing is known of the rival but that it takes lessons first.
-    pub(super) fn is_to_be_learned(&self) -> bool {
-        self.rival == ScheduleWay::OnTheGang && self.planned.is_none()
+    /// Whether a trial of `rival` takes lessons first: it is the gang, which has no plan yet.
+    pub(super) fn is_to_be_learned(&self, rival: ScheduleWay) -> bool {
+        rival == ScheduleWay::OnTheGang && !matches!(self.gang, GangPlan::Planned(_))
     }
 }
 
