@@ -95,14 +95,13 @@ const NEW: Rival = Rival::new(FIRST_INTERVAL);
 /// What is known of the plan by which the gang would run the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum GangPlan {
-    /// Not what each system takes.
+    /// There is none: what each system takes is not known, or the gang is not to be had, or gains
+    /// too little.
     Unknown,
     /// The schedule runs some times more to tell.
     Learning(Lessons),
     /// There is a plan by which a run is expected to take this many nanoseconds.
     Planned(f32),
-    /// It cannot be had, or gains too little.
-    Declined,
 }
 
 /// Runs on one thread that tell what each system takes.
@@ -381,7 +380,7 @@ impl Race {
     pub(super) fn plan(&mut self, span: Option<f32>) {
         let one_thread = self.mean(ScheduleWay::OneThread);
         let span = span.filter(|&span| one_thread.is_none_or(|one_thread| span < HOPELESS * one_thread));
-        self.gang = span.map_or(GangPlan::Declined, GangPlan::Planned);
+        self.gang = span.map_or(GangPlan::Unknown, GangPlan::Planned);
         if span.is_none() {
             self.leave_gang();
             self.postpone(ScheduleWay::OnTheGang, CLOSE);

@@ -444,7 +444,7 @@ fn lessons_for_which_there_is_no_gang_cost_nothing() {
     let mut race = Race::new();
     race.begin_lessons(12e6);
     race.cancel_lessons();
-    assert_eq!((race.budget, race.gang), (Budget::new(FIRST_BUDGET), GangPlan::Declined));
+    assert_eq!((race.budget, race.gang), (Budget::new(FIRST_BUDGET), GangPlan::Unknown));
     race.begin_lessons(12e6);
     race.end_lesson(8_000_000);
     race.cancel_lessons();
