@@ -192,7 +192,7 @@ impl Race {
     pub(super) fn choose(&mut self) -> WayDecision {
         self.runs += 1;
         if let Some(trial) = &self.trial {
-            return WayDecision { timed: true, ..WayDecision::plainly(trial.next()) };
+            return WayDecision { timed: true, ..WayDecision::plainly(trial.next(self.current)) };
         }
         if matches!(self.gang, GangPlan::Learning(_)) {
             return WayDecision { lesson: true, ..WayDecision::plainly(ScheduleWay::OneThread) };
@@ -296,8 +296,8 @@ impl Race {
         self.trials += 1;
         let (current, other) = (self.times.times(self.current), self.times.times(rival));
         self.trial = Some(match self.times.heavy_fraction() {
-            None => WayTrial::in_turns(self.current, rival, time, most),
-            Some(fraction) => WayTrial::by_cycles(self.current, rival, Cycles::new(current, other, fraction)),
+            None => WayTrial::in_turns(rival, time, most),
+            Some(fraction) => WayTrial::by_cycles(rival, Cycles::new(current, other, fraction)),
         });
     }
 

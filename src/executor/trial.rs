@@ -16,7 +16,6 @@ pub(super) const RUNS: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(super) struct WayTrial {
-    current: ScheduleWay,
     pub(super) other: ScheduleWay,
     sequence: Sequence,
 }
@@ -30,29 +29,29 @@ enum Sequence {
 }
 
 impl WayTrial {
-    /// A run by `current` takes `usual` nanoseconds, and one by `other` takes `most` at most, as
-    /// far as is known.
-    pub(super) fn in_turns(current: ScheduleWay, other: ScheduleWay, usual: f32, most: f32) -> Self {
-        Self { current, other, sequence: Sequence::InTurns(InTurns { usual, most, ..InTurns::default() }) }
+    /// A run by the current way takes `usual` nanoseconds, and one by `other` takes `most` at most,
+    /// as far as is known.
+    pub(super) fn in_turns(other: ScheduleWay, usual: f32, most: f32) -> Self {
+        Self { other, sequence: Sequence::InTurns(InTurns { usual, most, ..InTurns::default() }) }
     }
 
-    pub(super) fn by_cycles(current: ScheduleWay, other: ScheduleWay, cycles: Cycles) -> Self {
-        Self { current, other, sequence: Sequence::ByCycles(cycles) }
+    pub(super) fn by_cycles(other: ScheduleWay, cycles: Cycles) -> Self {
+        Self { other, sequence: Sequence::ByCycles(cycles) }
     }
 
-    /// The way of the next run.
-    pub(super) fn next(&self) -> ScheduleWay {
+    /// The way of the next run, where `current` is the current one.
+    pub(super) fn next(&self, current: ScheduleWay) -> ScheduleWay {
         let by_other = match &self.sequence {
             Sequence::InTurns(turns) => OTHERS[turns.step],
             Sequence::ByCycles(cycles) => cycles.by_other(),
         };
-        if by_other { self.other } else { self.current }
+        if by_other { self.other } else { current }
     }
 
     /// Notes what the run took that was next, in nanoseconds.
     pub(super) fn observe(&mut self, nanoseconds: f32) -> Progress {
         match &mut self.sequence {
-            Sequence::InTurns(turns) => turns.observe(nanoseconds).map_or(Progress::GoesOn, Progress::Over),
+            Sequence::InTurns(turns) => turns.observe(nanoseconds),
             Sequence::ByCycles(cycles) => cycles.observe(nanoseconds),
         }
     }
@@ -74,18 +73,23 @@ struct InTurns {
 }
 
 impl InTurns {
-    fn observe(&mut self, nanoseconds: f32) -> Option<Found> {
+    fn observe(&mut self, nanoseconds: f32) -> Progress {
         let by_other = OTHERS[self.step];
         if by_other { &mut self.other } else { &mut self.current }.push(nanoseconds);
         self.step += 1;
         // The first run by another way that is hopeless is its last.
         if by_other && self.other.count == 1 {
             let current = self.usual.max(self.current.longest());
-            // However long it may take at most: it was not found to be better.
-            let other = RunTimes::even(nanoseconds.min(self.most.max(current)));
-            return (nanoseconds > HOPELESS * current).then(|| Found { current: RunTimes::even(current), other });
+            if nanoseconds > HOPELESS * current {
+                // At most `most`, but no less than `current`: it was not found to be better.
+                let other = nanoseconds.min(self.most.max(current));
+                return Progress::Over(Found { current: RunTimes::even(current), other: RunTimes::even(other) });
+            }
         }
-        (self.step == OTHERS.len()).then(|| Found { current: self.current.typical(), other: self.other.typical() })
+        if self.step < OTHERS.len() {
+            return Progress::GoesOn;
+        }
+        Progress::Over(Found { current: self.current.typical(), other: self.other.typical() })
     }
 }
 
@@ -106,14 +110,12 @@ impl Times {
         self.times[..self.count].iter().copied().fold(0.0, f32::max)
     }
 
-    /// Heavy runs apart, the mean without the longest and, of more than two, the shortest: a run
-    /// that was interrupted says little. Infinite if there are none.
+    /// Of all runs: heavy ones apart, the mean without the longest and, of more than two, the
+    /// shortest. A run that was interrupted says little.
     fn typical(&self) -> RunTimes {
         let mut sorted = self.times;
-        let sorted = &mut sorted[..self.count];
         sorted.sort_unstable_by(f32::total_cmp);
-        let Some(&shortest) = sorted.first() else { return RunTimes::even(f32::INFINITY) };
-        let (usual, heavy) = sorted.split_at(sorted.partition_point(|&time| !is_heavy(time, shortest)));
+        let (usual, heavy) = sorted.split_at(sorted.partition_point(|&time| !is_heavy(time, sorted[0])));
         let middle = match usual {
             [_] | [_, _] => &usual[..1],
             all => &all[1..all.len() - 1],
