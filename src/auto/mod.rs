@@ -4,17 +4,15 @@
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
 //! row costs says how calls are cut in each. Calls in mode `Auto` ask `decide.rs`. `site.rs` is the
 //! record of one place, shared by those who ask, `cost.rs` and `estimate.rs` its two measures (a
-//! row, a call). `model.rs` is the choice of mode `Auto`, with `trial.rs`, `rival.rs`, `budget.rs`
-//! (what trials may cost), `busy.rs` (what one thread would take at most) and, where calls differ
-//! much, `heavy.rs` (by what they take) and `sizes.rs` (by their rows); a place has one for calls
-//! that find workers awake and one for the others (`calls.rs`), since to wake them is worth
-//! something to the calls that follow (`wake_ups.rs`, `credit.rs`). Most calls of less than a
-//! microsecond, and on one thread after a pause, do not ask (`unasked.rs`). What was chosen and why
-//! is in `explanation.rs`. When heavy ones count, and when another way is tried (`rival.rs`,
-//! `budget.rs`), schedules ask too. `strategy.rs` has the words: how a call runs, and what it took.
+//! row, a call). `model.rs` is the choice of mode `Auto`, with `trial.rs`, `rival.rs` (when trials
+//! are made, and what they may cost) and, where calls differ much, `heavy.rs` (by what they take)
+//! and `sizes.rs` (by their rows); a place has one for calls that find workers awake and one for
+//! the others (`calls.rs`), since to wake them is worth something to the calls that follow
+//! (`wake_ups.rs`, `credit.rs`). Most calls of less than a microsecond, and on one thread after a
+//! pause, do not ask (`unasked.rs`). What was chosen and why is in `explanation.rs`. When heavy ones
+//! count, and when another way is tried (`rival.rs`), schedules ask too. `strategy.rs` has the
+//! words: how a call runs, and what it took.
 
-mod budget;
-mod busy;
 mod calls;
 mod cost;
 mod credit;
@@ -31,7 +29,6 @@ mod trial;
 mod unasked;
 mod wake_ups;
 
-pub(crate) use budget::Budget;
 pub(crate) use cost::RowCost;
 pub(crate) use decide::decide;
 pub use explanation::ChoiceReason;

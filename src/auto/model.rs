@@ -16,9 +16,8 @@ use std::ops::Range;
 
 use super::{
     Decision, Outcome, Probe, Situation, Strategy, UNKNOWN_ROWS,
-    busy::Busy,
     credit::Credit,
-    estimate::Estimate,
+    estimate::{Busy, Estimate},
     heavy::HeavyCalls,
     sizes::{Size, Sizes},
     strategy::in_proportion,

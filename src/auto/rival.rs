@@ -1,4 +1,5 @@
-//! When what is not the current choice is tried again: strategies of calls, and ways of schedules.
+//! When what is not the current choice is tried again, and what that may cost: strategies of calls,
+//! and ways of schedules.
 
 /// A candidate is taken if it needs less than this part of what the current choice needs: nothing
 /// is gained by going back and forth.
@@ -12,6 +13,10 @@ pub(crate) const LONGEST_OF_THE_CLOSE: u32 = 1 << 11;
 
 /// The most between trials of another one.
 pub(crate) const LONGEST: u32 = 1 << 14;
+
+/// The most that is saved up, in nanoseconds, however long nothing was tried: what changes all the
+/// time would be tried all the time.
+const LARGEST_BUDGET: f32 = 1_000_000_000.0;
 
 /// The pause between two trials of one candidate.
 #[derive(Clone, Copy, Debug)]
@@ -55,5 +60,45 @@ impl Rival {
 
     pub(crate) fn interval(&self) -> u32 {
         self.interval
+    }
+}
+
+/// Time that may be spent on trials, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Budget(f32);
+
+impl Budget {
+    pub(crate) const fn new(nanoseconds: f32) -> Self {
+        Self(nanoseconds)
+    }
+
+    /// Adds what is put aside of the time that calls, or runs, took.
+    pub(crate) fn save(&mut self, nanoseconds: f32) {
+        self.0 = (self.0 + nanoseconds).min(LARGEST_BUDGET);
+    }
+
+    /// Whether it is enough for what costs this many nanoseconds.
+    pub(crate) fn pays_for(&self, nanoseconds: f32) -> bool {
+        nanoseconds.min(LARGEST_BUDGET) <= self.0
+    }
+
+    pub(crate) fn spend(&mut self, nanoseconds: f32) {
+        self.0 -= nanoseconds;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_saved_up_pays_for_whatever_costs_more() {
+        let mut budget = Budget::new(5.0);
+        assert!(budget.pays_for(5.0) && !budget.pays_for(6.0));
+        (0..2_000).for_each(|_| budget.save(1e6));
+        assert_eq!(budget, Budget::new(LARGEST_BUDGET));
+        assert!(budget.pays_for(1e12));
+        budget.spend(1.0e8);
+        assert!(budget.pays_for(8e8) && !budget.pays_for(1e12));
     }
 }

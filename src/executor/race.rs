@@ -13,10 +13,7 @@ use super::{
     way::{ScheduleWay, WAYS},
 };
 use crate::{
-    auto::{
-        Budget,
-        rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
-    },
+    auto::rival::{BETTER, Budget, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
     record::{ALWAYS_TIMED, Sample, Sampling},
 };
 

@@ -5,8 +5,7 @@ use crate::{
     ablation::Mechanism,
     auto::{
         Decision, Strategy,
-        budget::Budget,
-        rival::{BETTER, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
+        rival::{BETTER, Budget, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
         trial::{TRIAL_CALLS, Trial},
     },
 };
