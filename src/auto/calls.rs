@@ -35,11 +35,6 @@ impl Calls {
         decision
     }
 
-    /// Notes calls that went as the last one did, without asking.
-    pub(super) fn pass(&mut self, calls: u32) {
-        self.last().pass(calls);
-    }
-
     /// The model of the last call.
     pub(super) fn last(&mut self) -> &mut Model {
         if self.were_asleep { &mut self.asleep } else { &mut self.awake }

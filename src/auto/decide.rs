@@ -21,7 +21,7 @@ pub(crate) fn decide(
         return Decision::of_model(Strategy::Serial, false);
     }
     let mut calls = site.calls();
-    calls.pass(unasked.taken());
+    calls.last().pass(unasked.taken());
     let decision = calls.choose(situation, &count_rows);
     if decision.strategy.is_the_gangs() {
         wake_ups.note(site, situation, || calls.gain());

@@ -188,7 +188,7 @@ impl Model {
         Leave { calls, rows: self.rows_now, while_asleep: mean.is_some_and(|mean| mean >= VERY_SHORT) }
     }
 
-    /// Notes calls that were not asked about.
+    /// Notes calls that were not asked about: they went as the last one did.
     pub(super) fn pass(&mut self, calls: u32) {
         self.calls += u64::from(calls);
         self.sampling.pass(calls);
