@@ -134,7 +134,7 @@ impl Model {
         // Rows that get in each other's way may take one thread a part of what several take: any
         // part.
         let now = self.expected(self.current, rows);
-        if !self.is_probe(other) && self.at_best(other, rows) >= now * BETTER {
+        if !self.would_be_probe(other) && self.at_best(other, rows) >= now * BETTER {
             return false;
         }
         self.trials.rivals[other as usize].may_be_tried()
@@ -172,8 +172,8 @@ impl Model {
         let then = match other {
             // The first one is free, so that it comes at once. One call takes twice as long at
             // most.
-            probed if self.is_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
-            probed if self.is_probe(probed) => return (self.takes(probed, rows) - now).clamp(0.0, now),
+            probed if self.would_be_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
+            probed if self.would_be_probe(probed) => return (self.takes(probed, rows) - now).clamp(0.0, now),
             // If it has heavy calls as well, the trial ends with the first one.
             doubtful if self.doubtful_part(doubtful, rows).is_some() => {
                 return self.heavy.cost_of_looking(doubtful, (self.current, now), rows, self.situation.workers);
@@ -202,7 +202,7 @@ impl Model {
 
     /// Whether a trial of `strategy` would be of one thread, where calls go to the gang and what
     /// one thread takes is not known, or not any more. The leader then only begins a call alone.
-    fn is_probe(&self, strategy: Strategy) -> bool {
+    fn would_be_probe(&self, strategy: Strategy) -> bool {
         strategy == Strategy::Serial && self.estimate(strategy).samples() == 0
     }
 
@@ -210,7 +210,7 @@ impl Model {
         let place = strategy as usize;
         self.trials.budget.spend(cost);
         let trial = match () {
-            () if self.is_probe(strategy) => Trial::probe(),
+            () if self.would_be_probe(strategy) => Trial::probe(),
             () => {
                 let part = self.doubtful_part(strategy, self.rows);
                 if part.is_some() {
