@@ -27,38 +27,24 @@ pub(super) struct Trial {
     retries: u32,
     /// Whether it is of one thread that only begins a call.
     is_probe: bool,
-    /// The part of calls that are heavy if those by this strategy are as others are, which it is to
-    /// find out.
+    /// The part of calls that would be heavy, if this trial is to find out whether any are and has
+    /// met none so far.
     heavy_part: Option<f32>,
-    /// Calls that were measured, and whether one of them was heavy.
+    /// Calls that were measured.
     measured: u32,
-    is_any_heavy: bool,
 }
 
 impl Trial {
-    /// A trial of `strategy`, perhaps its first.
-    pub(super) fn new(strategy: Strategy, first: bool) -> Self {
+    /// A trial of `strategy`, perhaps its first. If `heavy_part` is given it also finds out whether
+    /// this part of its calls are heavy.
+    pub(super) fn new(strategy: Strategy, first: bool, heavy_part: Option<f32>) -> Self {
         let retries = if first { FIRST_RETRIES } else { 0 };
-        Self {
-            strategy,
-            left: TRIAL_CALLS,
-            since: None,
-            retries,
-            is_probe: false,
-            heavy_part: None,
-            measured: 0,
-            is_any_heavy: false,
-        }
+        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false, heavy_part, measured: 0 }
     }
 
     /// One call, which one thread begins: the whole might take many times as long.
     pub(super) fn probe() -> Self {
-        Self { left: 1, is_probe: true, ..Self::new(Strategy::Serial, false) }
-    }
-
-    /// The same, which also finds out whether this part of its calls are heavy.
-    pub(super) fn looking_for_heavy(self, part: Option<f32>) -> Self {
-        Self { heavy_part: part, ..self }
+        Self { left: 1, is_probe: true, ..Self::new(Strategy::Serial, false, None) }
     }
 
     pub(super) fn is_probe(&self) -> bool {
@@ -85,13 +71,13 @@ impl Trial {
     /// Notes a call that was measured.
     pub(super) fn note(&mut self, heavy: bool) {
         self.measured += 1;
-        self.is_any_heavy |= heavy;
+        self.heavy_part = self.heavy_part.filter(|_| !heavy);
     }
 
-    /// The part of calls that it is to find heavy ones in, and how many there were, as long as none
-    /// was heavy.
+    /// While it looks for heavy calls: the part that they would be, and how many calls there were
+    /// without one.
     pub(super) fn without_heavy(&self) -> Option<(f32, u32)> {
-        self.heavy_part.filter(|_| !self.is_any_heavy).map(|part| (part, self.measured))
+        self.heavy_part.map(|part| (part, self.measured))
     }
 
     /// Whether it went on for longer than others do.

@@ -114,31 +114,34 @@ impl Model {
                 self.doubt_others();
             }
         }
-        let next = Strategy::MEASURED.into_iter().find(|&other| self.is_worth_a_trial(other, rows));
-        let Some(strategy) = next else { return };
+        let mut others = Strategy::MEASURED.into_iter();
+        let next = others.find_map(|other| Some((other, self.cost_if_worth_a_trial(other, rows)?)));
+        let Some((strategy, cost)) = next else { return };
         let wakes = strategy != Strategy::Serial && self.situation.asleep;
         let wake_up = if self.takes(self.current, rows) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
-        let cost = self.cost_of_trial(strategy, rows) + if wakes { wake_up } else { 0.0 };
+        let cost = cost + if wakes { wake_up } else { 0.0 };
         if self.trials.budget.pays_for(cost) {
             self.begin_trial(strategy, cost);
         }
     }
 
-    fn is_worth_a_trial(&self, other: Strategy, rows: u64) -> bool {
+    /// What a trial of another strategy costs, without waking workers, if it may be made and may
+    /// find that strategy to be better.
+    fn cost_if_worth_a_trial(&self, other: Strategy, rows: u64) -> Option<f32> {
         if other == self.current || !self.estimate(self.current).is_known() {
-            return false;
+            return None;
         }
         if Mechanism::Trials.is_out() || (Mechanism::Retrials.is_out() && self.estimate(other).was_tried()) {
-            return false;
+            return None;
         }
         // Rows that get in each other's way may take one thread a part of what several take: any
         // part.
         let now = self.expected(self.current, rows);
         if !self.would_be_probe(other) && self.at_best(other, rows) >= now * BETTER {
-            return false;
+            return None;
         }
-        self.trials.rivals[other as usize].may_be_tried()
-            && self.trials.budget.pays_for(self.cost_of_trial(other, rows))
+        let may_be_tried = self.trials.rivals[other as usize].may_be_tried();
+        may_be_tried.then(|| self.cost_of_trial(other, rows)).filter(|&cost| self.trials.budget.pays_for(cost))
     }
 
     /// What a call could take by another strategy if all went well there.
@@ -168,22 +171,21 @@ impl Model {
 
     /// What a trial takes longer than the same calls by the current strategy.
     fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
-        let now = self.takes(self.current, rows);
-        let then = match other {
+        let (now, estimate) = (self.takes(self.current, rows), self.estimate(other));
+        if self.would_be_probe(other) {
             // The first one is free, so that it comes at once. One call takes twice as long at
             // most.
-            probed if self.would_be_probe(probed) && !self.estimate(probed).was_tried() => return 0.0,
-            probed if self.would_be_probe(probed) => return (self.takes(probed, rows) - now).clamp(0.0, now),
+            return if estimate.was_tried() { (self.takes(other, rows) - now).clamp(0.0, now) } else { 0.0 };
+        }
+        if self.doubtful_part(other, rows).is_some() {
             // If it has heavy calls as well, the trial ends with the first one.
-            doubtful if self.doubtful_part(doubtful, rows).is_some() => {
-                return self.heavy.cost_of_looking(doubtful, (self.current, now), rows, self.situation.workers);
-            }
+            return self.heavy.cost_of_looking(other, (self.current, now), rows, self.situation.workers);
+        }
+        let then = match other {
             Strategy::Serial => self.takes_alone(rows),
-            tried if self.estimate(tried).tells_of(rows) => {
-                // What is in doubt was true of another world.
-                let most = if self.estimate(tried).samples() == 0 { 2.0 * now } else { f32::INFINITY };
-                self.takes(tried, rows).min(most)
-            }
+            // What is in doubt was true of another world.
+            _ if estimate.tells_of(rows) && estimate.samples() == 0 => self.takes(other, rows).min(2.0 * now),
+            _ if estimate.tells_of(rows) => self.takes(other, rows),
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             _ => now + ROUND + SESSION,
         };
@@ -209,15 +211,14 @@ impl Model {
     fn begin_trial(&mut self, strategy: Strategy, cost: f32) {
         let place = strategy as usize;
         self.trials.budget.spend(cost);
-        let trial = match () {
-            () if self.would_be_probe(strategy) => Trial::probe(),
-            () => {
-                let part = self.doubtful_part(strategy, self.rows);
-                if part.is_some() {
-                    self.heavy.note_looking();
-                }
-                Trial::new(strategy, !self.estimates[place].was_tried()).looking_for_heavy(part)
+        let trial = if self.would_be_probe(strategy) {
+            Trial::probe()
+        } else {
+            let heavy_part = self.doubtful_part(strategy, self.rows);
+            if heavy_part.is_some() {
+                self.heavy.note_looking();
             }
+            Trial::new(strategy, !self.estimates[place].was_tried(), heavy_part)
         };
         self.estimates[place].doubt();
         self.trials.rivals[place].pause();
