@@ -26,11 +26,12 @@ impl Calls {
         }
         let decision = model.choose(situation, count_rows);
         // Workers that a trial wakes are there for the calls that follow.
-        if asleep && decision.strategy.is_the_gangs() && self.asleep.begins_trial() {
+        let Decision { strategy, .. } = decision;
+        if asleep && strategy.is_the_gangs() && self.asleep.begins_trial(strategy) {
             if self.awake.is_new() {
                 self.awake.guess_from(&self.asleep, false);
             }
-            self.awake.try_along(decision.strategy);
+            self.awake.try_along(strategy);
         }
         decision
     }
@@ -61,7 +62,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auto::{Outcome, Strategy};
+    use crate::auto::{Outcome, Probe, Strategy, Timing};
 
     const ASLEEP: Situation = Situation { storages: 1, workers: 2, asleep: true, wake_ups: 0 };
 
@@ -88,5 +89,43 @@ mod tests {
         (0..3).for_each(|_| _ = call(&mut calls, true));
         calls.choose(Situation { asleep: false, ..ASLEEP }, || 1_000);
         assert!(calls.explain().figures[Strategy::Serial as usize].is_some());
+    }
+
+    /// A call of this many rows of 10 ns, which take long to share. Returns how it ran.
+    fn call_of(calls: &mut Calls, asleep: bool, rows: u64) -> Decision {
+        let alone = 10 * rows;
+        let decision = calls.choose(Situation { asleep, ..ASLEEP }, || rows);
+        let takes = if decision.strategy == Strategy::Serial { alone } else { 30_000 + alone / 3 * 2 };
+        match decision.timing {
+            Timing::Asked => {
+                let outcome = Outcome { busy: Some(alone), ..Outcome::serial(rows, alone) };
+                calls.last().observe(decision.strategy, &outcome, 0..takes);
+            }
+            Timing::Probe(_) => calls.last().observe_probe(Probe { rows, nanoseconds: alone }, rows, 0),
+            Timing::NotAsked | Timing::BySample => {}
+        }
+        decision
+    }
+
+    /// The first call of a frame finds workers asleep and has many rows, mostly. The ones behind it
+    /// have hardly any.
+    #[test]
+    fn a_call_with_few_rows_in_the_middle_of_a_trial_begins_none_behind_it() {
+        let mut calls = Calls::default();
+        let behind_it = |calls: &mut Calls| (0..20).for_each(|_| _ = call_of(calls, false, 100));
+        let first_of_trial = Decision::of_model(Strategy::ForkJoin, false);
+        let begun = (0..100).find(|_| {
+            behind_it(&mut calls);
+            call_of(&mut calls, true, 100_000) == first_of_trial
+        });
+        assert!(begun.is_some(), "no trial in a hundred frames");
+        behind_it(&mut calls);
+        let trials = calls.awake.explain().trials;
+        for _ in 0..5 {
+            assert_eq!(call_of(&mut calls, true, 20_000).strategy, Strategy::LockStep);
+            behind_it(&mut calls);
+        }
+        assert_eq!(calls.awake.explain().trials, trials);
+        assert!(calls.asleep.begins_trial(Strategy::ForkJoin), "its second call is still to come");
     }
 }

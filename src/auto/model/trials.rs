@@ -99,9 +99,10 @@ impl Model {
         Some(Decision::of_model(trial.strategy, timed))
     }
 
-    /// Whether the call that was decided last is the first one of a trial.
-    pub(in crate::auto) fn begins_trial(&self) -> bool {
-        self.trials.under_way.is_some_and(|trial| trial.has_just_begun())
+    /// Whether the call that was decided last, by `strategy`, is the first one of a trial. Calls
+    /// with few rows may come before the second one. They go by what is known, not by what is tried.
+    pub(in crate::auto) fn begins_trial(&self, strategy: Strategy) -> bool {
+        self.trials.under_way.is_some_and(|trial| trial.strategy == strategy && trial.has_just_begun())
     }
 
     /// Takes the strategy that is best by now, or begins to try another one.
