@@ -13,7 +13,7 @@ const FIRST_RETRIES: u32 = 3;
 /// For this many nanoseconds calls of a trial are not counted, because workers are waking up:
 /// that takes 30 to 50 us, a few short calls. Where calls are so seldom that workers never come in
 /// time, that is how it is.
-const WAKING: u64 = 200_000;
+const GRACE: u64 = 200_000;
 
 /// A trial that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ impl Trial {
     /// are waking up. Returns whether it does.
     pub(super) fn goes_on_while_waking(&mut self, idle: bool, now: u64) -> bool {
         let since = *self.since.get_or_insert(now);
-        let waking = idle && now.saturating_sub(since) < WAKING;
+        let waking = idle && now.saturating_sub(since) < GRACE;
         self.left += u32::from(waking);
         waking
     }

@@ -49,7 +49,7 @@ use crate::{
 };
 use gang::{BlueprintSlot, Handler, SystemsOnGang, apply_deferred, names, systems_of};
 use main_thread::{do_as_main_thread, is_main_thread_elsewhere};
-use race::{Race, Took, WayDecision};
+use race::{Race, TimedRun, WayDecision};
 use record::Traced;
 
 /// Runs a schedule in whichever way takes least: by Bevy's single-threaded executor, by its
@@ -355,7 +355,7 @@ impl SystemExecutor for AffinityExecutor {
         }
         if timed {
             let work = ran.and_then(|before| Some(process_ran()?.saturating_sub(before)));
-            self.race.observe(Took { nanoseconds: ended.saturating_sub(began), work }, compute_threads);
+            self.race.observe(TimedRun { nanoseconds: ended.saturating_sub(began), work }, compute_threads);
             self.record.explain(&self.race);
         }
     }

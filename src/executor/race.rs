@@ -77,9 +77,9 @@ impl WayDecision {
     }
 }
 
-/// What a run took that was timed.
+/// A run that was timed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Took {
+pub(super) struct TimedRun {
     pub(super) nanoseconds: u64,
     /// How long all threads of the process ran meanwhile, in nanoseconds; unknown if that was not
     /// measured, or the system does not tell.
@@ -209,8 +209,8 @@ impl Race {
 
     /// Learns what a run took that was to be timed. `threads` says how many threads Bevy has for
     /// systems.
-    pub(super) fn observe(&mut self, took: Took, threads: impl Fn() -> usize) {
-        let nanoseconds = (took.nanoseconds as f32).max(SHORTEST);
+    pub(super) fn observe(&mut self, run: TimedRun, threads: impl Fn() -> usize) {
+        let nanoseconds = (run.nanoseconds as f32).max(SHORTEST);
         if let Some(trial) = &mut self.trial {
             let rival = trial.other;
             match trial.observe(nanoseconds) {
@@ -233,7 +233,7 @@ impl Race {
         }
         self.notice(mean);
         if !matches!(self.gang, GangPlan::Learning(_)) {
-            self.reconsider(mean, || most_on_one_thread(mean, took.work, threads()));
+            self.reconsider(mean, || most_on_one_thread(mean, run.work, threads()));
         }
     }
 

@@ -51,7 +51,7 @@ impl Machine {
         }
         let took = (usual as f32 * times) as u64;
         if timed {
-            self.race.observe(Took { nanoseconds: took, work: self.work.filter(|_| closely) }, || self.count);
+            self.race.observe(TimedRun { nanoseconds: took, work: self.work.filter(|_| closely) }, || self.count);
         }
         self.spent += took;
         self.lost += usual - self.fastest();
@@ -327,7 +327,7 @@ fn run_bursts(race: &mut Race, takes: Bursting, runs: u64, is_heavy: impl Fn(u64
         let of = |(usual, heavy)| if is_heavy(run) { heavy } else { usual };
         let took = of(takes[way as usize]);
         if timed {
-            race.observe(Took { nanoseconds: took, work: None }, || 4);
+            race.observe(TimedRun { nanoseconds: took, work: None }, || 4);
         }
         spent += took;
         all.iter_mut().zip(takes).for_each(|(all, takes)| *all += of(takes));
