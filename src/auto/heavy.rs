@@ -178,8 +178,9 @@ impl HeavyCalls {
         if own.counts || !other.counts || own.is_far_below(other) { own } else { other }
     }
 
-    /// The part of calls that are heavy where that speaks against `strategy`, and may not be so:
-    /// calls by the `current` one have far fewer, or it is not known that these have as many.
+    /// The part of calls by `strategy` that is taken for heavy, if that is in doubt. Either it was
+    /// so once, and calls by the `current` one have far fewer heavy ones. Or it is so of calls by
+    /// the current one, and it is not known that others have as many.
     pub(super) fn doubtful_part(&self, strategy: Strategy, current: Strategy) -> Option<f32> {
         let (own, other) = self.both(strategy);
         let differ = if own.counts { other.is_far_below(own) } else { own.part() * FAR_FEWER < other.part() };

@@ -49,10 +49,10 @@ const LEAST_SURPRISE: f32 = 200.0;
 /// choose and once to learn.
 const COUNTING: f32 = 3.0;
 
-/// So many times that is what calls take at least whose rows are counted each time ...
+/// Rows are counted in each call if calls take at least this many times as long as that ...
 const COUNTED_OFTEN: f32 = 100.0;
 
-/// ... unless they lie in this many storages at most.
+/// ... or if they lie in this many storages at most.
 const FEW_STORAGES: usize = 8;
 
 /// Calls that take this many nanoseconds are all timed. One that comes once in a frame finds little
@@ -93,8 +93,8 @@ pub(crate) struct Model {
     sizes: Sizes,
     /// What a call of the current strategy takes on average, in nanoseconds.
     mean: Option<f32>,
-    /// For how long all workers together are busy in a call on the gang: in lock step, unless
-    /// calls run by fork/join.
+    /// For how long all workers together are busy in a call on the gang. Learned from calls in lock
+    /// step, and from those by fork/join while that is the current strategy.
     busy: Busy,
     /// Time that later calls save because this one wakes the workers. One thread is charged for it.
     credit: Credit,

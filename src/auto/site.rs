@@ -78,7 +78,8 @@ impl Site {
         }
     }
 
-    /// Learns what the leader did `alone`, with the first of `rows`, in a call that ended `now`.
+    /// Learns from a `probe`: what the leader did alone with the first of `rows`, in a call that
+    /// ended `now`.
     pub(crate) fn learn_probe(&self, probe: Probe, rows: u64, now: u64) {
         self.cost.observe(probe.rows, probe.nanoseconds);
         self.calls().last().observe_probe(probe, rows, now);

@@ -17,18 +17,19 @@ const ON_END_IN_TRIAL: u32 = 4_096;
 /// One in this many calls with few rows is timed.
 const CHECKED: u32 = 8;
 
-/// After this many forecasts in a row that were off by a factor of [`WRONG`], rows of small calls
-/// cost something else: if these calls ran on the gang and took longer, small ones stay on one
-/// thread for [`STAY`] calls; otherwise no call counts as one with few rows any more.
+/// After this many forecasts in a row that were off by a factor of [`WRONG`], it is clear that rows
+/// of small calls cost something else. If the last of these calls ran on the gang and took longer
+/// than expected, small ones stay on one thread for [`STAY`] calls. Otherwise no call counts as one
+/// with few rows from then on.
 const MOST_WRONG: u32 = 4;
 const WRONG: f32 = 3.0;
 
 /// Not for ever: another process may have been the cause. To find out anew takes 32 calls.
 const STAY: u32 = 4_096;
 
-/// On one thread it takes this many nanoseconds of difference, too: ten rows that nobody has looked
-/// at for a while take some cache misses, 1 to 3 us, and not what ten of 50,000 take. On the gang
-/// less will do: there one thread may be better.
+/// On one thread it takes this many nanoseconds of difference, too: ten rows that were not visited
+/// for a while take some cache misses, 1 to 3 us, and not what ten of 50,000 take. On the gang less
+/// will do: there one thread may be better.
 const LEAST_WRONG_ALONE: f32 = 5_000.0;
 const LEAST_WRONG: f32 = 200.0;
 

@@ -90,8 +90,8 @@ impl WayTimes {
         self.fraction.judge(usual, heavy.unwrap_or(usual))
     }
 
-    /// Counts anew, for runs by this way usually take something else than they did. Seen like that,
-    /// `heavy` of the last ones were heavy.
+    /// Counts anew, for runs by this way usually take something else than they did. Compared with
+    /// the new usual time, `heavy` of the last ones were heavy.
     fn begin_anew(&mut self, way: ScheduleWay, times: RunTimes, heavy: u32) {
         self.set(way, times);
         self.fraction.restart(self.light + heavy, heavy);

@@ -34,8 +34,8 @@ pub(crate) struct Gate {
 pub(super) struct Opens<'a>(&'a Gate);
 
 impl Gate {
-    /// For a sweep that the leader goes about alone for this many nanoseconds, and until the end of
-    /// what it is at then.
+    /// For a sweep that the leader begins alone, for this many nanoseconds. When they are over it
+    /// finishes the rows that it is at, and the gate opens.
     pub(super) fn new(longest: u64, visits: Visits) -> Self {
         let [began, rows, took] = std::array::from_fn(|_| AtomicU64::new(0));
         Self { longest, visits, began, open: AtomicBool::new(false), rows, took }

@@ -141,13 +141,13 @@ impl<'a> ShareClaim<'a> {
         }
     }
 
-    /// The time, while the placement learns what the rows of `storage` cost.
+    /// The time, if the placement learns from this call what the rows of `storage` cost.
     #[inline]
     pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
-        // Rows are timed one by one only where there are chunks: the round of receivers teaches
-        // what shares took, not what rows cost.
+        // Without chunks only whole shares are timed, as in the round of receivers.
         self.shares.chunks.filter(|_| self.shares.learns_cuts)?;
-        // Some rows of a storage, or whole storages, teach nothing of cuts.
+        // A call that visits only some rows of a storage teaches nothing of cuts, nor does a share
+        // of whole storages.
         let layout = &self.shares.layouts[self.owner];
         let runs = layout.has_parts().then(|| self.shares.ownership.placement.get(storage)).flatten();
         runs.and_then(Runs::histogram).map(|_| now())

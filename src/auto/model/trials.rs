@@ -100,7 +100,7 @@ impl Model {
     }
 
     /// Whether the call that was decided last, by `strategy`, is the first one of a trial. Calls
-    /// with few rows may come before the second one. They go by what is known, not by what is tried.
+    /// with few rows that come before the second one go by what is known, not by what is tried.
     pub(in crate::auto) fn begins_trial(&self, strategy: Strategy) -> bool {
         self.trials.under_way.is_some_and(|trial| trial.strategy == strategy && trial.has_just_begun())
     }
@@ -247,8 +247,9 @@ impl Model {
         self.estimate(other).was_tried() && usual < self.expected(self.current, rows) * BETTER
     }
 
-    /// Whether a trial goes on, to find out whether calls by its strategy are heavy now and then as
-    /// those of the current one are, or as they were themselves. If that is enough none is.
+    /// Whether a trial that expects heavy calls and has met none goes on to look for one. It does
+    /// not if it has made enough calls to tell that there are none, nor if its strategy would do no
+    /// better without them.
     fn goes_on_for_heavy(&mut self, strategy: Strategy, rows: u64) -> bool {
         let Some((part, calls)) = self.trials.under_way.and_then(|trial| trial.without_heavy()) else { return false };
         let goes_on = !self.heavy.acquit(strategy, part, calls) && self.would_do_better(strategy, rows);

@@ -25,8 +25,8 @@ use super::{
 };
 use crate::sync::lock;
 
-/// Schedules of more systems do not go to the gang: who waits for whom is found out by comparing
-/// each with each, some ten milliseconds for so many.
+/// Schedules of more systems do not go to the gang: which waits for which is found out by comparing
+/// each with each. That takes some ten milliseconds for this many.
 const MOST_SYSTEMS: usize = 1_000;
 
 /// The conditions of one system or set.

@@ -48,7 +48,7 @@ impl Costs {
 /// What a task takes, and whether it leads rounds. All times in nanoseconds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TaskCost {
-    /// Of the gang.
+    /// Of the gang, the leader among them.
     workers: f32,
     /// In runs in which it led no rounds.
     by_itself: f32,
@@ -162,9 +162,9 @@ impl TaskCost {
     }
 }
 
-/// Takes one time more into a mean, which is 0 before there is any, after so many runs. The first
-/// run fetches everything into the caches: it counts for nothing once there is another. The second
-/// counts for nothing if the third tells that it was interrupted.
+/// Takes one time more into a mean, which is 0 before there is any, after this many `runs`. The
+/// first run fetches everything into the caches: it counts for nothing once there is another. The
+/// second counts for nothing if the third tells that it was interrupted.
 fn learn(mean: &mut f32, nanoseconds: u64, runs: u32) {
     let nanoseconds = nanoseconds as f32;
     let is_right = runs > 2 || runs == 2 && *mean < nanoseconds + INTERRUPTED;

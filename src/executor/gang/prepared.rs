@@ -59,9 +59,9 @@ pub(super) struct Planned {
     apart: Vec<bool>,
     /// By task, whether its sweeps stay on the leader, which otherwise would be rounds.
     pub(super) by_itself: Vec<bool>,
-    /// What tasks took by themselves when it was made, in nanoseconds; or a while later, if that is
-    /// less. Of those that were not seen so, what they take at most: one that takes more than was
-    /// guessed has not grown.
+    /// By task, what it took by itself when the plan was made, in nanoseconds; it follows a task
+    /// that takes less later. Of a task that was never seen by itself it is the most that it could
+    /// take, so that a guess that was too low is not taken for growth.
     took: Vec<f32>,
     /// Timed runs since then.
     timed: u32,
