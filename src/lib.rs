@@ -125,7 +125,9 @@ pub use plugin::AffinityParallelPlugin;
 #[expect(deprecated, reason = "the former name")]
 pub use pool::WorkerTimes;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerStats};
-pub use query::{AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, ReborrowQuery, SAffineQuery};
+pub use query::{
+    AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, ReborrowQuery, SAffineQuery,
+};
 pub use record::{FrameSpan, Span, SpanKind, StageLane, StageSpan};
 pub use scatter::{Calendar, Outbox, ScatterReport, TimedOutbox};
 pub use schedule::{AffineSystems, AffinitySystems, IntoAffine, affine_system};

@@ -300,19 +300,22 @@ impl Race {
 
     /// The ways that waited for long enough to be tried, the one first whose turn it is: one that
     /// was not measured, else the fastest.
-    fn next_rivals(&self, time: f32) -> impl Iterator<Item = ScheduleWay> + '_ {
-        let may_be_better = move |way| match way {
+    fn next_rivals(&self, time: f32) -> impl Iterator<Item = ScheduleWay> + use<> {
+        let may_be_better = |way| match way {
             ScheduleWay::OneThread => true,
             ScheduleWay::BevysThreads => time >= LEAST_OF_THREADS,
             ScheduleWay::OnTheGang => self.mean(ScheduleWay::OneThread).is_some_and(|one| one >= LEAST_OF_GANG),
         };
+        let is_next =
+            |&way: &ScheduleWay| way != self.current && self.rivals[way as usize].may_be_tried() && may_be_better(way);
         let expected = |way| self.mean(way).unwrap_or(0.0);
-        let mut ways: [_; WAYS] = std::array::from_fn(|way| ScheduleWay::ALL[way]);
-        ways.sort_by(|&a, &b| expected(a).total_cmp(&expected(b)));
-        let is_next = move |&way: &ScheduleWay| {
-            way != self.current && self.rivals[way as usize].may_be_tried() && may_be_better(way)
+        // But for the current way there are two.
+        let mut ways = ScheduleWay::ALL.iter().copied().filter(is_next);
+        let next = match (ways.next(), ways.next()) {
+            (Some(one), Some(other)) if expected(other) < expected(one) => [Some(other), Some(one)],
+            (one, other) => [one, other],
         };
-        ways.into_iter().filter(is_next)
+        next.into_iter().flatten()
     }
 
     fn end_trial(&mut self, rival: ScheduleWay, Found { current, other }: Found) {
