@@ -26,7 +26,7 @@ pub(crate) fn decide(
     if decision.strategy.is_the_gangs() {
         wake_ups.note(site, situation, || calls.gain());
     }
-    unasked.grant(calls.last().leave());
+    unasked.grant(calls.last().grant());
     decision
 }
 
@@ -68,16 +68,42 @@ mod tests {
         let (sites, registry) = (SiteList::default(), SiteRegistry::default());
         let site = sites.at(Location::caller());
         registry.register(site, || None);
-        let mut unasked = 0;
-        for _ in 0..1_000 {
+        let asks = |rows| {
             let before = site.unasked().taken();
-            call_with(site, 4_000, true);
-            unasked += u32::from(site.unasked().taken() > before);
-        }
-        assert!(unasked > 700, "{unasked}");
+            call_with(site, rows, true);
+            site.unasked().taken() <= before
+        };
+        let asking = (0..1_000).filter(|_| asks(4_000)).count();
+        assert!((100..300).contains(&asking), "{asking}");
+        assert!([2, 5_000].into_iter().all(asks), "those with other numbers of rows do");
         (0..10).for_each(|_| _ = call(site, 4_000));
         assert_eq!(site.unasked().taken(), 0, "those that find them awake do");
-        registry.for_each(|_, explanation| assert_eq!(explanation.calls, 1_010));
+        registry.for_each(|_, explanation| assert_eq!(explanation.calls, 1_012));
+    }
+
+    /// Calls of 50 us that find workers asleep, and then take three times as long.
+    #[test]
+    fn after_a_surprise_calls_ask_at_once() {
+        let sites = SiteList::default();
+        let site = sites.at(Location::caller());
+        let situation = Situation { storages: 1, workers: 2, asleep: true, wake_ups: 0 };
+        let mut now = 0;
+        // A call that takes this long; whether it was timed, and whether it asked.
+        let mut call = |takes: u64| {
+            let before = site.unasked().taken();
+            let Decision { strategy, timing } = decide(site, situation, &WakeUps::default(), || 1_000);
+            let timed = timing == Timing::Asked;
+            now += 16_000_000;
+            if timed {
+                site.learn(strategy, &Outcome::serial(1_000, takes), Some(now..now + takes));
+            }
+            (timed, site.unasked().taken() <= before)
+        };
+        let asking = (0..1_000).filter(|_| call(50_000).1).count();
+        assert!((150..400).contains(&asking), "{asking}");
+        let timed = (0..100).find(|_| call(150_000).0);
+        assert!(timed.is_some(), "none of a hundred is timed");
+        assert_eq!(call(150_000), (true, true));
     }
 
     #[test]

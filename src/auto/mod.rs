@@ -9,8 +9,8 @@
 //! and `sizes.rs` (by their rows); a place has one for calls that find workers awake and one for
 //! the others (`calls.rs`), since to wake them is worth something to the calls that follow
 //! (`wake_ups.rs`, `credit.rs`). Most calls of less than a microsecond, and on one thread after a
-//! pause, do not ask (`unasked.rs`). What was chosen and why is in `explanation.rs`. When heavy ones
-//! count, and when another way is tried (`rival.rs`), schedules ask too. `strategy.rs` has the
+//! pause, do not ask (`unasked.rs`). What was chosen and why is in `explanation.rs`. When heavy
+//! ones count, and when another way is tried (`rival.rs`), schedules ask too. `strategy.rs` has the
 //! words: how a call runs, and what it took.
 
 mod calls;

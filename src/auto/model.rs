@@ -21,7 +21,7 @@ use super::{
     heavy::HeavyCalls,
     sizes::{Size, Sizes},
     strategy::in_proportion,
-    unasked::Leave,
+    unasked::Grant,
 };
 use crate::record::{ALWAYS_TIMED, Sample, Sampling, VERY_SHORT};
 use trials::Trials;
@@ -175,9 +175,10 @@ impl Model {
         }
     }
 
-    /// What calls from now on may do without asking: those that could only be told to stay on this
-    /// thread, untimed, as long as they have no more rows than the last one.
-    pub(super) fn leave(&self) -> Leave {
+    /// What calls from now on may do without asking. They could only be told to stay on this
+    /// thread, untimed, as long as they have about as many rows as the last one, and no more. Very
+    /// short ones with hardly any rows are none the worse for that.
+    pub(super) fn grant(&self) -> Grant {
         let Situation { storages, asleep, .. } = self.situation;
         let stays = self.current == Strategy::Serial
             && self.trials.under_way.is_none()
@@ -185,7 +186,9 @@ impl Model {
         let longest = if asleep { self.always_timed() } else { VERY_SHORT };
         let mean = self.mean.filter(|&mean| stays && mean < longest && storages <= FEW_STORAGES);
         let calls = mean.map_or(0, |mean| self.sampling.untimed_ahead(mean));
-        Leave { calls, rows: self.rows_now, while_asleep: mean.is_some_and(|mean| mean >= VERY_SHORT) }
+        let while_asleep = mean.is_some_and(|mean| mean >= VERY_SHORT);
+        let fewest = if while_asleep { self.sizes.fewest() } else { 0 };
+        Grant { calls, rows: fewest..=self.rows_now, while_asleep }
     }
 
     /// Notes calls that were not asked about: they went as the last one did.
@@ -220,6 +223,7 @@ impl Model {
         // Of the first call the diagnostics tell, whether or not it is timed.
         if timed || self.calls == 1 {
             self.rows = count_rows();
+            self.rows_now = self.rows;
             // These calls earn no trials: there is nothing to try.
             self.sampling.take_runs();
         }

@@ -13,7 +13,8 @@ use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
 ///
-/// In this order: what a call touches that does not ask lies on one cache line.
+/// In this order: what a call touches that does not ask lies on one cache line. It begins one, as
+/// `cost` is aligned to that.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Site {
@@ -29,6 +30,8 @@ pub(crate) struct Site {
     /// What its rows cost.
     cost: RowCost,
 }
+
+const _: () = assert!(std::mem::offset_of!(Site, warned) <= 64, "what a call touches is on one cache line");
 
 impl Site {
     pub(super) fn new(location: &'static Location<'static>) -> Self {
@@ -71,8 +74,9 @@ impl Site {
         }
         if let Some(call) = call {
             let mut calls = self.calls();
-            calls.last().observe(strategy, outcome, call);
-            if calls.last().is_turning() {
+            let model = calls.last();
+            model.observe(strategy, outcome, call);
+            if model.is_turning() || model.grant().calls == 0 {
                 self.unasked.revoke();
             }
         }

@@ -96,6 +96,11 @@ impl Sizes {
         if is_first { Size::Usual } else { Size::Changed }
     }
 
+    /// The fewest rows of a usual call.
+    pub(super) fn fewest(&self) -> u64 {
+        self.fewest
+    }
+
     /// Whether that is far less than usual.
     pub(super) fn are_few(&self, rows: u64) -> bool {
         rows < self.fewest

@@ -56,7 +56,7 @@ impl Trial {
         self.left == 0
     }
 
-    /// Whether its first call was decided, and the second one was not.
+    /// Whether its first call was decided, and the second one was not, or is made again.
     pub(super) fn has_just_begun(&self) -> bool {
         self.left + 1 == TRIAL_CALLS
     }

@@ -3,14 +3,17 @@
 //! find the workers asleep, as after a pause. What is known of their place, and the code that looks
 //! at it, has left the leader's caches by then: to ask takes half a microsecond.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::{
+    ops::RangeInclusive,
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+};
 
 /// What calls may do without asking: stay on one thread, untimed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Leave {
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Grant {
     pub(super) calls: u32,
-    /// The most rows of such a call.
-    pub(super) rows: u64,
+    /// How many rows such a call has.
+    pub(super) rows: RangeInclusive<u64>,
     /// Whether it holds only as long as workers sleep.
     pub(super) while_asleep: bool,
 }
@@ -23,8 +26,9 @@ pub(super) struct Leave {
 pub(super) struct Unasked {
     left: AtomicU32,
     granted: AtomicU32,
-    /// See [`Leave`].
-    rows: AtomicU64,
+    /// See [`Grant`].
+    fewest_rows: AtomicU64,
+    most_rows: AtomicU64,
     while_asleep: AtomicBool,
 }
 
@@ -36,7 +40,8 @@ impl Unasked {
         if left == 0 || !asleep && self.while_asleep.load(Ordering::Relaxed) {
             return false;
         }
-        let is_taken = count_rows() <= self.rows.load(Ordering::Relaxed);
+        let rows = self.fewest_rows.load(Ordering::Relaxed)..=self.most_rows.load(Ordering::Relaxed);
+        let is_taken = rows.contains(&count_rows());
         if is_taken {
             self.left.store(left - 1, Ordering::Relaxed);
         }
@@ -44,8 +49,9 @@ impl Unasked {
     }
 
     /// What calls may do from now on.
-    pub(super) fn grant(&self, Leave { calls, rows, while_asleep }: Leave) {
-        self.rows.store(rows, Ordering::Relaxed);
+    pub(super) fn grant(&self, Grant { calls, rows, while_asleep }: Grant) {
+        self.fewest_rows.store(*rows.start(), Ordering::Relaxed);
+        self.most_rows.store(*rows.end(), Ordering::Relaxed);
         self.while_asleep.store(while_asleep, Ordering::Relaxed);
         self.granted.store(calls, Ordering::Relaxed);
         self.left.store(calls, Ordering::Relaxed);
@@ -66,31 +72,32 @@ impl Unasked {
 
 #[cfg(test)]
 mod tests {
-    use super::{Leave, Unasked};
+    use super::{Grant, Unasked};
 
     const AWAKE: bool = false;
     const ASLEEP: bool = true;
 
     #[test]
     fn calls_that_need_not_ask_are_few_and_no_larger() {
-        let leave = Leave { calls: 3, rows: 100, while_asleep: false };
+        let grant = |calls| Grant { calls, rows: 0..=100, while_asleep: false };
         let unasked = Unasked::default();
         assert!(!unasked.take(AWAKE, || 0));
-        unasked.grant(leave);
+        unasked.grant(grant(3));
         assert_eq!([100, 101, 7, 0, 0].map(|rows| unasked.take(AWAKE, || rows)), [true, false, true, true, false]);
         assert_eq!(unasked.taken(), 3);
-        unasked.grant(leave);
+        unasked.grant(grant(3));
         assert!(unasked.take(ASLEEP, || 7));
         unasked.revoke();
         assert!(!unasked.take(AWAKE, || 7) && unasked.taken() == 1);
-        unasked.grant(Leave { calls: 0, ..leave });
+        unasked.grant(grant(0));
         assert!(!unasked.take(AWAKE, || 1) && unasked.taken() == 0);
     }
 
     #[test]
     fn what_holds_while_workers_sleep_does_not_when_they_are_awake() {
         let unasked = Unasked::default();
-        unasked.grant(Leave { calls: 3, rows: 100, while_asleep: true });
+        unasked.grant(Grant { calls: 3, rows: 5..=100, while_asleep: true });
         assert_eq!([ASLEEP, AWAKE, ASLEEP].map(|asleep| unasked.take(asleep, || 7)), [true, false, true]);
+        assert!(!unasked.take(ASLEEP, || 4), "calls with few rows are others");
     }
 }

@@ -310,6 +310,7 @@ impl Race {
             |&way: &ScheduleWay| way != self.current && self.rivals[way as usize].may_be_tried() && may_be_better(way);
         let expected = |way| self.mean(way).unwrap_or(0.0);
         // But for the current way there are two.
+        const { assert!(WAYS == 3) };
         let mut ways = ScheduleWay::ALL.iter().copied().filter(is_next);
         let next = match (ways.next(), ways.next()) {
             (Some(one), Some(other)) if expected(other) < expected(one) => [Some(other), Some(one)],

@@ -19,7 +19,7 @@ use crate::{
 
 /// The first half of every tagged system: keeps it on the leader's thread and hands it mode, pool
 /// and placement.
-#[inline]
+#[inline(never)]
 pub(super) fn enter(
     _leader: OnLeader,
     mode: Option<Res<SchedulerMode>>,
@@ -73,7 +73,7 @@ pub(super) struct Tagged {
 }
 
 /// A run that is under way.
-struct Run {
+struct OpenRun {
     scope: SystemScope,
     /// When it began, if it is timed.
     began: Option<u64>,
@@ -91,15 +91,17 @@ impl Tagged {
         self.timing.is_due() || self.given.as_ref().is_some_and(is_recorded)
     }
 
-    /// To be called before a run. Like [`end`](Self::end) it is one for all systems, and all that it
-    /// calls is inlined: after a pause to fetch code takes longer than to run it.
-    fn begin(&mut self) -> Run {
+    /// To be called before a run. Like [`end`](Self::end) it is one function for all systems, with
+    /// nearly all that it calls: after a pause it takes longer to fetch code than to run it.
+    #[inline(never)]
+    fn begin(&mut self) -> OpenRun {
         let began = self.is_due().then(now);
-        Run { scope: SystemScope::open(&self.timing, self.given.take()), began }
+        OpenRun { scope: SystemScope::open(&self.timing, self.given.take()), began }
     }
 
     /// To be called after a run, in which the system was called or not.
-    fn end(&mut self, run: Run, was_called: bool) {
+    #[inline(never)]
+    fn end(&mut self, run: OpenRun, was_called: bool) {
         let timed = run.began.map(|began| began..now());
         self.given = run.scope.close();
         if was_called {

@@ -34,7 +34,7 @@ pub(super) struct Costs {
 
 impl Costs {
     pub(super) fn new(tasks: usize, workers: usize) -> Self {
-        Self { tasks: vec![TaskCost { workers: workers as f32, ..TaskCost::default() }; tasks], observed: 0 }
+        Self { tasks: vec![TaskCost::new(workers); tasks], observed: 0 }
     }
 
     /// Learns what each task took in a run; nothing of those that conditions kept from running.
@@ -68,6 +68,10 @@ pub(super) struct TaskCost {
 }
 
 impl TaskCost {
+    fn new(workers: usize) -> Self {
+        Self { workers: workers as f32, ..Self::default() }
+    }
+
     /// What it takes when it runs, if it leads rounds, or does not. Where it was not seen without,
     /// its sweeps are taken to need what their rows cost one thread.
     pub(super) fn when_it_runs(&self, leads: bool) -> f32 {
@@ -123,9 +127,8 @@ impl TaskCost {
         follow(&mut self.leads, led.rounds > 0, self.seen, SMOOTHING_OF_LEADS);
     }
 
-    /// Whether it was now seen to take very long by itself, where it took `before` when the plan
-    /// was made: nothing, since it did not run. If it is tagged, that may be because it was dealt
-    /// out.
+    /// Whether it takes very long by itself, and did not run before the plan was made, which took
+    /// `before` for granted. A tagged one may take as long because it was dealt out.
     pub(super) fn is_surprise(&self, before: f32) -> bool {
         before == 0.0 && self.by_itself > SURPRISING
     }
@@ -231,7 +234,7 @@ mod tests {
     }
 
     /// A run in which a task led a round or not, with sweeps of 3 us that would have taken one
-    /// thread so long.
+    /// thread `work`.
     fn led(leads: bool, work: u64) -> Led {
         let rounds = leads.into();
         Led { rounds, calls: LedCalls { rounds, took: if work > 0 { 3_000 } else { 0 }, work } }

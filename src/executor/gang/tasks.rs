@@ -84,7 +84,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// The tasks of `systems`; nothing if those are not the systems of the blueprint. `pool` is the
-    /// resource of the world that leads rounds.
+    /// id of the world's `AffinityPool`, if it has one.
     pub(super) fn new(blueprint: &Blueprint, systems: &[SystemWithAccess], pool: Option<ComponentId>) -> Option<Self> {
         let numbers = places_in(blueprint, systems)?;
         let conditions = numbers.iter().map(|&place| blueprint.conditions[place].clone()).collect();
