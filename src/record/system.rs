@@ -31,9 +31,9 @@ pub(crate) fn known_name(name: &DebugName) -> Option<String> {
 /// How often a tagged system ran and how long it took. Written by the thread that runs the system,
 /// read by the diagnostics.
 ///
-/// In this order: what a run touches that is not timed lies together, for a schedule of many small
-/// systems finds none of it in the first-level cache.
-#[repr(C)]
+/// In this order: what a run touches lies on one cache line, but for its place in `recent`, for a
+/// schedule of many small systems finds none of it in the first-level cache.
+#[repr(C, align(64))]
 pub(crate) struct SystemTiming {
     /// No other system of the process has or had it.
     number: usize,
@@ -49,12 +49,14 @@ pub(crate) struct SystemTiming {
     /// Calls that are still to be timed because one of the last was not short.
     all_timed_left: OwnU32,
     longest: OwnU64,
-    pub(crate) name: Arc<str>,
     /// Whether the [`SystemTimings`] of its world know of it.
     listed: AtomicBool,
+    pub(crate) name: Arc<str>,
     /// The last durations, in nanoseconds, in a ring.
     recent: [OwnU64; RECENT_CALLS],
 }
+
+const _: () = assert!(std::mem::offset_of!(SystemTiming, listed) < 64, "what a run touches is on one cache line");
 
 /// Of systems that take less, in nanoseconds, samples are timed: two readings of the clock take
 /// 60 ns, as long as a tag costs a system. After a run that takes as long all are for
@@ -89,8 +91,8 @@ impl SystemTiming {
             distance: OwnU32::new(1),
             all_timed_left: OwnU32::default(),
             longest: OwnU64::default(),
-            name: name.into(),
             listed: AtomicBool::new(false),
+            name: name.into(),
             recent: [(); RECENT_CALLS].map(|()| OwnU64::default()),
         }
     }
