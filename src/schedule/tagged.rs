@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The first half of every tagged system: keeps it on the leader's thread and hands it mode, pool
-/// and placement.
+/// and placement. One function for all systems, for the reason of [`Tagged::begin`].
 #[inline(never)]
 pub(super) fn enter(
     _leader: OnLeader,

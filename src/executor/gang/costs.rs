@@ -127,8 +127,8 @@ impl TaskCost {
         follow(&mut self.leads, led.rounds > 0, self.seen, SMOOTHING_OF_LEADS);
     }
 
-    /// Whether it takes very long by itself, and did not run before the plan was made, which took
-    /// `before` for granted. A tagged one may take as long because it was dealt out.
+    /// Whether it takes very long by itself, though it took `before` when the plan was made:
+    /// nothing, as it had not run. A tagged one may take as long because it was dealt out.
     pub(super) fn is_surprise(&self, before: f32) -> bool {
         before == 0.0 && self.by_itself > SURPRISING
     }
