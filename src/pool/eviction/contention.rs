@@ -5,6 +5,10 @@
 //! which rows that became dearer would fool. Who had the core meanwhile the system does not say.
 //! So a thread that has waited for long looks at what the other threads of its process do
 //! ([`OwnThreads`]): what they did not take, strangers took, or the hypervisor.
+//!
+//! Of the thread that leads only what it waits in rounds, and shortly before them, counts. In the
+//! rest of a frame it may wait on any core for any thread of its process, and to find out would
+//! take longer than many a sweep.
 
 use std::cell::RefCell;
 
@@ -46,6 +50,10 @@ const DEAR_LOOK: u64 = WINDOW / REST_AFTER_DEAR;
 /// The same of looks at who keeps a worker away: while they rest it counts as excused, so they rest
 /// seldom. Those of processes with some hundred threads.
 const VERY_DEAR_LOOK: u64 = 1_000_000;
+
+/// Where rounds are further apart, in nanoseconds, the leader does something else between them, or
+/// sleeps: what it waits for there is of no interest. To skip that takes a system call of 1 us.
+const PAUSE: u64 = 500_000;
 
 /// A thread that neither ran nor waited for this many nanoseconds between two questions slept.
 const SLEEP: u64 = 1_000_000;
@@ -147,6 +155,17 @@ impl Judge {
         }
     }
 
+    /// Leaves out what the thread did since it was last asked, but for the first `near` nanoseconds
+    /// of that, in which it ran for all that is known.
+    fn skip(&mut self, total: Waited, now: u64, near: u64) {
+        self.window.ran += near;
+        if let Suspicion::Since { waited, slept, .. } = &mut self.suspicion {
+            *waited += total.waited.saturating_sub(self.last.waited);
+            *slept = true;
+        }
+        (self.last, self.asked) = (total, now);
+    }
+
     fn rest_if_dear(&mut self, now: u64, witness: &impl Witness) {
         if let Some(until) = rest_after(witness.cost(), DEAR_LOOK, now) {
             self.resting_until = until;
@@ -208,6 +227,8 @@ pub(in crate::pool) enum CoreTaken {
 struct Watch {
     account: Option<SchedulerAccount>,
     asked: u64,
+    /// When its last round was over that was timed.
+    last_round: u64,
     judge: Judge,
     own_threads: OwnThreads,
     /// The end of the rest after a very dear look at who keeps a worker away.
@@ -218,12 +239,24 @@ impl Watch {
     fn ask(&mut self, now: u64) -> Option<CoreTaken> {
         self.asked = now;
         self.note_core();
-        let waited = self.account.get_or_insert_with(SchedulerAccount::open).read()?;
+        let waited = self.read()?;
         let acquitted = self.judge.acquitted_until;
         if let Some(taken) = self.judge.judge(waited, now, &mut self.own_threads) {
             return Some(CoreTaken::ByStrangers(taken));
         }
         (self.judge.acquitted_until > acquitted).then_some(CoreTaken::ByOwnThreads)
+    }
+
+    fn skip_pause(&mut self, now: u64) {
+        let near = self.last_round.saturating_sub(self.asked);
+        self.asked = now;
+        if let Some(waited) = self.read() {
+            self.judge.skip(waited, now, near);
+        }
+    }
+
+    fn read(&mut self) -> Option<Waited> {
+        self.account.get_or_insert_with(SchedulerAccount::open).read()
     }
 
     /// Which cores it was on matters once the witness has begun.
@@ -247,11 +280,26 @@ thread_local! {
 pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
     let look = |watch: &RefCell<Watch>| {
         let mut watch = watch.borrow_mut();
+        watch.last_round = now;
         if now.saturating_sub(watch.asked) >= INTERVAL { watch.ask(now) } else { None }
     };
     // A thread that is ending may have forgotten already what it knew: rounds of a thread-local's
     // destructor.
     WATCH.try_with(look).ok().flatten()
+}
+
+/// To be called as a round begins `now` that this thread leads: leaves out what it did since its
+/// last one, if that was long ago.
+#[inline]
+pub(in crate::pool) fn skip_pause(now: u64) {
+    let skip = |watch: &RefCell<Watch>| {
+        let mut watch = watch.borrow_mut();
+        if now.saturating_sub(watch.last_round) >= PAUSE {
+            watch.skip_pause(now);
+        }
+    };
+    // See `finds_core_taken`.
+    _ = WATCH.try_with(skip);
 }
 
 /// To be called before this thread is moved to another core: those that it waited for were here.

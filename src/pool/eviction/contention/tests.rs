@@ -1,6 +1,12 @@
 //! Threads that wait for their cores, for strangers and for their own kind.
 
+use std::{thread, time::Duration};
+
 use super::*;
+use crate::{
+    pool::{AffinityPool, Measured, Participants, now},
+    settings::{AffinitySettings, Pinning, WorkerCount},
+};
 
 const MS: u64 = 1_000_000;
 
@@ -82,6 +88,14 @@ impl Machine {
 
     fn sleeps(&mut self, milliseconds: u64) {
         self.now += milliseconds * MS;
+    }
+
+    /// Does something else between two rounds.
+    fn pauses(&mut self, ran: u64, waited: u64) {
+        self.total.ran += ran * MS;
+        self.total.waited += waited * MS;
+        self.now += (ran + waited + 10) * MS;
+        self.judge.skip(self.total, self.now, 0);
     }
 
     /// Takes turns of 4 ms with strangers until it is found out; after how many turns of theirs.
@@ -223,4 +237,73 @@ fn where_the_system_does_not_tell_of_threads_whoever_has_the_core_is_a_stranger(
     let mut machine = Machine::new();
     machine.own.untold = true;
     assert!((0..4).any(|_| machine.waits_for_own(4) || machine.runs(4)));
+}
+
+/// As for Bevy's threads, wherever those run.
+#[test]
+fn what_is_waited_for_between_rounds_does_not_count() {
+    let mut machine = Machine::new();
+    for _ in 0..100 {
+        machine.pauses(1, 6);
+        assert!(!machine.runs(1));
+    }
+    assert_eq!(machine.own.looks, 0);
+}
+
+#[test]
+fn strangers_are_noticed_in_rounds_between_which_something_else_is_done() {
+    let mut machine = Machine::new();
+    let turns = (1..100).find(|_| {
+        machine.pauses(1, 6);
+        machine.waits_for_strangers(4) || machine.runs(4)
+    });
+    assert!(turns.is_some_and(|turns| (2..=3).contains(&turns)), "{turns:?}");
+}
+
+/// Rounds that are too short to be asked about, with a pause behind each.
+#[test]
+fn one_turn_of_strangers_among_many_short_rounds_is_not_noticed() {
+    let mut machine = Machine::new();
+    for round in 0..200 {
+        machine.total.ran += MS;
+        machine.now += 10 * MS;
+        machine.judge.skip(machine.total, machine.now, MS);
+        assert!(round % 20 > 0 || !machine.waits_for_strangers(4));
+    }
+}
+
+#[test]
+fn a_pause_between_rounds_is_skipped_once() {
+    let watched = || WATCH.with(|watch| (watch.borrow().asked, watch.borrow().last_round));
+    let now = 1_000_000 * MS;
+    skip_pause(now);
+    assert_eq!(watched(), (now, 0));
+    assert_eq!(finds_core_taken(now + 1), None);
+    skip_pause(now + PAUSE);
+    assert_eq!(watched(), (now, now + 1), "they are near to each other");
+    skip_pause(now + 1 + PAUSE);
+    assert_eq!(watched(), (now + 1 + PAUSE, now + 1));
+}
+
+#[test]
+fn a_leader_skips_the_pause_before_its_round() {
+    // It leaves cores as they are: what other tests found out of them would move this thread.
+    let pinning = Pinning::Off;
+    let two = AffinitySettings { workers: WorkerCount::Exactly(2), pinning, ..Default::default() };
+    let pool = AffinityPool::new(&two);
+    if !pool.watchful || SchedulerAccount::open().read().is_none() {
+        return;
+    }
+    let begun = now();
+    loop {
+        thread::sleep(Duration::from_millis(2));
+        let before = now();
+        drop(pool.run_some(Participants::ALL, Measured::Always, |_| {}));
+        // Other tests may lead meanwhile; a long round is asked about at its end as well.
+        let own = pool.counters.leader.last_own_call();
+        if own.began >= before && own.ended - own.began < INTERVAL {
+            break WATCH.with(|watch| assert_eq!(watch.borrow().asked, own.began));
+        }
+        assert!(now() - begun < 60_000 * MS, "it never led");
+    }
 }
