@@ -3,10 +3,10 @@
 
 use super::{
     fork_range::{Cut, Fork},
-    gang_call::{GangCall, LeaderBefore, Memory, Took},
+    gang_call::{GangCall, LeaderBefore, Memory, Teaches, Took},
     gate::Gate,
     layout::Layout,
-    lock_step::{self, Teaches},
+    lock_step,
     part::Part,
     ranges::Ranges,
     rows::Rows,

@@ -21,9 +21,8 @@ pub(super) struct GangCall<'a> {
     pub(super) ownership: MutexGuard<'a, CachePadded<Ownership>>,
     pub(super) memory: MutexGuard<'a, Memory>,
     pub(super) cost: &'a RowCost,
-    /// Whether a round that is not cut into chunks is timed, to learn what a row costs. Rounds that
-    /// are cut, and sessions of fork/join, always are.
-    pub(super) learns_rows: bool,
+    /// What a round is to teach that is not cut into chunks.
+    pub(super) teaches: Teaches,
     pub(super) visits: Visits,
     /// For how many nanoseconds the leader is to begin alone, if it is, in a call by fork/join.
     pub(super) probe_for: Option<u64>,
@@ -40,6 +39,24 @@ pub(super) enum Visits {
     /// Whole blocks that begin with one of them. What a part takes then tells nothing of its own
     /// rows, only what all take together is that of all.
     Blocks,
+}
+
+/// What a round is to teach. A session of fork/join always teaches what a row costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Teaches {
+    /// Nothing: each worker would read two clocks, and the leader a cache line of each.
+    Nothing,
+    /// What a row costs.
+    Rows,
+    /// And what the rows of each worker took.
+    Shares,
+}
+
+impl Teaches {
+    /// The same of a call whose shares are cut into chunks: it is long enough to tell of shares.
+    pub(super) fn of_chunks(self, visits: Visits) -> Self {
+        if visits == Visits::Own { Self::Shares } else { self }
+    }
 }
 
 /// The memory that calls on the gang are laid out in.

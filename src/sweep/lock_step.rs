@@ -2,7 +2,7 @@
 //! and who is done takes chunks from a worker that is late.
 
 use super::{
-    gang_call::{GangCall, LeaderBefore, Memory, Took, Visits},
+    gang_call::{GangCall, LeaderBefore, Memory, Teaches, Took},
     layout::Layout,
     part::Part,
     rows::Rows,
@@ -17,14 +17,14 @@ use crate::{
 
 /// Runs `body` for each part of `rows`.
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Took {
-    let GangCall { context, ownership, memory, cost, learns_rows, visits, .. } = call;
+    let GangCall { context, ownership, memory, cost, teaches, visits, .. } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.rows;
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    let teaches = Teaches::of(chunks, *learns_rows, *visits);
+    let teaches = if chunks.is_some() { teaches.of_chunks(*visits) } else { *teaches };
     (sweep_round(context, ownership, layouts, chunks, teaches, body), None)
 }
 
@@ -36,7 +36,7 @@ pub(super) fn sweep_both(
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
 ) -> Took {
-    let GangCall { context, ownership, memory, cost, learns_rows, visits, .. } = call;
+    let GangCall { context, ownership, memory, cost, teaches, visits, .. } = call;
     let workers = context.pool.workers();
     let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
@@ -46,32 +46,10 @@ pub(super) fn sweep_both(
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(sending), workers);
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
-    let teaches = Teaches::of(chunks, *learns_rows, *visits);
+    let teaches = if chunks.is_some() { teaches.of_chunks(*visits) } else { *teaches };
     let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
     let received = sweep_round(context, ownership, receiving, None, teaches, receive);
     (sent.followed_by(received, workers), None)
-}
-
-/// What a round is to teach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Teaches {
-    /// Nothing: each worker would read two clocks, and the leader a cache line of each.
-    Nothing,
-    /// What a row costs.
-    Rows,
-    /// And what the rows of each worker took.
-    Shares,
-}
-
-impl Teaches {
-    /// For a call whose shares are cut like this.
-    fn of(chunks: Option<Chunking>, learns_rows: bool, visits: Visits) -> Self {
-        match (chunks, learns_rows) {
-            (Some(_), _) if visits == Visits::Own => Self::Shares,
-            (_, true) => Self::Rows,
-            (_, false) => Self::Nothing,
-        }
-    }
 }
 
 /// One round of those of the gang who have something to do, over the rows of each worker. What

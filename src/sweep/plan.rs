@@ -12,7 +12,7 @@ use super::{
     bevys_threads,
     division::Parts,
     fork_join,
-    gang_call::{GangCall, Memory, Took, Visits},
+    gang_call::{GangCall, Memory, Teaches, Took, Visits},
     lock_step,
     part::Part,
     rows::Rows,
@@ -222,12 +222,13 @@ impl<'a> Plan<'a> {
         let asked = self.timing == Timing::Asked;
         let probe_for = if let Timing::Probe(nanoseconds) = self.timing { Some(nanoseconds) } else { None };
         let watched = pool.watches_calls().then(|| pool.led());
-        let learns_rows = cost.asks_of_round(|| self.rows.total()) || asked;
+        let tells = cost.asks_of_round(|| self.rows.total()) || asked;
+        let teaches = if tells { Teaches::Rows } else { Teaches::Nothing };
         let began = (asked || watched.is_some()).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
         let (ownership, memory) = (context.ownership(), lock(&self.at.calls.memory));
-        let mut gang = GangCall { context, ownership, memory, cost, learns_rows, visits, probe_for };
+        let mut gang = GangCall { context, ownership, memory, cost, teaches, visits, probe_for };
         let (mut outcome, probe) = sweep(&mut gang);
         if visits == Visits::Blocks {
             // The leader's time is that of other rows than its own.
