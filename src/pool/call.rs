@@ -4,7 +4,7 @@
 use super::{
     AffinityPool, Worker, WorkerIndex,
     clock::now,
-    eviction::{CoreTaken, finds_core_taken, skip_pause},
+    eviction::{CoreTaken, finds_core_taken},
     gang::{Identity, identity, keep_pinned},
     round::{Closure, Wrap},
     words::{CallTimes, Looked, RoundStats},
@@ -69,9 +69,6 @@ impl AffinityPool {
     fn call_timed(&self, closure: Closure<'_>, index: usize, recorded: Option<SpanKind>) {
         let began = now();
         if index == WorkerIndex::LEADER.0 {
-            if self.watchful {
-                skip_pause(began);
-            }
             self.counters.leader.begin(began);
         }
         let idle = closure(index);
