@@ -1,7 +1,10 @@
 //! Group `game`: a frame of a strategy game without a window: thirty systems with states, run
 //! conditions, messages, observers and commands. Eight of them sweep over all units.
 
-use std::time::Duration;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use bevy::{
     MinimalPlugins,
@@ -25,6 +28,16 @@ const SMALL: usize = 22;
 
 /// Frames before the race, in which executors and queries learn.
 const FIRST_FRAMES: usize = 600;
+
+/// After those as many at sixty a second, if that is the pace, and as many timed ones in a turn.
+const FIRST_FRAMES_AT_SIXTY: usize = 200;
+const FRAMES_AT_SIXTY: u32 = 8;
+
+/// Rounds at that pace: half a minute.
+const ROUNDS_AT_SIXTY: u32 = 16;
+
+/// A frame at sixty a second.
+const FRAME: Duration = Duration::from_nanos(16_666_667);
 
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Phase {
@@ -189,8 +202,24 @@ fn way_of(app: &App) -> String {
     update.map_or_else(|| "BevysThreads".into(), |update| format!("{:?}", update.choice))
 }
 
+/// One frame: what it took. The rest of it is slept through if it is `paced`.
+fn frame(app: &mut App, paced: bool) -> Duration {
+    let began = Instant::now();
+    app.update();
+    let took = began.elapsed();
+    if paced {
+        thread::sleep(FRAME.saturating_sub(took));
+    }
+    took
+}
+
 pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
     bevys_pool::start(workers);
+    run_at_pace(workers, rounds, false)?;
+    run_at_pace(workers, rounds.min(ROUNDS_AT_SIXTY), true)
+}
+
+fn run_at_pace(workers: usize, rounds: u32, paced: bool) -> Result<(), String> {
     let contests = [
         ("without the plugin", Tags::None, false),
         ("without it, the wide ones by `par_iter_mut`", Tags::Bevys, false),
@@ -198,12 +227,15 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
         ("with it, the wide ones tagged", Tags::Wide, true),
         ("with it, all tagged", Tags::All, true),
     ];
-    let mut race = Race::new((), |(), _| None).at_pace(Pace { budget: BUDGET, ..Pace::default() });
+    let calls = if paced { (FRAMES_AT_SIXTY, FRAMES_AT_SIXTY) } else { Pace::default().calls };
+    let mut race = Race::new((), |(), _| None).at_pace(Pace { budget: BUDGET, calls, ..Pace::default() });
     let mut ways = Vec::new();
     for (place, (name, tags, plugin)) in contests.into_iter().enumerate() {
         let mut app = app(tags, plugin, workers);
+        let paced_frames = if paced { FIRST_FRAMES_AT_SIXTY } else { 0 };
+        (0..paced_frames).for_each(|_| _ = frame(&mut app, true));
         ways.push(way_of(&app));
-        let play = move |(): &mut (), turn: &mut Turn| turn.repeat(|| app.update());
+        let play = move |(): &mut (), turn: &mut Turn| turn.repeat_timed(|| frame(&mut app, paced));
         match place {
             0 => race.enter_baseline(name, play),
             _ => race.enter(name, play),
@@ -215,6 +247,7 @@ pub fn run(workers: usize, rounds: u32) -> Result<(), String> {
         let ratio = standing.ratio_to(&standings[0]);
         lines.push(vec![name.to_owned(), with_p99(standing), format!("{ratio:.2}"), way]);
     }
-    print_table(&format!("A strategy game: {WIDE} wide and {SMALL} small systems, {UNITS} units"), &lines);
+    let pace = if paced { "at 60 frames a second" } else { "flat out" };
+    print_table(&format!("A strategy game: {WIDE} wide and {SMALL} small systems, {UNITS} units, {pace}"), &lines);
     Ok(())
 }
