@@ -7,7 +7,6 @@ use super::{
     AffinityPool, Worker, WorkerIndex,
     call::{Noted, worker_with},
     clock::now,
-    eviction::skip_pause,
     gang::{LeaderGuard, SharedSeat, identity},
     round::{Lead, RoundJob},
     trace,
@@ -168,10 +167,6 @@ impl AffinityPool {
             None if due || measured == Measured::Always => Noted::Times,
             None => Noted::Nothing,
         };
-        if self.watchful && noted != Noted::Nothing {
-            // Before the leader is moved: what it waits for on the core that it goes to counts.
-            skip_pause(now());
-        }
         self.prepare_round(participants, due);
         let round = self.run_led(&mut lead, participants, noted, f);
         let is_any_missing = self.count_round(&lead, participants);

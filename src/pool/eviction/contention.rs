@@ -51,8 +51,9 @@ const DEAR_LOOK: u64 = WINDOW / REST_AFTER_DEAR;
 /// seldom. Those of processes with some hundred threads.
 const VERY_DEAR_LOOK: u64 = 1_000_000;
 
-/// Where rounds are further apart, in nanoseconds, the leader does something else between them, or
-/// sleeps: what it waits for there is of no interest. To skip that takes a system call of 1 us.
+/// Where rounds are further apart, in nanoseconds, and workers sleep meanwhile, the leader does
+/// something else, or sleeps too: what it waits for there is of no interest. To skip that takes a
+/// system call of 1 us.
 const PAUSE: u64 = 500_000;
 
 /// A thread that neither ran nor waited for this many nanoseconds between two questions slept.
@@ -227,7 +228,7 @@ pub(in crate::pool) enum CoreTaken {
 struct Watch {
     account: Option<SchedulerAccount>,
     asked: u64,
-    /// When its last round was over that was timed.
+    /// When its last round was over that was timed, or began that ended a pause.
     last_round: u64,
     judge: Judge,
     own_threads: OwnThreads,
@@ -249,7 +250,7 @@ impl Watch {
 
     fn skip_pause(&mut self, now: u64) {
         let near = self.last_round.saturating_sub(self.asked);
-        self.asked = now;
+        (self.asked, self.last_round) = (now, now);
         if let Some(waited) = self.read() {
             self.judge.skip(waited, now, near);
         }
@@ -288,10 +289,9 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
     WATCH.try_with(look).ok().flatten()
 }
 
-/// To be called as a round begins `now` that this thread leads: leaves out what it did since its
-/// last one, if that was long ago.
-#[inline]
-pub(in crate::pool) fn skip_pause(now: u64) {
+/// To be called before a round that this thread leads and that wakes workers: leaves out what it
+/// did since the last one that was timed, if that was over long ago.
+pub(super) fn skip_pause(now: u64) {
     let skip = |watch: &RefCell<Watch>| {
         let mut watch = watch.borrow_mut();
         if now.saturating_sub(watch.last_round) >= PAUSE {

@@ -10,7 +10,7 @@ mod leader;
 mod participation;
 mod policy;
 
-pub(super) use contention::{CoreTaken, finds_core_taken, skip_pause};
+pub(super) use contention::{CoreTaken, finds_core_taken};
 #[cfg(test)]
 pub(super) use policy::Evidence;
 pub(super) use policy::{Attendance, Eviction};

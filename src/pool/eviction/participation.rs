@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::{
-    contention::waits_for_own_threads,
+    contention::{skip_pause, waits_for_own_threads},
     policy::{Attendance, Evidence},
 };
 use crate::pool::{
     AffinityPool,
     gang::SharedSeat,
+    now,
     words::{Participants, RoundStats, Taken},
 };
 
@@ -59,10 +60,15 @@ impl AffinityPool {
         if self.is_anybody_out() {
             self.gang.eviction.prepare(self.attendances());
         }
-        if !due && !self.called(participants).any(|(_, seat)| is_to_be_woken(seat)) {
+        let wakes = self.called(participants).any(|(_, seat)| is_to_be_woken(seat));
+        if !due && !wakes {
             return;
         }
         if self.watchful {
+            if wakes {
+                // Before the leader is moved: what it waits for where it goes counts.
+                skip_pause(now());
+            }
             self.gang.eviction.prepare(self.attendances());
         }
         self.wake_who_rested();
