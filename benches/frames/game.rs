@@ -29,11 +29,11 @@ const SMALL: usize = 22;
 /// Frames before the race, in which executors and queries learn.
 const FIRST_FRAMES: usize = 600;
 
-/// After those as many at sixty a second, if that is the pace, and as many timed ones in a turn.
+/// After those as many at sixty a second, if that is the pace.
 const FIRST_FRAMES_AT_SIXTY: usize = 200;
-const FRAMES_AT_SIXTY: u32 = 8;
 
-/// Rounds at that pace: half a minute.
+/// Timed frames of a turn at that pace, and turns: with the first frames half a minute.
+const FRAMES_AT_SIXTY: u32 = 8;
 const ROUNDS_AT_SIXTY: u32 = 16;
 
 /// A frame at sixty a second.

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::auto::{Outcome, Probe, Strategy, Timing};
 
-    const ASLEEP: Situation = Situation { storages: 1, workers: 2, asleep: true, wake_ups: 0 };
+    const ASLEEP: Situation = Situation { storages: 1, workers: 2, asleep: true };
 
     /// Calls of 1,000 rows that take one thread 50 us.
     fn call(calls: &mut Calls, asleep: bool) -> Strategy {
@@ -97,12 +97,12 @@ mod tests {
         let decision = calls.choose(Situation { asleep, ..ASLEEP }, || rows);
         let takes = if decision.strategy == Strategy::Serial { alone } else { 30_000 + alone / 3 * 2 };
         match decision.timing {
-            Timing::Asked => {
+            Timing::ForModel => {
                 let outcome = Outcome { busy: Some(alone), ..Outcome::serial(rows, alone) };
                 calls.last().observe(decision.strategy, &outcome, 0..takes);
             }
             Timing::Probe(_) => calls.last().observe_probe(Probe { rows, nanoseconds: alone }, rows, 0),
-            Timing::NotAsked | Timing::BySample => {}
+            Timing::Untimed | Timing::ForRows => {}
         }
         decision
     }

@@ -38,7 +38,7 @@ const MOST_KEPT_TOGETHER: u64 = 1024;
 const FRACTION: u64 = 256;
 
 /// Rounds of a place that are all measured, before one in some is: the first ones are of cold rows.
-/// Calls on one thread that were timed before count as well.
+/// Calls on one thread that were timed by sample count as well.
 const FIRST_ROUNDS: u32 = 16;
 
 /// A new measurement of a row counts as one part in this many.
@@ -56,8 +56,7 @@ const DEAREST: u64 = 3_600_000_000_000 * FRACTION;
 ///
 /// Relaxed everywhere: the thread that sweeps writes it, one at a time (calls inside of others
 /// aside), and a stale or lost value costs nothing but time.
-/// On a cache line of its own, which the workers, who read what stands around it, need not fetch in
-/// each round.
+/// On a cache line of its own: workers read what is around it in each round.
 #[derive(Debug, Default)]
 pub(crate) struct RowCost(CachePadded<Learned>);
 
@@ -130,7 +129,7 @@ impl RowCost {
         Some(if exact > WHOLE_LINES { exact.next_multiple_of(WHOLE_LINES) } else { exact })
     }
 
-    /// Counts a sweep on one thread; true if it is one to be timed, as the first is. Only then
+    /// Counts a sweep; true if it is one to be timed, as the first is. Only then
     /// `count_rows` is called.
     #[inline]
     pub(crate) fn asks_of_call(&self, count_rows: impl FnOnce() -> u64) -> bool {

@@ -181,7 +181,7 @@ impl HeavyCalls {
     /// The part of calls by `strategy` that is taken for heavy, if that is in doubt. Either it was
     /// so once, and calls by the `current` one have far fewer heavy ones. Or it is so of calls by
     /// the current one, and it is not known that others have as many.
-    pub(super) fn doubtful_part(&self, strategy: Strategy, current: Strategy) -> Option<f32> {
+    pub(super) fn doubtful_fraction(&self, strategy: Strategy, current: Strategy) -> Option<f32> {
         let (own, other) = self.both(strategy);
         let differ = if own.counts { other.is_far_below(own) } else { own.part() * FAR_FEWER < other.part() };
         let is_doubtful = differ && kind(strategy) != kind(current);

@@ -2,30 +2,26 @@
 //! each strategy, and so how the next call is to run.
 //!
 //! Numbers in, a decision out: nothing here visits rows or knows a thread. All modes use it: what a
-//! row costs says how calls are cut in each. Calls in mode `Auto` ask `decide.rs`. `site.rs` is the
-//! record of one place, shared by those who ask, `cost.rs` and `estimate.rs` its two measures (a
-//! row, a call). `model.rs` is the choice of mode `Auto`, with `trial.rs`, `rival.rs` (when trials
-//! are made, and what they may cost) and, where calls differ much, `heavy.rs` (by what they take)
-//! and `sizes.rs` (by their rows); a place has one for calls that find workers awake and one for
-//! the others (`calls.rs`), since to wake them is worth something to the calls that follow
-//! (`wake_ups.rs`, `credit.rs`). Most calls of less than a microsecond, and on one thread after a
-//! pause, do not ask (`unasked.rs`). What was chosen and why is in `explanation.rs`. When heavy
-//! ones count, and when another way is tried (`rival.rs`), schedules ask too. `strategy.rs` has the
-//! words: how a call runs, and what it took.
+//! row costs says how calls are cut in each (`cost.rs`). Calls in mode `Auto` ask `decide.rs`.
+//! `site.rs` is the record of one place, shared by those who ask. `model.rs` is the choice of mode
+//! `Auto`; below it is what only it knows: what calls took (`estimate.rs`), how they differ by
+//! their rows (`sizes.rs`), trials of other strategies. How they differ by what they take
+//! (`heavy.rs`), and when another way is tried and what that may cost (`rival.rs`), schedules ask
+//! too. A place has one model for calls that find workers awake and one for the others
+//! (`calls.rs`), since to wake them is worth something to the calls that follow (`wake_ups.rs`).
+//! Most calls of less than a microsecond, and on one thread after a pause, do not ask
+//! (`unasked.rs`). `strategy.rs` has the words: how a call runs, and what it took;
+//! `explanation.rs` those for what was chosen and why, which `model/explain.rs` says.
 
 mod calls;
 mod cost;
-mod credit;
 mod decide;
-mod estimate;
 mod explanation;
 mod heavy;
 mod model;
 pub(crate) mod rival;
 mod site;
-mod sizes;
 mod strategy;
-mod trial;
 mod unasked;
 mod wake_ups;
 

@@ -6,24 +6,26 @@
 //! others are tried as long as they promise to be better, and then ever more seldom, when the time
 //! that was spent since would pay for it.
 
+mod credit;
+mod estimate;
 mod explain;
 mod few_rows;
+mod sizes;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod trials;
 
 use std::ops::Range;
 
 use super::{
-    Decision, Outcome, Probe, Situation, Strategy, UNKNOWN_ROWS,
-    credit::Credit,
-    estimate::{Busy, Estimate},
-    heavy::HeavyCalls,
-    sizes::{Size, Sizes},
-    strategy::in_proportion,
+    Decision, Outcome, Probe, Situation, Strategy, UNKNOWN_ROWS, heavy::HeavyCalls, strategy::in_proportion,
     unasked::Grant,
 };
 use crate::record::{ALWAYS_TIMED, Sample, Sampling, VERY_SHORT};
+use credit::Credit;
+use estimate::{Busy, Estimate};
+use sizes::{Size, Sizes};
 use trials::Trials;
 
 /// What a round costs on most machines, in nanoseconds: to guess what other numbers of rows would
@@ -71,7 +73,7 @@ const FIRST_MEASURED: u32 = 64;
 const UNSHARED: f32 = 0.4;
 
 /// What of a call's time does not depend on its rows.
-fn fixed(strategy: Strategy, asleep: bool) -> f32 {
+fn overhead(strategy: Strategy, asleep: bool) -> f32 {
     let waking = if asleep { WAKING } else { 0.0 };
     match strategy {
         Strategy::Serial | Strategy::Bevy => 0.0,
@@ -91,7 +93,8 @@ pub(crate) struct Model {
     heavy: HeavyCalls,
     /// Calls that have far fewer rows than the others.
     sizes: Sizes,
-    /// What a call of the current strategy takes on average, in nanoseconds.
+    /// What a call of the current strategy takes on average, in nanoseconds; nothing before one was
+    /// measured, also where it was guessed.
     mean: Option<f32>,
     /// For how long all workers together are busy in a call on the gang. Learned from calls in lock
     /// step, and from those by fork/join while that is the current strategy.
@@ -122,7 +125,7 @@ impl Model {
             return self.choose_without_others(count_rows);
         }
         let counted = self.may_count_each_time(storages).then(&count_rows);
-        let size = counted.map_or(Size::Usual, |rows| self.sizes.note(rows, 1, self.trials.under_way.is_some()));
+        let size = counted.map_or(Size::Usual, |rows| self.sizes.classify(rows, 1, self.trials.under_way.is_some()));
         match size {
             Size::Fewer { timed } => {
                 self.aside += 1;
@@ -135,32 +138,44 @@ impl Model {
         let first = self.calls == 0 && self.trials.count == 0 && !self.estimate(self.current).was_tried();
         self.calls += 1;
         self.rows_now = counted.unwrap_or(self.rows);
-        let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
         let was_turning = std::mem::take(&mut self.is_turning);
-        let wanted = size == Size::Changed || is_unknown || was_turning;
-        let Sample { due, timed, runs } = self.sampling.next(self.mean, self.always_timed(), wanted);
-        if due {
-            self.trials.pass(runs);
-        }
-        let timed = due || timed && self.is_long_beside_counting(storages);
-        if !timed && self.trials.under_way.is_none() && !first {
+        let sample = self.sample(size == Size::Changed || was_turning);
+        if !sample.timed && self.trials.under_way.is_none() && !first {
             return Decision::of_model(self.current, false);
         }
         let rows = counted.unwrap_or_else(count_rows);
-        if counted.is_none() && self.are_few_by_sample(rows, if due { runs } else { 1 }) {
+        if counted.is_none() && self.are_few_by_sample(rows, if sample.due { sample.runs } else { 1 }) {
             self.is_turning = was_turning;
-            return self.choose_for_fewer(rows, timed && rows > 0);
+            return self.choose_for_fewer(rows, sample.timed && rows > 0);
         }
         self.rows = rows;
-        if first && self.rows >= UNKNOWN_ROWS {
+        if first && rows >= UNKNOWN_ROWS {
             self.current = Strategy::LockStep;
         }
+        self.choose_for_usual(sample)
+    }
+
+    /// Counts a usual call. It is timed if a sample is due, as one is that is `wanted`, or if calls
+    /// are long, also beside counting their rows.
+    #[inline]
+    fn sample(&mut self, wanted: bool) -> Sample {
+        let is_unknown = !self.estimate(self.current).is_known() && !self.had_no_rows();
+        let Sample { due, timed, runs } = self.sampling.next(self.mean, self.always_timed(), wanted || is_unknown);
+        if due {
+            self.trials.pass(runs);
+        }
+        Sample { due, timed: due || timed && self.is_long_beside_counting(self.situation.storages), runs }
+    }
+
+    /// How to run a usual call that is counted like this.
+    #[inline]
+    fn choose_for_usual(&mut self, Sample { due, timed, .. }: Sample) -> Decision {
         if let Some(decision) = self.go_on_with_trial() {
             return decision;
         }
         // Of long calls most are timed: what was never compared need not wait.
         if due || timed && self.trials.count == 0 {
-            self.reconsider(self.rows);
+            self.reconsider();
         }
         Decision::of_model(self.current, timed)
     }
@@ -197,7 +212,8 @@ impl Model {
         self.sampling.pass(calls);
     }
 
-    /// Whether the rows of each call may be counted. They are not where there were no rows so far.
+    /// Whether the rows of each call may be counted: of few storages, or of long calls that had
+    /// rows.
     #[inline]
     fn may_count_each_time(&self, storages: usize) -> bool {
         storages <= FEW_STORAGES || !self.had_no_rows() && self.is_long_beside_counting(storages)
@@ -244,7 +260,7 @@ impl Model {
         if self.trials.of(strategy).is_some_and(|trial| trial.goes_on_while_waking(idle, call.end)) {
             return;
         }
-        let (off, heavy) = self.note_time(strategy, rows, nanoseconds);
+        let (off, heavy) = self.learn_time(strategy, rows, nanoseconds);
         self.estimates[strategy as usize].stamp(call.end);
         if let Some(trial) = self.trials.of(strategy) {
             trial.note(heavy);
@@ -272,12 +288,14 @@ impl Model {
 
     /// Notes what a call took; by what factor more than usual calls of this strategy, and whether
     /// it is a heavy one.
-    fn note_time(&mut self, strategy: Strategy, rows: u64, nanoseconds: u64) -> (f32, bool) {
+    fn learn_time(&mut self, strategy: Strategy, rows: u64, nanoseconds: u64) -> (f32, bool) {
         let known = self.estimate(strategy).is_known().then(|| self.usual(strategy, rows));
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
         let off = match known {
             Some(usual) if heavy => nanoseconds as f32 / usual.max(1.0),
-            _ => self.estimates[strategy as usize].observe(rows, nanoseconds, fixed(strategy, self.situation.asleep)),
+            _ => {
+                self.estimates[strategy as usize].observe(rows, nanoseconds, overhead(strategy, self.situation.asleep))
+            }
         };
         (off, heavy)
     }
@@ -287,13 +305,13 @@ impl Model {
     fn learn_of_current(&mut self, rows: u64, nanoseconds: u64, off: f32) {
         let strategy = self.current;
         self.trials.save(nanoseconds as f32 * self.sampling.take_runs() as f32);
-        self.notice(off, rows, nanoseconds);
+        self.count_surprise(off, rows, nanoseconds);
         if self.heavy.judge(strategy, self.usual(strategy, rows), rows) {
             self.trials.try_soon();
         }
         // Of short calls few are timed. All long ones are: if this was not an interrupt.
         self.is_turning |= self.mean.is_some_and(|mean| mean < VERY_SHORT) && nanoseconds as f32 >= LONG_CALL;
-        self.mean = Some(self.takes(strategy, rows));
+        self.mean = Some(self.mean_time(strategy, rows));
     }
 
     /// Whether the next call is to be asked about, whatever was said before.
@@ -302,7 +320,7 @@ impl Model {
     }
 
     /// Forgets what it knows when the current strategy surprises again and again.
-    fn notice(&mut self, off: f32, rows: u64, nanoseconds: u64) {
+    fn count_surprise(&mut self, off: f32, rows: u64, nanoseconds: u64) {
         let by = nanoseconds as f32 * (1.0 - 1.0 / off);
         let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off) && by.abs() >= LEAST_SURPRISE;
         self.surprises = if surprising { self.surprises + 1 } else { 0 };
@@ -333,8 +351,8 @@ impl Model {
     /// same. On the gang calls that find workers `asleep` take more than the others, so what those
     /// take is a bound; but not the other way round.
     pub(super) fn guess_from(&mut self, other: &Self, asleep: bool) {
-        let Self { estimates, current, busy, situation, rows, .. } = *other;
-        *self = Self { estimates, current, busy, situation, rows, ..Self::default() };
+        let Self { estimates, current, busy, rows, .. } = *other;
+        *self = Self { estimates, current, busy, rows, ..Self::default() };
         for strategy in Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs()) {
             let estimate = &mut self.estimates[strategy as usize];
             if asleep { estimate.doubt() } else { *estimate = Estimate::default() }
@@ -344,9 +362,9 @@ impl Model {
     /// How much longer a call that wakes the workers takes than one thread, if both are known.
     fn cost_of_waking(&self) -> Option<f32> {
         let is_known = |&strategy: &Strategy| self.estimate(strategy).is_known();
-        let alone = Some(Strategy::Serial).filter(is_known).map(|alone| self.takes(alone, self.rows))?;
+        let alone = Some(Strategy::Serial).filter(is_known).map(|alone| self.mean_time(alone, self.rows))?;
         let gangs = Strategy::MEASURED.into_iter().filter(|strategy| strategy.is_the_gangs() && is_known(strategy));
-        gangs.map(|strategy| self.takes(strategy, self.rows) - alone).min_by(f32::total_cmp)
+        gangs.map(|strategy| self.mean_time(strategy, self.rows) - alone).min_by(f32::total_cmp)
     }
 
     /// Other calls have gained this many nanoseconds since one from here woke the workers.
@@ -363,15 +381,15 @@ impl Model {
         let rows = self.rows_now;
         let known = [self, other].into_iter().find(|model| model.estimate(Strategy::Serial).was_tried());
         let reckoned = || self.busy.of(rows) * UNSHARED;
-        let alone = known.map_or_else(reckoned, |model| model.takes(Strategy::Serial, rows));
-        (alone - self.takes(self.current, rows)).max(0.0)
+        let alone = known.map_or_else(reckoned, |model| model.mean_time(Strategy::Serial, rows));
+        (alone - self.mean_time(self.current, rows)).max(0.0)
     }
 
     fn best(&self, rows: u64) -> Strategy {
         let known = Strategy::MEASURED
             .into_iter()
             .filter(|&strategy| self.estimate(strategy).is_known() || strategy == self.current);
-        known.min_by(|&a, &b| self.expected(a, rows).total_cmp(&self.expected(b, rows))).unwrap_or(Strategy::Serial)
+        known.min_by(|&a, &b| self.cost(a, rows).total_cmp(&self.cost(b, rows))).unwrap_or(Strategy::Serial)
     }
 
     fn estimate(&self, strategy: Strategy) -> &Estimate {
@@ -380,11 +398,11 @@ impl Model {
 
     /// What most calls take.
     fn usual(&self, strategy: Strategy, rows: u64) -> f32 {
-        self.estimate(strategy).expected(rows, fixed(strategy, self.situation.asleep))
+        self.estimate(strategy).of(rows, overhead(strategy, self.situation.asleep))
     }
 
     /// What calls take on average.
-    fn takes(&self, strategy: Strategy, rows: u64) -> f32 {
+    fn mean_time(&self, strategy: Strategy, rows: u64) -> f32 {
         self.heavy.mean(strategy, self.usual(strategy, rows), rows, self.situation.workers)
     }
 
@@ -394,7 +412,7 @@ impl Model {
     }
 
     /// What calls cost on average: their time, and what others lose by them.
-    fn expected(&self, strategy: Strategy, rows: u64) -> f32 {
-        self.takes(strategy, rows) + self.forgone(strategy)
+    fn cost(&self, strategy: Strategy, rows: u64) -> f32 {
+        self.mean_time(strategy, rows) + self.forgone(strategy)
     }
 }

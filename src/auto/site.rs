@@ -22,7 +22,7 @@ pub(crate) struct Site {
     /// The number of the tagged system that it is in: asked when a [`SiteRegistry`] takes it in.
     system: OnceLock<Option<usize>>,
     /// Which calls need not ask.
-    unasked: Unasked,
+    pub(super) unasked: Unasked,
     /// Whether it was said that the system is not tagged.
     warned: Once,
     /// How calls run best, in mode `Auto`.
@@ -87,11 +87,6 @@ impl Site {
     pub(crate) fn learn_probe(&self, probe: Probe, rows: u64, now: u64) {
         self.cost.observe(probe.rows, probe.nanoseconds);
         self.calls().last().observe_probe(probe, rows, now);
-    }
-
-    #[inline]
-    pub(super) fn unasked(&self) -> &Unasked {
-        &self.unasked
     }
 
     /// Hardly ever contended: the system that starts calls here is one, diagnostics look some times

@@ -66,8 +66,6 @@ pub(crate) struct Situation {
     pub(crate) workers: usize,
     /// Whether the others sleep.
     pub(crate) asleep: bool,
-    /// How often others were called out of their sleep so far, by whatever runs on the gang.
-    pub(crate) wake_ups: u64,
 }
 
 /// Whether the whole of a call is timed.
@@ -75,20 +73,20 @@ pub(crate) struct Situation {
 pub(crate) enum Timing {
     /// If it runs on this thread, now and then: for what a row costs. The model of mode `Auto` is
     /// not told.
-    BySample,
+    ForRows,
     /// The model wants to know.
-    Asked,
+    ForModel,
     /// The model knows enough.
-    NotAsked,
+    Untimed,
     /// The model wants to know what one thread would take: the leader is to begin alone, for this
     /// many nanoseconds at most.
     Probe(u64),
 }
 
 impl Decision {
-    /// In a mode that leaves no choice.
-    pub(crate) fn fixed(strategy: Strategy) -> Self {
-        Self { strategy, timing: Timing::BySample }
+    /// Where nothing is chosen: by the mode, or since the call must stay on this thread.
+    pub(crate) fn without_choice(strategy: Strategy) -> Self {
+        Self { strategy, timing: Timing::ForRows }
     }
 
     /// In mode `Auto`: by fork/join, where the leader begins alone.
@@ -98,7 +96,7 @@ impl Decision {
 
     /// In mode `Auto`; `asked` says whether the model wants to know what the call takes.
     pub(super) fn of_model(strategy: Strategy, asked: bool) -> Self {
-        Self { strategy, timing: if asked { Timing::Asked } else { Timing::NotAsked } }
+        Self { strategy, timing: if asked { Timing::ForModel } else { Timing::Untimed } }
     }
 }
 
@@ -128,8 +126,8 @@ pub(crate) struct Outcome {
     pub(crate) leader_rows: u64,
     /// For how long it did, in nanoseconds.
     pub(crate) leader_ns: u64,
-    /// For how long all workers together did, in nanoseconds; `None` if not each that was called
-    /// took part.
+    /// For how long all workers together did, in nanoseconds; `None` on one thread, or if one that
+    /// was called stayed away.
     pub(crate) busy: Option<u64>,
 }
 

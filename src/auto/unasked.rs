@@ -9,7 +9,6 @@ use std::{
 };
 
 /// What calls may do without asking: stay on one thread, untimed.
-#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grant {
     pub(super) calls: u32,
     /// How many rows such a call has.

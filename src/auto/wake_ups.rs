@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{Site, Situation};
+use super::Site;
 use crate::sync::lock;
 
 /// Which call of a world woke the workers last, and what others have gained since.
@@ -19,18 +19,20 @@ use crate::sync::lock;
 pub(crate) struct WakeUps {
     /// Nanoseconds, compared with one thread.
     gained: AtomicU64,
-    /// How often workers had been woken before that; 0 if no call is waiting for its credit.
+    /// How often workers had been woken, by that call too; 0 if none is waiting for its credit.
     number: AtomicU64,
     waker: Mutex<Weak<Site>>,
 }
 
 impl WakeUps {
-    /// Notes a call of `site` that goes to the gang, and what it gains there.
+    /// Notes a call of `site` that goes to the gang, and what it gains there. It finds the workers
+    /// `asleep` or not, which were `woken` so often before.
     #[inline]
-    pub(super) fn note(&self, site: &Arc<Site>, situation: Situation, gain: impl FnOnce() -> u64) {
-        if situation.asleep {
-            self.begin(site, situation.wake_ups);
-        } else if self.is_due_to_the_waker(situation.wake_ups) {
+    pub(super) fn note(&self, site: &Arc<Site>, asleep: bool, woken: u64, gain: impl FnOnce() -> u64) {
+        if asleep {
+            self.begin(site, woken);
+        } else if woken <= self.number.load(Ordering::Relaxed) {
+            // Nothing else has woken them since the waker, as schedules on the gang and trees do.
             self.gained.fetch_add(gain(), Ordering::Relaxed);
         }
     }
@@ -54,13 +56,6 @@ impl WakeUps {
         self.gained.store(0, Ordering::Relaxed);
         self.number.store(before + 1, Ordering::Relaxed);
     }
-
-    /// Whether workers are awake because of the waker: nothing else has called them out of their
-    /// sleep since, as schedules on the gang and trees do.
-    #[inline]
-    fn is_due_to_the_waker(&self, wake_ups: u64) -> bool {
-        wake_ups <= self.number.load(Ordering::Relaxed)
-    }
 }
 
 #[cfg(test)]
@@ -68,7 +63,7 @@ mod tests {
     use std::panic::Location;
 
     use super::*;
-    use crate::auto::{ChoiceReason, Outcome, Probe, Timing, decide};
+    use crate::auto::{ChoiceReason, Outcome, Probe, Situation, Timing, decide};
 
     /// A frame calls each of `sites` once. What calls take there, in nanoseconds: one that wakes
     /// two workers is run by the leader alone, which also wakes the other.
@@ -115,8 +110,8 @@ mod tests {
             let (began, mut asleep) = (self.now, !self.flat_out);
             for (number, site) in self.sites.iter().enumerate() {
                 let is_first = number == 0;
-                let situation = Situation { storages: 1, workers: 2, asleep, wake_ups: self.woken };
-                let decision = decide(site, situation, &self.wake_ups, || self.rows);
+                let situation = Situation { storages: 1, workers: 2, asleep };
+                let decision = decide(site, situation, &self.wake_ups, self.woken, || self.rows);
                 let is_shared = decision.strategy.is_the_gangs();
                 let (takes, busy) = match (is_shared, asleep) {
                     (false, _) => (ALONE, None),
@@ -124,7 +119,7 @@ mod tests {
                     (true, false) => (AWAKE, Some(ALONE)),
                 };
                 let outcome = Outcome { busy, ..Outcome::unknown(self.rows) };
-                let asked = decision.timing == Timing::Asked;
+                let asked = decision.timing == Timing::ForModel;
                 if let Timing::Probe(_) = decision.timing {
                     let probe = Probe { rows: self.rows, nanoseconds: ALONE };
                     site.learn_probe(probe, self.rows, self.now + takes);

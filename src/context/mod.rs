@@ -36,14 +36,14 @@ use crate::{
 pub(crate) struct Ownership {
     pub(crate) placement: Placement,
     /// For sweeps in which workers that are done help others.
-    pub(crate) board: ClaimBoard,
+    pub(crate) claims: ClaimBoard,
     /// For sweeps that do not go by owner.
     pub(crate) footprints: Footprints,
 }
 
 impl Ownership {
     fn new(workers: usize) -> Self {
-        Self { placement: Placement::new(workers), board: ClaimBoard::new(workers), footprints: Footprints::default() }
+        Self { placement: Placement::new(workers), claims: ClaimBoard::new(workers), footprints: Footprints::default() }
     }
 }
 

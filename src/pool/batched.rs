@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 
 use super::{
-    AffinityPool, BatchedCalls, Participants,
+    AffinityPool, BatchedCalls, Participants, Worker,
     batch::{self, BatchExchange, RunCalls},
     broadcast::{Measured, Turn},
     handed::Handed,
@@ -79,14 +79,13 @@ impl AffinityPool {
         let caller = Handed::new(caller);
         let lead =
             |takes_part: &dyn Fn(usize) -> bool| caller.run(|caller| (exchange.lead(takes_part, run, caller), 0));
+        let take_part = |worker: Worker| match worker.index() {
+            0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
+            index => exchange.follow(index - 1, run),
+        };
         drop(match turn {
             Turn::Led(turn) => {
-                self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::Always, |worker| {
-                    match worker.index() {
-                        0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
-                        index => exchange.follow(index - 1, run),
-                    }
-                })
+                self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::ForCaller, take_part)
             }
             Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| lead(&|_| false)),
             Turn::Nested => self.run_nested(Participants::LEADER, |_| lead(&|_| false)),

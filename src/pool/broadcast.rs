@@ -1,5 +1,4 @@
-//! What a pool does around a round of its gang: takes the lead, says who is called, and counts what
-//! each worker did.
+//! What a pool does around a round of its gang: takes the lead, and counts what each worker did.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -28,10 +27,10 @@ pub(super) enum Turn<'p> {
 /// Whether what workers did in a round is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measured {
-    Always,
-    /// One round in some: what this one took is not asked for, and [`Finished`] may tell of an
-    /// earlier one.
-    Sampled,
+    /// It is: the caller wants to know.
+    ForCaller,
+    /// One round in some is, for the pool. [`Finished`] may tell of an earlier one.
+    IfDue,
 }
 
 /// A round that is over. Until this is dropped this thread leads on, so that what workers noted of
@@ -108,7 +107,7 @@ impl AffinityPool {
     /// [`run`](Self::run), recorded as a session of fork/join: work changes hands in it. `f`
     /// returns for how many nanoseconds it had nothing to do.
     pub(crate) fn run_session(&self, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
-        self.dispatch(SpanKind::Session, Participants::ALL, Measured::Always, f)
+        self.dispatch(SpanKind::Session, Participants::ALL, Measured::ForCaller, f)
     }
 
     /// Whether the workers sleep, and were not called since. The first few are asked: of dozens it
@@ -164,7 +163,7 @@ impl AffinityPool {
         let due = self.counters.leader.sampling.is_due();
         let noted = match self.recorded_as(kind) {
             Some(kind) => Noted::Spans(kind),
-            None if due || measured == Measured::Always => Noted::Times,
+            None if due || measured == Measured::ForCaller => Noted::Times,
             None => Noted::Nothing,
         };
         self.prepare_round(participants, due);
@@ -249,8 +248,8 @@ impl AffinityPool {
         is_any_missing
     }
 
-    /// Adds how long each worker of `participants` was busy in the round that just ended, and
-    /// waited, to its counters.
+    /// After a measured round: adds how long each worker of `participants` was busy, and waited, to
+    /// its counters, judges them by what they say of their cores, and records spans.
     fn record_round(
         &self,
         lead: &Lead<'_>,
@@ -263,8 +262,9 @@ impl AffinityPool {
         let others = self.called(participants).filter_map(|(_, seat)| Some(seat.round.stats.get()?.call));
         // A worker may begin, and even end, before the leader comes to its own index.
         let round = others.fold(calls.clone(), |round, call| round.start.min(call.began)..round.end.max(call.ended));
-        let weight = leader.sampling.measured(round.clone(), due, measured == Measured::Sampled);
+        let weight = leader.sampling.measured(round.clone(), due, measured == Measured::IfDue);
         leader.record_wait(round.end, weight);
+        self.watch_leader(round.end);
         for (worker, seat) in self.called(participants) {
             let stats = seat.round.stats.get();
             if let Some(stats) = stats {
@@ -291,7 +291,7 @@ impl AffinityPool {
         let _leader = LeaderGuard::enter();
         // Dropped before the guard: as in a round of the gang, its end is inside the round.
         let f = trace::in_spans(f);
-        let (mut led, mut round) = (CallTimes::default(), 0..0);
+        let (mut own_call, mut round) = (CallTimes::default(), 0..0);
         let result = self.for_each_index(participants, |index| {
             let own = index == WorkerIndex::LEADER;
             self.counters.leader.here.count_index(own);
@@ -305,7 +305,7 @@ impl AffinityPool {
             self.counters.leader.here.record(call);
             round.end = call.ended;
             match (recorded, own) {
-                (_, true) => led = call,
+                (_, true) => own_call = call,
                 (Some(kind), false) => self.record_taken_over(kind, index, began..call.ended, round.start),
                 (None, false) => {}
             }
@@ -315,9 +315,9 @@ impl AffinityPool {
             resume_unwind(payload);
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round, led, Participants::LEADER);
+            self.record_spans(kind, round, own_call, Participants::LEADER);
         }
-        Finished::alone(self, participants, led.busy())
+        Finished::alone(self, participants, own_call.busy())
     }
 
     /// Calls the leader's index on this thread, which began with it and leads the gang, but calls

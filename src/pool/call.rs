@@ -57,8 +57,7 @@ impl Wrap for AffinityPool {
         keep_pinned(self.pin_state, &self.topology);
         match Noted::of(note) {
             Noted::Nothing => _ = closure(index),
-            Noted::Times => self.call_timed(closure, index, None),
-            Noted::Spans(kind) => self.call_timed(closure, index, Some(kind)),
+            noted => self.call_timed(closure, index, noted.spans()),
         }
     }
 }
@@ -83,7 +82,7 @@ impl AffinityPool {
     /// Notes that this thread, the worker `me`, made the `call`.
     fn note_followed(&self, me: Identity, call: CallTimes, recorded: Option<SpanKind>) {
         let looked = recorded.map_or_else(Looked::default, |_| self.look(me));
-        // To find out takes two files for each thread of the process.
+        // Asks the system once in a millisecond at most.
         let core_taken = match self.watchful.then(|| finds_core_taken(call.ended)).flatten() {
             Some(CoreTaken::ByStrangers(taken)) => Some(taken),
             _ => None,
@@ -94,16 +93,14 @@ impl AffinityPool {
     /// Notes that this thread, which leads, made the `call` for an index.
     fn note_led(&self, index: WorkerIndex, call: CallTimes, recorded: Option<SpanKind>) {
         let own = index == WorkerIndex::LEADER;
-        if own {
-            self.watch_leader(call.ended);
-        }
         self.counters.leader.record(call, own);
         if let (Some(kind), false) = (recorded, own) {
             self.record_taken_over(kind, index, call.began..call.ended, self.counters.leader.last_calls().start);
         }
     }
 
-    /// Looks at whether the core of this thread, which leads or would, is taken.
+    /// Looks at whether the core of this thread, which leads, or would if others were present, is
+    /// taken.
     pub(super) fn watch_leader(&self, now: u64) {
         match self.watchful.then(|| finds_core_taken(now)).flatten() {
             Some(CoreTaken::ByStrangers(_)) => self.leave_taken_core(now),

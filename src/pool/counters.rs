@@ -57,7 +57,7 @@ pub(super) struct WorkerCounters {
 /// Counters of worker 0, and what it notes of its rounds.
 ///
 /// # Invariant
-/// All but `here`, `calls` and `recorded_in` are written by the thread that holds the lead.
+/// All but `here`, `watched_calls` and `recorded_in` are written by the thread that holds the lead.
 #[derive(Default)]
 pub(super) struct LeaderCounters {
     own: WorkerCounters,
@@ -73,7 +73,7 @@ pub(super) struct LeaderCounters {
     /// Which rounds are measured.
     pub(super) sampling: RoundSampling,
     /// The parallel calls of queries.
-    pub(super) calls: WatchedCalls,
+    pub(super) watched_calls: WatchedCalls,
     /// What threads did by themselves.
     pub(super) here: Here,
     /// The recording that the last spans were of.

@@ -96,7 +96,7 @@ impl AffinityPool {
             0 => root.run(|f| session.lead(f)),
             index => session.follow(index),
         };
-        let finished = self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::Always, run);
+        let finished = self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::ForCaller, run);
         (finished, session.have_halves_met())
     }
 }

@@ -54,14 +54,19 @@ impl AffinityPool {
     /// What was led through this pool so far.
     pub(crate) fn led(&self) -> Led {
         let leader = &self.counters.leader;
-        let WatchedCalls { rounds, took, work, .. } = &leader.calls;
+        let WatchedCalls { rounds, took, work, .. } = &leader.watched_calls;
         let calls = LedCalls { rounds: rounds.get(), took: took.get(), work: work.get() };
-        Led { rounds: leader.rounds_led(), calls }
+        Led { rounds: self.rounds_led(), calls }
+    }
+
+    /// Indices that leaders ran in rounds that called others, so far.
+    pub(crate) fn rounds_led(&self) -> u64 {
+        self.counters.leader.rounds_led()
     }
 
     /// Calls `f`, during which calls of queries are counted too; returns what was led in it.
     pub(crate) fn watch(&self, f: impl FnOnce()) -> Led {
-        let watched = &self.counters.leader.calls.watched;
+        let watched = &self.counters.leader.watched_calls.watched;
         let (before, outer) = (self.led(), self.watches_calls());
         watched.store(true, Ordering::Relaxed);
         f();
@@ -72,12 +77,12 @@ impl AffinityPool {
     /// Whether calls of queries are to be counted.
     #[inline]
     pub(crate) fn watches_calls(&self) -> bool {
-        self.counters.leader.calls.watched.load(Ordering::Relaxed)
+        self.counters.leader.watched_calls.watched.load(Ordering::Relaxed)
     }
 
     /// Counts a call of a query. To be called by one thread at a time.
     pub(crate) fn note_call(&self, LedCalls { rounds, took, work }: LedCalls) {
-        let calls = &self.counters.leader.calls;
+        let calls = &self.counters.leader.watched_calls;
         calls.rounds.add(rounds);
         calls.took.add(took);
         calls.work.add(work);

@@ -219,7 +219,7 @@ impl AffinityPool {
     /// in a round gets out of it while a worker is in `f`: that aborts too.
     pub fn run(&self, f: impl Fn(Worker) + Sync) {
         warn_if_unpinned();
-        drop(self.run_some(Participants::ALL, Measured::Sampled, f));
+        drop(self.run_some(Participants::ALL, Measured::IfDue, f));
     }
 
     /// Counts that `worker` took work from another, in a closure that was called for it.
@@ -246,7 +246,7 @@ impl AffinityPool {
             }
             idle
         };
-        let round = || drop(self.dispatch(SpanKind::Jobs, participants, Measured::Sampled, take_part));
+        let round = || drop(self.dispatch(SpanKind::Jobs, participants, Measured::IfDue, take_part));
         if let Err(payload) = catch_unwind(AssertUnwindSafe(round)) {
             board.abandon();
             resume_unwind(payload);

@@ -248,7 +248,7 @@ fn times_add_up() {
 
 #[test]
 fn rounds_that_panic_count_whether_or_not_they_are_measured() {
-    for measured in [Measured::Always, Measured::Sampled] {
+    for measured in [Measured::ForCaller, Measured::IfDue] {
         let pool = pool(3);
         for round in 0..90 {
             let panics = |worker: Worker| {
@@ -281,7 +281,7 @@ fn spans_of_a_round_that_panics_say_when_it_was_called() {
     // How many spans there are of a round.
     let play = || {
         let (began, mut spans) = (super::now(), 0);
-        let round = || drop(pool.run_some(Participants::ALL, Measured::Always, panics));
+        let round = || drop(pool.run_some(Participants::ALL, Measured::ForCaller, panics));
         assert!(catch_unwind(AssertUnwindSafe(round)).is_err());
         recorder.drain(|span| {
             assert!(span.is_taken_over() && (began..=span.begin).contains(&span.called), "{began}: {span:?}");
@@ -315,7 +315,7 @@ fn assert_participants(pool: &AffinityPool, rounds: usize) {
     for round in 0..rounds {
         let others: Vec<_> = (1..pool.workers()).filter(|worker| (round * 5) >> (worker - 1) & 1 == 1).collect();
         let participants = participants(&others);
-        pool.run_some(participants, Measured::Always, |worker| {
+        pool.run_some(participants, Measured::ForCaller, |worker| {
             calls[worker.index()].fetch_add(1, Ordering::Relaxed);
         });
         expected.iter_mut().enumerate().for_each(|(worker, calls)| *calls += usize::from(participants.has(worker)));
@@ -366,7 +366,8 @@ fn who_is_no_longer_called_sleeps_when_the_others_do() {
 fn who_is_not_called_is_idle() {
     let pool = pool(4);
     for _ in 0..200 {
-        let round = pool.run_some(participants(&[2]), Measured::Always, |_| thread::sleep(Duration::from_micros(10)));
+        let round =
+            pool.run_some(participants(&[2]), Measured::ForCaller, |_| thread::sleep(Duration::from_micros(10)));
         assert_eq!([1, 3].map(|worker| round.busy(worker)), [Some(0); 2]);
     }
     let times: Vec<_> = pool.worker_stats().collect();
@@ -381,7 +382,7 @@ fn a_leader_without_participants_needs_no_gang() {
     let lead = lead(&pool);
     let here = thread::current().id();
     let called = AtomicUsize::new(0);
-    let round = pool.run_some(Participants::LEADER, Measured::Always, |worker| {
+    let round = pool.run_some(Participants::LEADER, Measured::ForCaller, |worker| {
         assert_eq!((worker.index(), worker.core(), thread::current().id()), (0, None, here));
         assert!(super::in_round());
         thread::sleep(Duration::from_micros(10));
@@ -394,7 +395,7 @@ fn a_leader_without_participants_needs_no_gang() {
     assert!(round.leader_busy() >= 10_000);
     // Another thread has the gang: all indices are this one's, and how long they would have taken
     // their workers is not known.
-    assert_eq!(pool.run_some(Participants::ALL, Measured::Always, |_| {}).busy_of_all(), None);
+    assert_eq!(pool.run_some(Participants::ALL, Measured::ForCaller, |_| {}).busy_of_all(), None);
     drop(lead);
     let times: Vec<_> = pool.worker_stats().collect();
     assert_eq!((times[0].rounds, times[0].taken_over), (4, 2));
@@ -408,7 +409,7 @@ fn panics_of_participants_reach_the_caller_after_all_are_done() {
         for culprit in [0].iter().chain(others) {
             let done = AtomicUsize::new(0);
             let result = catch_unwind(AssertUnwindSafe(|| {
-                pool.run_some(participants(others), Measured::Always, |worker| {
+                pool.run_some(participants(others), Measured::ForCaller, |worker| {
                     if worker.index() == *culprit {
                         std::panic::resume_unwind(Box::new(*culprit));
                     }
@@ -429,10 +430,10 @@ fn rounds_in_a_round_and_beside_it_run_on_the_spot() {
     let pool = pool(3);
     let inner = AtomicUsize::new(0);
     let nested = |_| {
-        drop(pool.run_some(participants(&[1]), Measured::Always, |_| _ = inner.fetch_add(1, Ordering::Relaxed)));
+        drop(pool.run_some(participants(&[1]), Measured::ForCaller, |_| _ = inner.fetch_add(1, Ordering::Relaxed)));
     };
-    pool.run_some(participants(&[2]), Measured::Always, nested);
-    pool.run_some(Participants::LEADER, Measured::Always, nested);
+    pool.run_some(participants(&[2]), Measured::ForCaller, nested);
+    pool.run_some(Participants::LEADER, Measured::ForCaller, nested);
     assert_eq!(inner.into_inner(), 6);
 }
 
@@ -443,7 +444,9 @@ fn workers_that_share_a_bit_are_called_together() {
     for (others, expected) in [(&[5][..], vec![0, 5]), (&[64], (0..1).chain(63..workers).collect())] {
         for _ in 0..20 {
             let called = Mutex::new(Vec::new());
-            pool.run_some(participants(others), Measured::Always, |worker| called.lock().unwrap().push(worker.index()));
+            pool.run_some(participants(others), Measured::ForCaller, |worker| {
+                called.lock().unwrap().push(worker.index())
+            });
             let mut called = called.into_inner().unwrap();
             called.sort_unstable();
             assert_eq!(called, expected);

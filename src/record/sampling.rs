@@ -63,7 +63,7 @@ pub(crate) struct Sample {
     pub(crate) runs: u32,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Sampling {
     /// Runs since one was timed, and since a sample was due.
     untimed: u32,

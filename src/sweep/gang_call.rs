@@ -21,7 +21,8 @@ pub(super) struct GangCall<'a> {
     pub(super) ownership: MutexGuard<'a, CachePadded<Ownership>>,
     pub(super) memory: MutexGuard<'a, Memory>,
     pub(super) cost: &'a RowCost,
-    /// What a round is to teach that is not cut into chunks.
+    /// What a round teaches; more if its shares are cut into chunks. Sessions ignore it: they
+    /// always teach what a row costs.
     pub(super) teaches: Teaches,
     pub(super) visits: Visits,
     /// For how many nanoseconds the leader is to begin alone, if it is, in a call by fork/join.
@@ -36,27 +37,20 @@ pub(super) type Took = (Outcome, Option<Probe>);
 pub(super) enum Visits {
     /// Those that it has.
     Own,
-    /// Whole blocks that begin with one of them. What a part takes then tells nothing of its own
-    /// rows, only what all take together is that of all.
+    /// Whole blocks that begin with one of them. The time of one part then tells nothing of its
+    /// rows; the sum does.
     Blocks,
 }
 
-/// What a round is to teach. A session of fork/join always teaches what a row costs.
+/// What a round teaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Teaches {
-    /// Nothing: each worker would read two clocks, and the leader a cache line of each.
+    /// Nothing. To teach, each worker reads two clocks, and the leader a cache line of each.
     Nothing,
     /// What a row costs.
     Rows,
-    /// And what the rows of each worker took.
+    /// And what the rows of each worker took. Of a call cut into chunks: it is long enough to tell.
     Shares,
-}
-
-impl Teaches {
-    /// The same of a call whose shares are cut into chunks: it is long enough to tell of shares.
-    pub(super) fn of_chunks(self, visits: Visits) -> Self {
-        if visits == Visits::Own { Self::Shares } else { self }
-    }
 }
 
 /// The memory that calls on the gang are laid out in.

@@ -2,7 +2,7 @@
 //! and who is done takes chunks from a worker that is late.
 
 use super::{
-    gang_call::{GangCall, LeaderBefore, Memory, Teaches, Took},
+    gang_call::{GangCall, LeaderBefore, Memory, Teaches, Visits},
     layout::Layout,
     part::Part,
     rows::Rows,
@@ -16,16 +16,17 @@ use crate::{
 };
 
 /// Runs `body` for each part of `rows`.
-pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Took {
+pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
     let GangCall { context, ownership, memory, cost, teaches, visits, .. } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.rows;
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(layouts), workers);
-    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, u32::MAX));
-    let teaches = if chunks.is_some() { teaches.of_chunks(*visits) } else { *teaches };
-    (sweep_round(context, ownership, layouts, chunks, teaches, body), None)
+    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, u32::MAX));
+    let learns_shares = chunks.is_some() && *visits == Visits::Own;
+    let teaches = if learns_shares { Teaches::Shares } else { *teaches };
+    sweep_round(context, ownership, layouts, chunks, teaches, body)
 }
 
 /// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
@@ -35,8 +36,8 @@ pub(super) fn sweep_both(
     (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
     most_stolen: u32,
-) -> Took {
-    let GangCall { context, ownership, memory, cost, teaches, visits, .. } = call;
+) -> Outcome {
+    let GangCall { context, ownership, memory, cost, teaches, .. } = call;
     let workers = context.pool.workers();
     let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
     let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
@@ -45,11 +46,11 @@ pub(super) fn sweep_both(
     let sending = sending.lay_out(senders, &mut ownership.placement, shortest);
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(sending), workers);
-    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.board, rows, most_stolen));
-    let teaches = if chunks.is_some() { teaches.of_chunks(*visits) } else { *teaches };
+    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, most_stolen));
+    let teaches = if chunks.is_some() { Teaches::Shares } else { *teaches };
     let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
     let received = sweep_round(context, ownership, receiving, None, teaches, receive);
-    (sent.followed_by(received, workers), None)
+    sent.followed_by(received, workers)
 }
 
 /// One round of those of the gang who have something to do, over the rows of each worker. What
@@ -65,9 +66,9 @@ pub(super) fn sweep_round(
 ) -> Outcome {
     let before = LeaderBefore::of(context);
     // A round that panicked has not counted its thefts.
-    ownership.board.forget_thefts();
+    ownership.claims.forget_thefts();
     let shares = CallShares { context, ownership, layouts, chunks, learns_cuts: teaches == Teaches::Shares };
-    let measured = if teaches == Teaches::Nothing { Measured::Sampled } else { Measured::Always };
+    let measured = if teaches == Teaches::Nothing { Measured::IfDue } else { Measured::ForCaller };
     let round = context.pool.run_some(participants(layouts, chunks), measured, move |worker| {
         let mut own = Some(shares.own(worker.index()));
         // One place that runs the body, so that it is inlined: only then its loop is vectorised.
@@ -111,7 +112,7 @@ fn learn_costs(round: &Finished<'_>, ownership: &mut Ownership, layouts: &[Layou
     let may_move = layouts.iter().any(Layout::has_parts);
     if may_move && (0..layouts.len()).all(|worker| busy(worker).is_some()) {
         for (worker, layout) in layouts.iter().enumerate() {
-            let cost = ownership.board.cost_of_share(worker, busy(worker).unwrap_or(0));
+            let cost = ownership.claims.cost_of_share(worker, busy(worker).unwrap_or(0));
             for segment in layout.segments() {
                 let rows = segment.rows.len() as u64;
                 ownership.placement.observe(segment.storage, worker, in_proportion(cost, rows, layout.rows()));

@@ -130,7 +130,7 @@ impl<'a> Plan<'a> {
             }
             Strategy::LockStep | Strategy::ForkJoin => self.on_gang(visits, |call| {
                 let took = match self.strategy {
-                    Strategy::LockStep => lock_step::sweep(call, rows, body),
+                    Strategy::LockStep => (lock_step::sweep(call, rows, body), None),
                     _ => fork_join::sweep(call, rows, body),
                 };
                 finish();
@@ -175,7 +175,7 @@ impl<'a> Plan<'a> {
             Strategy::LockStep | Strategy::ForkJoin => self.on_gang(Visits::Own, |call| {
                 let (first, second) = ((senders, send), (&receivers, receive));
                 match self.strategy {
-                    Strategy::LockStep => lock_step::sweep_both(call, first, second, parts.most_stolen),
+                    Strategy::LockStep => (lock_step::sweep_both(call, first, second, parts.most_stolen), None),
                     _ => fork_join::sweep_both(call, first, second, parts.senders),
                 }
             }),
@@ -200,17 +200,17 @@ impl<'a> Plan<'a> {
     #[inline]
     fn is_timed_here(&self) -> bool {
         match self.timing {
-            Timing::BySample => self.at.site.cost().asks_of_call(|| self.rows.total()),
+            Timing::ForRows => self.at.site.cost().asks_of_call(|| self.rows.total()),
             // In debug builds `contiguous_par_iter` comes here whatever was planned: the model has
             // asked about the plan.
-            Timing::Asked => self.strategy == Strategy::Serial,
-            Timing::NotAsked | Timing::Probe(_) => false,
+            Timing::ForModel => self.strategy == Strategy::Serial,
+            Timing::Untimed | Timing::Probe(_) => false,
         }
     }
 
     fn learn_here(&self, call: Range<u64>) {
         let outcome = Outcome::serial(self.rows.total(), call.end.saturating_sub(call.start));
-        let asked = self.timing == Timing::Asked;
+        let asked = self.timing == Timing::ForModel;
         self.at.site.learn(Strategy::Serial, &outcome, asked.then_some(call));
     }
 
@@ -219,11 +219,12 @@ impl<'a> Plan<'a> {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let cost = self.at.site.cost();
         let pool = &context.pool;
-        let asked = self.timing == Timing::Asked;
+        let asked = self.timing == Timing::ForModel;
         let probe_for = if let Timing::Probe(nanoseconds) = self.timing { Some(nanoseconds) } else { None };
-        let watched = pool.watches_calls().then(|| pool.led());
-        let tells = cost.asks_of_round(|| self.rows.total()) || asked;
-        let teaches = if tells { Teaches::Rows } else { Teaches::Nothing };
+        let watched = pool.watches_calls().then(|| pool.rounds_led());
+        // First the question: it counts the round, whatever the model wants.
+        let is_to_teach = cost.asks_of_round(|| self.rows.total()) || asked;
+        let teaches = if is_to_teach { Teaches::Rows } else { Teaches::Nothing };
         let began = (asked || watched.is_some()).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
@@ -242,7 +243,7 @@ impl<'a> Plan<'a> {
         if let (Some(before), Some(call)) = (watched, call) {
             // Under the lock of `gang`, so that one thread at a time counts.
             let (took, work) = (call.end.saturating_sub(call.start), cost.of(outcome.rows).unwrap_or(0));
-            pool.note_call(LedCalls { rounds: pool.led().since(before).rounds, took, work });
+            pool.note_call(LedCalls { rounds: pool.rounds_led() - before, took, work });
         }
         drop(gang);
     }
@@ -254,7 +255,7 @@ fn decide(rows: Rows<'_, '_>, at: SiteRef<'_>) -> (Decision, Option<Arc<Context>
     if is_inside_call() {
         // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter`
         // could run other systems here.
-        return (Decision::fixed(Strategy::Serial), None);
+        return (Decision::without_choice(Strategy::Serial), None);
     }
     let tagged = with_system(|system| {
         let decision = decide_by_mode(system, rows, at);
@@ -272,17 +273,17 @@ fn decide_by_mode(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -
     let SystemContext { mode, context } = system;
     let gangs = match mode {
         SchedulerMode::Bevy => return on_bevys_threads(),
-        SchedulerMode::Serial => return Decision::fixed(Strategy::Serial),
+        SchedulerMode::Serial => return Decision::without_choice(Strategy::Serial),
         SchedulerMode::Auto => None,
         SchedulerMode::LockStep => Some(Strategy::LockStep),
         SchedulerMode::Heartbeat => Some(Strategy::ForkJoin),
     };
     if context.pool.workers() == 1 || is_by_itself() {
-        return Decision::fixed(Strategy::Serial);
+        return Decision::without_choice(Strategy::Serial);
     }
     let Some(strategy) = gangs else { return ask_site(context, rows, at) };
     let is_worth_a_round = at.site.cost().is_worth_a_round(rows.total());
-    Decision::fixed(if is_worth_a_round { strategy } else { Strategy::Serial })
+    Decision::without_choice(if is_worth_a_round { strategy } else { Strategy::Serial })
 }
 
 /// How a call in mode `Auto` runs.
@@ -291,16 +292,15 @@ fn ask_site(context: &Context, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision 
     context.sites.register(at.site, running_number);
     let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
     let pool = &context.pool;
-    let (workers, asleep, wake_ups) = (pool.present(), pool.is_asleep(), pool.wake_ups());
-    let situation = Situation { storages, workers, asleep, wake_ups };
-    auto::decide(at.site, situation, &context.wake_ups, || rows.total())
+    let situation = Situation { storages, workers: pool.present(), asleep: pool.is_asleep() };
+    auto::decide(at.site, situation, &context.wake_ups, pool.wake_ups(), || rows.total())
 }
 
 /// As mode `Bevy`, or on this thread while Bevy has no threads, or only one: it would sweep here
 /// then, too.
 fn on_bevys_threads() -> Decision {
     let has_several = bevys_threads::count().is_some_and(|threads| threads > 1);
-    Decision::fixed(if has_several { Strategy::Bevy } else { Strategy::Serial })
+    Decision::without_choice(if has_several { Strategy::Bevy } else { Strategy::Serial })
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub(super) struct Chunking {
 }
 
 impl Chunking {
-    /// Chunking of `rows` rows, none of which is claimed.
+    /// Chunks of `rows` rows each, none of which is claimed yet.
     pub(super) fn new(claims: &mut ClaimBoard, rows: u32, most_stolen: u32) -> Self {
         Self { rows, most_stolen, call: claims.begin() }
     }
@@ -128,7 +128,7 @@ impl<'a> ShareClaim<'a> {
             Claimed::All => u64::MAX,
             Claimed::Front { until, .. } if cursor.position() < *until => *until - cursor.position(),
             Claimed::Front { chunks, until } => {
-                let front = self.shares.ownership.board.claims_of(self.owner).take_front(chunks.call);
+                let front = self.shares.ownership.claims.claims_of(self.owner).take_front(chunks.call);
                 let is_free = front.is_free(|| self.shares.chunks_of(self.owner, *chunks));
                 let rows = if is_free { u64::from(chunks.rows) } else { 0 };
                 *until += rows;
@@ -181,7 +181,7 @@ impl<'a> ShareClaim<'a> {
         // Stolen rows were swept elsewhere the last time and, most likely, are the next.
         rows.add(swept.all, swept.core.map(|_| swept.same_core));
         if let Claimed::Stolen { began, .. } = claimed {
-            shares.ownership.board.note_theft(owner, worker, now() - began);
+            shares.ownership.claims.note_theft(owner, worker, now() - began);
             rows.note_stolen(swept.all);
         }
     }
@@ -209,7 +209,7 @@ pub(super) fn steal(shares: CallShares<'_>, thief: usize) -> Option<ShareClaim<'
     let chunks = shares.chunks.filter(|_| !Mechanism::Stealing.is_out())?;
     loop {
         let (owner, count) = most_left(shares, thief, chunks)?;
-        let claims = shares.ownership.board.claims_of(owner);
+        let claims = shares.ownership.claims.claims_of(owner);
         // Another thief may have been faster.
         if let Some(back) = claims.take_back(chunks.call, count, fewest_left(count), chunks.most_stolen) {
             return Some(shares.stolen(chunks, owner, thief, back));
@@ -227,7 +227,7 @@ fn most_left(shares: CallShares<'_>, thief: usize, chunks: Chunking) -> Option<(
     let owners = (0..pool.workers()).filter(|&owner| owner != thief && !is_the_leaders(owner));
     let with_left = owners.filter_map(|owner| {
         let count = shares.chunks_of(owner, chunks);
-        let left = shares.ownership.board.claims_of(owner).left(chunks.call, count, chunks.most_stolen);
+        let left = shares.ownership.claims.claims_of(owner).left(chunks.call, count, chunks.most_stolen);
         (left >= fewest_left(count)).then_some((owner, count, left))
     });
     with_left.max_by_key(|&(_, _, left)| left).map(|(owner, count, _)| (owner, count))

@@ -11,7 +11,7 @@ impl Model {
         let figure = |strategy| {
             let estimate = self.estimate(strategy);
             estimate.was_tried().then(|| Figure {
-                time: Duration::from_nanos(self.takes(strategy, self.rows) as u64),
+                time: Duration::from_nanos(self.mean_time(strategy, self.rows) as u64),
                 samples: estimate.samples(),
                 measured_at: estimate.measured_at(),
             })
@@ -29,12 +29,13 @@ impl Model {
 
     fn reason(&self) -> ChoiceReason {
         let too_short = || {
-            let now = self.expected(self.current, self.rows);
+            let now = self.cost(self.current, self.rows);
             self.at_best(Strategy::LockStep, self.rows) >= now * BETTER
         };
         let takes_longer = |current| {
-            let alone = self.estimate(Strategy::Serial).was_tried().then(|| self.takes(Strategy::Serial, self.rows));
-            alone.is_some_and(|alone| alone < self.takes(current, self.rows))
+            let alone =
+                self.estimate(Strategy::Serial).was_tried().then(|| self.mean_time(Strategy::Serial, self.rows));
+            alone.is_some_and(|alone| alone < self.mean_time(current, self.rows))
         };
         match self.current {
             _ if self.situation.workers == 1 => ChoiceReason::Alone,

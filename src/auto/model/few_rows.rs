@@ -1,7 +1,7 @@
 //! How a [`Model`] judges calls with far fewer rows than usual: by what usual ones take.
 
-use super::Model;
-use crate::auto::{Decision, Strategy, sizes::Size};
+use super::{Model, sizes::Size};
+use crate::auto::{Decision, Strategy};
 
 impl Model {
     /// Whether a call has far fewer rows than usual ones, where rows are counted in some calls
@@ -9,7 +9,7 @@ impl Model {
     pub(super) fn are_few_by_sample(&mut self, rows: u64, calls: u32) -> bool {
         // While there is a trial each call is counted.
         let calls = if self.trials.under_way.is_some() { 1 } else { calls };
-        let are_few = matches!(self.sizes.note(rows, calls, false), Size::Fewer { .. });
+        let are_few = matches!(self.sizes.classify(rows, calls, false), Size::Fewer { .. });
         if are_few {
             // Those before it are not what the next usual one stands for.
             self.sampling.take_runs();
@@ -30,14 +30,14 @@ impl Model {
     fn best_for_fewer(&self, rows: u64) -> Strategy {
         let best = self.best(rows);
         let alone = self.reckoned(Strategy::Serial, rows).map(|alone| alone + self.forgone(Strategy::Serial));
-        if alone.is_some_and(|alone| alone < self.expected(best, rows)) { Strategy::Serial } else { best }
+        if alone.is_some_and(|alone| alone < self.cost(best, rows)) { Strategy::Serial } else { best }
     }
 
     /// What a call should take by a strategy that was tried, or by one thread: that takes no longer
     /// than all workers together.
     pub(super) fn reckoned(&self, strategy: Strategy, rows: u64) -> Option<f32> {
         match strategy {
-            _ if self.estimate(strategy).was_tried() => Some(self.takes(strategy, rows)),
+            _ if self.estimate(strategy).was_tried() => Some(self.mean_time(strategy, rows)),
             Strategy::Serial if self.busy.is_known() => Some(self.busy.of(rows)),
             _ => None,
         }

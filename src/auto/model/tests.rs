@@ -43,7 +43,7 @@ thread_local! {
 }
 
 /// A call that finds one other worker, awake.
-const TWO_AWAKE: Situation = Situation { storages: 1, workers: 2, asleep: false, wake_ups: 0 };
+const TWO_AWAKE: Situation = Situation { storages: 1, workers: 2, asleep: false };
 
 /// A call of `rows` rows in which all workers together were `busy` for so long, if all took part.
 fn seen(rows: u64, busy: Option<u64>) -> Outcome {
@@ -83,10 +83,10 @@ impl Machine {
     fn run(&self, model: &mut Model, rows: u64, calls: u32) -> f64 {
         let mut call = |now: u64| {
             let &Self { storages, workers, asleep, .. } = self;
-            let decision = model.choose(Situation { storages, workers, asleep, ..TWO_AWAKE }, || rows);
+            let decision = model.choose(Situation { storages, workers, asleep }, || rows);
             let (takes, alone) = (self.takes(decision.strategy, rows), self.takes(Strategy::Serial, rows));
             match decision.timing {
-                Timing::Asked => {
+                Timing::ForModel => {
                     let call = now..now + takes as u64;
                     model.observe(decision.strategy, &self.outcome(decision.strategy, rows), call);
                     takes
@@ -96,7 +96,7 @@ impl Machine {
                     let part = (longest as f64 / alone.max(1.0)).min(1.0);
                     part * alone + (1.0 - part) * takes
                 }
-                Timing::NotAsked | Timing::BySample => takes,
+                Timing::Untimed | Timing::ForRows => takes,
             }
         };
         let timed = || {
@@ -145,7 +145,7 @@ fn the_first_calls_and_long_ones_are_all_timed_and_of_others_one_in_eight() {
         let mut model = Model::default();
         let call = |_: &u32| {
             let decision = model.choose(TWO_AWAKE, || 1_000);
-            let timed = decision.timing == Timing::Asked;
+            let timed = decision.timing == Timing::ForModel;
             if timed {
                 let takes = machine.takes(decision.strategy, 1_000) as u64;
                 model.observe(decision.strategy, &seen(1_000, Some(2 * takes)), 0..takes);
@@ -194,7 +194,7 @@ fn a_bad_first_impression_is_looked_at_again() {
             Strategy::LockStep => 250_000,
             _ => 98_000,
         };
-        if decision.timing == Timing::Asked {
+        if decision.timing == Timing::ForModel {
             model.observe(decision.strategy, &seen(1_000, Some(98_000)), 0..takes);
         }
     }
@@ -244,12 +244,12 @@ fn what_the_first_rows_take_alone_is_not_taken_for_all() {
         let mut calls = || {
             let decision = model.choose(TWO_AWAKE, || 50_000);
             match decision.timing {
-                Timing::Asked if decision.strategy == Strategy::Serial => {
+                Timing::ForModel if decision.strategy == Strategy::Serial => {
                     model.observe(Strategy::Serial, &seen(50_000, None), 0..2_000_000);
                 }
-                Timing::Asked => model.observe(decision.strategy, &seen(50_000, Some(2_000_000)), 0..1_000_000),
+                Timing::ForModel => model.observe(decision.strategy, &seen(50_000, Some(2_000_000)), 0..1_000_000),
                 Timing::Probe(_) => model.observe_probe(Probe { rows: 100, nanoseconds: part }, 50_000, 0),
-                Timing::NotAsked | Timing::BySample => {}
+                Timing::Untimed | Timing::ForRows => {}
             }
             let [alone, ..] = model.explain().figures;
             (decision.strategy, alone.map_or(0, |alone| alone.time.as_micros()))
@@ -304,7 +304,7 @@ fn calls_that_come_too_seldom_for_workers_stay_on_the_leader() {
         let tried = model.trials.under_way.is_some();
         let decision = model.choose(TWO_AWAKE, || 4_000);
         let takes = if decision.strategy == Strategy::Serial { 4_000 } else { 20_000 };
-        if decision.timing == Timing::Asked {
+        if decision.timing == Timing::ForModel {
             model.observe(decision.strategy, &seen(4_000, None), now..now + takes);
         }
         assert!(call < 100 || tried || decision.strategy == Strategy::Serial, "call {call}");
@@ -323,7 +323,7 @@ fn rows_of_many_tables_are_counted_now_and_then_only() {
                 1_000
             };
             let Decision { strategy, timing } = model.choose(Situation { storages, ..TWO_AWAKE }, count);
-            if timing == Timing::Asked {
+            if timing == Timing::ForModel {
                 let began = call * 100_000;
                 model.observe(strategy, &seen(1_000, Some(nanoseconds)), began..began + nanoseconds);
             }
@@ -357,7 +357,7 @@ fn calls_alone_where_some_worker_is_late(machine: &Machine, rows: u64) -> usize 
     let mut call = || {
         let decision = model.choose(Situation { workers: machine.workers, ..TWO_AWAKE }, || rows);
         let takes = machine.takes(decision.strategy, rows) as u64;
-        if decision.timing == Timing::Asked {
+        if decision.timing == Timing::ForModel {
             model.observe(decision.strategy, &seen(rows, None), now..now + takes);
         }
         if matches!(decision.timing, Timing::Probe(_)) {

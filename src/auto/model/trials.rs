@@ -1,12 +1,14 @@
 //! When a [`Model`] tries another strategy than the current one, and what comes of it.
 
-use super::{Model, ROUND, SESSION, UNSHARED};
+use super::{
+    Model, ROUND, SESSION, UNSHARED,
+    trial::{TRIAL_CALLS, Trial},
+};
 use crate::{
     ablation::Mechanism,
     auto::{
         Decision, Strategy,
         rival::{BETTER, Budget, CLOSE, LONGEST, LONGEST_OF_THE_CLOSE, Rival},
-        trial::{TRIAL_CALLS, Trial},
     },
 };
 
@@ -31,8 +33,7 @@ const CHEAPEST_SESSION: f32 = 1_000.0;
 /// at the next sample.
 const CLEARLY_BETTER: f32 = 0.8;
 
-/// What a trial costs besides when workers are asleep as it begins, in nanoseconds: three calls
-/// that wake them or do without.
+/// What the three calls of a trial cost more if workers sleep as it begins, in nanoseconds.
 const WAKE_UP: f32 = 40_000.0;
 
 /// Where calls take fewer nanoseconds, a trial that wakes workers is charged four wake-ups, which
@@ -91,7 +92,7 @@ impl Model {
             return None;
         }
         let timed = trial.next();
-        if trial.is_probe() {
+        if trial.is_probe {
             // As long as the gang takes: then the call takes twice as long at most.
             let longest = self.usual(self.current, self.rows) as u64;
             return Some(Decision::probe(longest));
@@ -106,10 +107,11 @@ impl Model {
     }
 
     /// Takes the strategy that is best by now, or begins to try another one.
-    pub(super) fn reconsider(&mut self, rows: u64) {
+    pub(super) fn reconsider(&mut self) {
+        let rows = self.rows;
         let best = self.best(rows);
-        if best != self.current && self.expected(best, rows) < self.expected(self.current, rows) * BETTER {
-            (self.current, self.mean) = (best, Some(self.takes(best, rows)));
+        if best != self.current && self.cost(best, rows) < self.cost(self.current, rows) * BETTER {
+            (self.current, self.mean) = (best, Some(self.mean_time(best, rows)));
             if std::mem::take(&mut self.surprises) > 1 {
                 // It was measured after a change that the others were measured before.
                 self.doubt_others();
@@ -119,7 +121,7 @@ impl Model {
         let next = others.find_map(|other| Some((other, self.cost_if_worth_a_trial(other, rows)?)));
         let Some((strategy, cost)) = next else { return };
         let wakes = strategy != Strategy::Serial && self.situation.asleep;
-        let wake_up = if self.takes(self.current, rows) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
+        let wake_up = if self.mean_time(self.current, rows) < CHEAP_CALL { 4.0 * WAKE_UP } else { WAKE_UP };
         let cost = cost + if wakes { wake_up } else { 0.0 };
         if self.trials.budget.pays_for(cost) {
             self.begin_trial(strategy, cost);
@@ -137,7 +139,7 @@ impl Model {
         }
         // Rows that get in each other's way may take one thread a part of what several take: any
         // part.
-        let now = self.expected(self.current, rows);
+        let now = self.cost(self.current, rows);
         if !self.would_be_probe(other) && self.at_best(other, rows) >= now * BETTER {
             return None;
         }
@@ -151,7 +153,7 @@ impl Model {
         let alone = self.estimate(Strategy::Serial);
         let shared = self.estimate(Strategy::LockStep);
         let work = match (alone.was_tried(), shared.was_tried()) {
-            (true, _) => alone.expected(rows, 0.0),
+            (true, _) => alone.of(rows, 0.0),
             (_, true) => busy,
             _ => 0.0,
         };
@@ -163,7 +165,7 @@ impl Model {
             Strategy::ForkJoin if shared.is_known() => CHEAPEST_SESSION + busy / workers as f32 * (2.0 - BETTER),
             Strategy::ForkJoin | Strategy::Bevy => f32::INFINITY,
         };
-        let time = match self.heavy.doubtful_part(other, self.current) {
+        let time = match self.heavy.doubtful_fraction(other, self.current) {
             Some(_) => usual,
             None => self.heavy.mean(other, usual, rows, workers),
         };
@@ -172,21 +174,21 @@ impl Model {
 
     /// What a trial takes longer than the same calls by the current strategy.
     fn cost_of_trial(&self, other: Strategy, rows: u64) -> f32 {
-        let (now, estimate) = (self.takes(self.current, rows), self.estimate(other));
+        let (now, estimate) = (self.mean_time(self.current, rows), self.estimate(other));
         if self.would_be_probe(other) {
             // The first one is free, so that it comes at once. One call takes twice as long at
             // most.
-            return if estimate.was_tried() { (self.takes(other, rows) - now).clamp(0.0, now) } else { 0.0 };
+            return if estimate.was_tried() { (self.mean_time(other, rows) - now).clamp(0.0, now) } else { 0.0 };
         }
-        if self.doubtful_part(other, rows).is_some() {
+        if self.doubtful_fraction(other, rows).is_some() {
             // If it has heavy calls as well, the trial ends with the first one.
             return self.heavy.cost_of_looking(other, (self.current, now), rows, self.situation.workers);
         }
         let then = match other {
-            Strategy::Serial => self.takes_alone(rows),
+            Strategy::Serial => self.mean_time_alone(rows),
             // What is in doubt was true of another world.
-            _ if estimate.tells_of(rows) && estimate.samples() == 0 => self.takes(other, rows).min(2.0 * now),
-            _ if estimate.tells_of(rows) => self.takes(other, rows),
+            _ if estimate.tells_of(rows) && estimate.samples() == 0 => self.mean_time(other, rows).min(2.0 * now),
+            _ if estimate.tells_of(rows) => self.mean_time(other, rows),
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             _ => now + ROUND + SESSION,
         };
@@ -194,9 +196,9 @@ impl Model {
     }
 
     /// What one thread takes, which was measured: as long as all together are busy now at most.
-    fn takes_alone(&self, rows: u64) -> f32 {
+    fn mean_time_alone(&self, rows: u64) -> f32 {
         let workers = self.situation.workers;
-        let measured = self.takes(Strategy::Serial, rows);
+        let measured = self.mean_time(Strategy::Serial, rows);
         if !self.busy.is_known() {
             return measured;
         }
@@ -215,11 +217,11 @@ impl Model {
         let trial = if self.would_be_probe(strategy) {
             Trial::probe()
         } else {
-            let heavy_part = self.doubtful_part(strategy, self.rows);
-            if heavy_part.is_some() {
+            let heavy_fraction = self.doubtful_fraction(strategy, self.rows);
+            if heavy_fraction.is_some() {
                 self.heavy.note_looking();
             }
-            Trial::new(strategy, !self.estimates[place].was_tried(), heavy_part)
+            Trial::new(strategy, !self.estimates[place].was_tried(), heavy_fraction)
         };
         self.estimates[place].doubt();
         self.trials.rivals[place].pause();
@@ -227,7 +229,8 @@ impl Model {
         self.trials.under_way = Some(trial);
     }
 
-    /// Tries `strategy` because another kind of calls does, unless that is how calls run anyway.
+    /// Tries `strategy` because another kind of calls does, unless these try one, or go to the gang
+    /// anyway.
     pub(in crate::auto) fn try_along(&mut self, strategy: Strategy) {
         if self.trials.under_way.is_none() && !self.current.is_the_gangs() {
             self.begin_trial(strategy, 0.0);
@@ -236,15 +239,15 @@ impl Model {
 
     /// The part of calls that would be heavy by another strategy too, for all that is known, if it
     /// would do better where none were.
-    fn doubtful_part(&self, other: Strategy, rows: u64) -> Option<f32> {
-        let part = self.heavy.doubtful_part(other, self.current)?;
+    fn doubtful_fraction(&self, other: Strategy, rows: u64) -> Option<f32> {
+        let part = self.heavy.doubtful_fraction(other, self.current)?;
         self.would_do_better(other, rows).then_some(part)
     }
 
     /// Whether usual calls by another strategy cost less than calls do now.
     fn would_do_better(&self, other: Strategy, rows: u64) -> bool {
         let usual = self.usual(other, rows) + self.forgone(other);
-        self.estimate(other).was_tried() && usual < self.expected(self.current, rows) * BETTER
+        self.estimate(other).was_tried() && usual < self.cost(self.current, rows) * BETTER
     }
 
     /// Whether a trial that expects heavy calls and has met none goes on to look for one. It does
@@ -264,12 +267,12 @@ impl Model {
             // Its calls are no pause.
             self.trials.rivals[strategy as usize].pause();
         }
-        let slower = self.expected(strategy, rows) / self.expected(self.current, rows).max(1.0);
+        let slower = self.cost(strategy, rows) / self.cost(self.current, rows).max(1.0);
         if slower >= BETTER && self.trials.under_way.as_mut().is_some_and(Trial::retry) {
             self.estimates[strategy as usize].reopen();
             return;
         }
-        let is_probe = self.trials.under_way.take().is_some_and(|trial| trial.is_probe());
+        let is_probe = self.trials.under_way.take().is_some_and(|trial| trial.is_probe);
         if is_probe && slower < BETTER {
             // It takes no longer, so it costs nothing to be sure.
             return self.begin_trial(strategy, 0.0);

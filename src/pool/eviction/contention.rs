@@ -7,8 +7,8 @@
 //! ([`OwnThreads`]): what they did not take, strangers took, or the hypervisor.
 //!
 //! Of the thread that leads only what it waits in rounds, and shortly before them, counts. In the
-//! rest of a frame it may wait on any core for any thread of its process, and to find out would
-//! take longer than many a sweep.
+//! rest of a frame it may wait on any core for any thread of its process, and to find out takes
+//! longer than many a sweep.
 
 use std::cell::RefCell;
 
@@ -51,7 +51,7 @@ const DEAR_LOOK: u64 = WINDOW / REST_AFTER_DEAR;
 /// seldom. Those of processes with some hundred threads.
 const VERY_DEAR_LOOK: u64 = 1_000_000;
 
-/// Where rounds are further apart, in nanoseconds, and workers sleep meanwhile, the leader does
+/// Where rounds are further apart, in nanoseconds, and a worker sleeps meanwhile, the leader does
 /// something else, or sleeps too: what it waits for there is of no interest. To skip that takes a
 /// system call of 1 us.
 const PAUSE: u64 = 500_000;
@@ -156,10 +156,10 @@ impl Judge {
         }
     }
 
-    /// Leaves out what the thread did since it was last asked, but for the first `near` nanoseconds
-    /// of that, in which it ran for all that is known.
-    fn skip(&mut self, total: Waited, now: u64, near: u64) {
-        self.window.ran += near;
+    /// Leaves out what the thread did since its account was read last, but for its first rounds of
+    /// `in_rounds` nanoseconds, in which it ran for all that is known.
+    fn skip(&mut self, total: Waited, now: u64, in_rounds: u64) {
+        self.window.ran += in_rounds;
         if let Suspicion::Since { waited, slept, .. } = &mut self.suspicion {
             *waited += total.waited.saturating_sub(self.last.waited);
             *slept = true;
@@ -228,7 +228,7 @@ pub(in crate::pool) enum CoreTaken {
 struct Watch {
     account: Option<SchedulerAccount>,
     asked: u64,
-    /// When its last round was over that was timed, or began that ended a pause.
+    /// The end of its last round that was timed, or of the pause before one.
     last_round: u64,
     judge: Judge,
     own_threads: OwnThreads,
@@ -249,10 +249,10 @@ impl Watch {
     }
 
     fn skip_pause(&mut self, now: u64) {
-        let near = self.last_round.saturating_sub(self.asked);
+        let in_rounds = self.last_round.saturating_sub(self.asked);
         (self.asked, self.last_round) = (now, now);
         if let Some(waited) = self.read() {
-            self.judge.skip(waited, now, near);
+            self.judge.skip(waited, now, in_rounds);
         }
     }
 
@@ -289,8 +289,8 @@ pub(in crate::pool) fn finds_core_taken(now: u64) -> Option<CoreTaken> {
     WATCH.try_with(look).ok().flatten()
 }
 
-/// To be called before a round that this thread leads and that wakes workers: leaves out what it
-/// did since the last one that was timed, if that was over long ago.
+/// To be called before a round that this thread leads, if a worker sleeps: leaves out what this
+/// thread did since the last one that was timed, if that was long ago.
 pub(super) fn skip_pause(now: u64) {
     let skip = |watch: &RefCell<Watch>| {
         let mut watch = watch.borrow_mut();

@@ -49,26 +49,26 @@ impl AffinityPool {
     }
 
     /// To be called before a round. Workers whose backoff is over take part again: they count as
-    /// [`present`](Self::present) from then on. If the round is `due`, or one of `participants`
-    /// that does not rest has to be woken, rests end that are over, and the leader leaves the cores
-    /// of `participants`: it may have come there while they slept, and to ask for its core is a
-    /// system call.
+    /// [`present`](Self::present) from then on. Where one of `participants` sleeps, it may be that
+    /// the leader did something else for a while. If the round is `due`, or one that does not rest
+    /// has to be woken, rests end that are over, and the leader leaves the cores of `participants`:
+    /// it may have come there while they slept, and to ask for its core is a system call.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, participants: Participants, due: bool) {
-        let is_to_be_woken =
-            |seat: &SharedSeat| seat.round.is_asleep() && !seat.round.rests() && !self.has_left_out(seat);
+        let is_asleep = |seat: &SharedSeat| seat.round.is_asleep() && !self.has_left_out(seat);
         if self.is_anybody_out() {
             self.gang.eviction.prepare(self.attendances());
         }
-        let wakes = self.called(participants).any(|(_, seat)| is_to_be_woken(seat));
-        if !due && !wakes {
+        let sleepers = self.called(participants).filter(|(_, seat)| is_asleep(seat));
+        let all_rest = sleepers.map(|(_, seat)| seat.round.rests()).reduce(|all, rests| all && rests);
+        if self.watchful && all_rest.is_some() {
+            // Before the leader is moved: what it waits for where it goes counts.
+            skip_pause(now());
+        }
+        if !due && all_rest != Some(false) {
             return;
         }
         if self.watchful {
-            if wakes {
-                // Before the leader is moved: what it waits for where it goes counts.
-                skip_pause(now());
-            }
             self.gang.eviction.prepare(self.attendances());
         }
         self.wake_who_rested();

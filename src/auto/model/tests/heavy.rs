@@ -79,7 +79,7 @@ fn calls_that_are_interrupted_now_and_then_go_as_the_others_do() {
             let decision = model.choose(TWO_AWAKE, || rows);
             let interrupted = if call % 60 == 0 { 4_000_000 } else { 0 };
             let takes = machine.takes(decision.strategy, rows) as u64 + interrupted;
-            if decision.timing == Timing::Asked {
+            if decision.timing == Timing::ForModel {
                 model.observe(decision.strategy, &seen(rows, Some(rows)), 0..takes);
             }
         }

@@ -4,7 +4,7 @@
 const CALL_SMOOTHING: f32 = 4.0;
 
 /// A measurement counts as at most this many times the estimate, and at least as its inverse: one
-/// that an interrupt fell into hardly counts. Many in a row that are further off
+/// that an interrupt fell into hardly counts. Some in a row that surprise the model
 /// [restart](Estimate::restart) it.
 const LARGEST_STEP: f32 = 1.25;
 
@@ -57,18 +57,18 @@ impl Estimate {
         self.measured_at = now;
     }
 
-    /// What `rows` rows should take, of which `fixed` nanoseconds do not depend on the number of
+    /// What `rows` rows should take, of which `overhead` nanoseconds do not depend on the number of
     /// rows.
-    pub(super) fn expected(&self, rows: u64, fixed: f32) -> f32 {
-        // Whatever is said to be fixed: a part of what was measured depends on rows.
-        let fixed = fixed.min(self.time * 0.75);
-        fixed + (self.time - fixed) * (rows as f32 / self.rows.max(1.0))
+    pub(super) fn of(&self, rows: u64, overhead: f32) -> f32 {
+        // Whatever is said to be overhead: a part of what was measured depends on rows.
+        let overhead = overhead.min(self.time * 0.75);
+        overhead + (self.time - overhead) * (rows as f32 / self.rows.max(1.0))
     }
 
     /// Learns that `rows` rows took `nanoseconds`; returns by which factor that is more or
     /// less than expected.
-    pub(super) fn observe(&mut self, rows: u64, nanoseconds: u64, fixed: f32) -> f32 {
-        let (now, expected) = ((nanoseconds as f32).max(1.0), self.expected(rows, fixed).max(1.0));
+    pub(super) fn observe(&mut self, rows: u64, nanoseconds: u64, overhead: f32) -> f32 {
+        let (now, expected) = ((nanoseconds as f32).max(1.0), self.of(rows, overhead).max(1.0));
         if self.samples == 0 {
             self.restart(rows, nanoseconds);
             return 1.0;
@@ -140,8 +140,8 @@ mod tests {
         assert!(!estimate.is_known());
         estimate.observe(10, 7_000, 0.0);
         assert!(estimate.is_known());
-        assert_eq!(estimate.expected(10, 0.0), 7_000.0);
+        assert_eq!(estimate.of(10, 0.0), 7_000.0);
         estimate.observe(10, 70_000, 0.0);
-        assert!(estimate.expected(10, 0.0) < 7_500.0);
+        assert!(estimate.of(10, 0.0) < 7_500.0);
     }
 }

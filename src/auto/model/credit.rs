@@ -13,7 +13,7 @@ const LARGEST: f32 = 250_000.0;
 const SMOOTHING: f32 = 4.0;
 
 /// What others gain because calls of one place wake the workers; nothing before that was measured.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Credit(Option<f32>);
 
 impl Credit {

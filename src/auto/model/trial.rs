@@ -1,6 +1,6 @@
 //! A few calls of one place by another strategy than the current one.
 
-use super::Strategy;
+use crate::auto::Strategy;
 
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 pub(super) const TRIAL_CALLS: u32 = 3;
@@ -26,29 +26,25 @@ pub(super) struct Trial {
     /// For how many more calls it goes on as long as the strategy is found to be no better.
     retries: u32,
     /// Whether it is of one thread that only begins a call.
-    is_probe: bool,
+    pub(super) is_probe: bool,
     /// The part of calls that would be heavy, if this trial is to find out whether any are and has
     /// met none so far.
-    heavy_part: Option<f32>,
+    heavy_fraction: Option<f32>,
     /// Calls that were measured.
     measured: u32,
 }
 
 impl Trial {
-    /// A trial of `strategy`, perhaps its first. If `heavy_part` is given it also finds out whether
-    /// this part of its calls are heavy.
-    pub(super) fn new(strategy: Strategy, first: bool, heavy_part: Option<f32>) -> Self {
+    /// A trial of `strategy`, perhaps its first. If `heavy_fraction` is given it also finds out
+    /// whether as many of its calls are heavy.
+    pub(super) fn new(strategy: Strategy, first: bool, heavy_fraction: Option<f32>) -> Self {
         let retries = if first { FIRST_RETRIES } else { 0 };
-        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false, heavy_part, measured: 0 }
+        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false, heavy_fraction, measured: 0 }
     }
 
     /// One call, which one thread begins: the whole might take many times as long.
     pub(super) fn probe() -> Self {
         Self { left: 1, is_probe: true, ..Self::new(Strategy::Serial, false, None) }
-    }
-
-    pub(super) fn is_probe(&self) -> bool {
-        self.is_probe
     }
 
     /// Whether there is no call to come.
@@ -71,13 +67,13 @@ impl Trial {
     /// Notes a call that was measured.
     pub(super) fn note(&mut self, heavy: bool) {
         self.measured += 1;
-        self.heavy_part = self.heavy_part.filter(|_| !heavy);
+        self.heavy_fraction = self.heavy_fraction.filter(|_| !heavy);
     }
 
     /// While it looks for heavy calls: the part that they would be, and how many calls there were
     /// without one.
     pub(super) fn without_heavy(&self) -> Option<(f32, u32)> {
-        self.heavy_part.map(|part| (part, self.measured))
+        self.heavy_fraction.map(|part| (part, self.measured))
     }
 
     /// Whether it went on for longer than others do.
