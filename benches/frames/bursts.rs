@@ -2,10 +2,7 @@
 //! rayon's or by one, flat out and at sixty frames a second; and one to thirty of them, for which
 //! workers sleep as a frame begins.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bevy::{MinimalPlugins, ecs::schedule::ScheduleLabel, prelude::*, tasks::ComputeTaskPool};
 use bevy_affinity::prelude::*;
@@ -16,7 +13,7 @@ use crate::shared::{
     race::{Pace, Race, Turn},
     report::{counted, duration, print_table, with_p99},
 };
-use crate::spin::spin;
+use crate::{sixty, spin::spin};
 
 const SIZES: [usize; 4] = [1_000, 20_000, 200_000, 1_000_000];
 
@@ -37,17 +34,9 @@ const BURST: u32 = 3_000;
 /// Nodes of the hierarchy whose transforms are propagated: about 3 ms on two threads.
 const NODES: usize = 60_000;
 
-/// A frame at sixty a second.
-const FRAME: Duration = Duration::from_nanos(16_666_667);
-
 /// Timed frames of a turn, and frames ahead of the race, in which calls and schedules learn.
 const FRAMES: u32 = 16;
-const FRAMES_AT_SIXTY: u32 = 8;
 const FIRST_FRAMES: usize = 100;
-
-/// After those as many at sixty a second, if that is the pace: workers sleep then between frames,
-/// and what that costs is learned anew.
-const FIRST_FRAMES_AT_SIXTY: usize = 200;
 
 /// Rounds at most: a cell takes some six seconds with that.
 const MOST_ROUNDS: u32 = 8;
@@ -228,7 +217,7 @@ fn frame(app: &mut App, bursts: &mut Bursts, burst: Burst, paced: bool) -> Durat
     app.world_mut().run_schedule(Sweeps);
     let took = sweeps_began.elapsed();
     if paced {
-        thread::sleep(FRAME.saturating_sub(began.elapsed()));
+        sixty::sleep_through(began);
     }
     took
 }
@@ -283,13 +272,13 @@ fn cell(
     rounds: u32,
     bursts: &mut Bursts,
 ) -> Result<Vec<String>, String> {
-    let calls = if paced { FRAMES_AT_SIXTY } else { FRAMES };
+    let calls = if paced { sixty::TIMED_FRAMES } else { FRAMES };
     let pace = Pace { calls: (calls, calls), ..Pace::default() };
     let mut race = Race::new(bursts, |_, _| None).at_pace(pace);
     let mut auto = None;
     for contender in Contender::ALL {
         let mut app = contender.app(rows, sweeps, workers);
-        let paced_frames = if paced && contender.learns() { FIRST_FRAMES_AT_SIXTY } else { 0 };
+        let paced_frames = if paced && contender.learns() { sixty::FIRST_FRAMES } else { 0 };
         for (frames, paced) in [(FIRST_FRAMES, false), (paced_frames, true)] {
             (0..frames).for_each(|_| _ = frame(&mut app, race.data(), burst, paced));
         }

@@ -1,10 +1,7 @@
 //! Group `game`: a frame of a strategy game without a window: thirty systems with states, run
 //! conditions, messages, observers and commands. Eight of them sweep over all units.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bevy::{
     MinimalPlugins,
@@ -17,7 +14,7 @@ use bevy_affinity::prelude::*;
 use crate::shared::race::{Pace, Race, Turn};
 use crate::shared::report::{print_table, with_p99};
 use crate::shared::{bevys_pool, ours};
-use crate::spin::spin;
+use crate::{sixty, spin::spin};
 
 /// What the race may take.
 const BUDGET: Duration = Duration::from_secs(20);
@@ -29,15 +26,8 @@ const SMALL: usize = 22;
 /// Frames before the race, in which executors and queries learn.
 const FIRST_FRAMES: usize = 600;
 
-/// After those as many at sixty a second, if that is the pace.
-const FIRST_FRAMES_AT_SIXTY: usize = 200;
-
-/// Timed frames of a turn at that pace, and turns: with the first frames half a minute.
-const FRAMES_AT_SIXTY: u32 = 8;
+/// Turns at sixty frames a second: with the first frames half a minute.
 const ROUNDS_AT_SIXTY: u32 = 16;
-
-/// A frame at sixty a second.
-const FRAME: Duration = Duration::from_nanos(16_666_667);
 
 #[derive(States, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Phase {
@@ -208,7 +198,7 @@ fn frame(app: &mut App, paced: bool) -> Duration {
     app.update();
     let took = began.elapsed();
     if paced {
-        thread::sleep(FRAME.saturating_sub(took));
+        sixty::sleep_through(began);
     }
     took
 }
@@ -227,12 +217,12 @@ fn run_at_pace(workers: usize, rounds: u32, paced: bool) -> Result<(), String> {
         ("with it, the wide ones tagged", Tags::Wide, true),
         ("with it, all tagged", Tags::All, true),
     ];
-    let calls = if paced { (FRAMES_AT_SIXTY, FRAMES_AT_SIXTY) } else { Pace::default().calls };
+    let calls = if paced { (sixty::TIMED_FRAMES, sixty::TIMED_FRAMES) } else { Pace::default().calls };
     let mut race = Race::new((), |(), _| None).at_pace(Pace { budget: BUDGET, calls, ..Pace::default() });
     let mut ways = Vec::new();
     for (place, (name, tags, plugin)) in contests.into_iter().enumerate() {
         let mut app = app(tags, plugin, workers);
-        let paced_frames = if paced { FIRST_FRAMES_AT_SIXTY } else { 0 };
+        let paced_frames = if paced { sixty::FIRST_FRAMES } else { 0 };
         (0..paced_frames).for_each(|_| _ = frame(&mut app, true));
         ways.push(way_of(&app));
         let play = move |(): &mut (), turn: &mut Turn| turn.repeat_timed(|| frame(&mut app, paced));

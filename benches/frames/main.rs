@@ -16,6 +16,7 @@ mod schedules;
 #[allow(dead_code, reason = "each bench needs a part of it")]
 #[path = "../shared/mod.rs"]
 mod shared;
+mod sixty;
 mod spin;
 
 use std::{num::NonZeroUsize, process::ExitCode, thread};
