@@ -52,27 +52,31 @@ pub(super) fn tag_in(schedule: &mut Schedule) {
 }
 
 fn tag_node(schedule: &mut Schedule, key: SystemKey) {
-    let are_initialized = schedule.graph().systems.is_initialized();
-    let Some(node) = schedule.graph_mut().systems.get_mut(key) else { return warn_if_late(schedule, key) };
+    let Some(node) = schedule.graph().systems.get(key) else { return warn_if_late(schedule, key) };
     if !waits(node) {
         return;
     }
-    if are_initialized || is_initialized(node) {
-        let name = node.name();
+    let name = node.name();
+    if is_initialized(schedule, node) {
         return warn_late(schedule, key, &name);
     }
-    // As it came: in the list of what is to be initialized when the schedule is built.
-    let system = std::mem::replace(node, SystemWithAccess::new(Box::new(ApplyDeferred)));
-    let name = shown_name(schedule, key, &system.name());
+    let shown = shown_name(schedule, key, &name);
     if let Some(node) = schedule.graph_mut().systems.get_mut(key) {
-        *node = SystemWithAccess::new(Box::new(tag(system, name)));
+        // As it came: in the list of what is to be initialized when the schedule is built.
+        let system = std::mem::replace(node, SystemWithAccess::new(Box::new(ApplyDeferred)));
+        *node = SystemWithAccess::new(Box::new(tag(system, shown)));
     }
 }
 
-/// Whether a system has been initialized, as far as it shows: after a build that failed Bevy has
-/// such systems beside new ones, and initializes these only.
-fn is_initialized(system: &SystemWithAccess) -> bool {
-    *system.access() != SystemAccess::None || system.get_last_run() != Tick::new(0)
+/// Whether a system of `schedule` has been initialized, as far as it shows: after a build that
+/// failed Bevy has such systems beside new ones, and initializes these only. One without access
+/// shows it by its tick; but so does one from a builder, whose state is made before that.
+fn is_initialized(schedule: &Schedule, system: &SystemWithAccess) -> bool {
+    let systems = &schedule.graph().systems;
+    let has_access = |system: &SystemWithAccess| *system.access() != SystemAccess::None;
+    let has_build_failed = || systems.iter().any(|(key, ..)| systems.get(key).is_some_and(has_access));
+    let has_tick = system.get_last_run() != Tick::new(0);
+    systems.is_initialized() || has_access(system) || has_tick && has_build_failed()
 }
 
 /// A system that the executor has already: it was tagged before, or is too late.

@@ -35,9 +35,13 @@ type NodeItem<'w, 's> = <Node as QueryData>::Item<'w, 's>;
 
 type IsRoot = (Without<ChildOf>, With<Children>, With<Transform>, With<GlobalTransform>);
 
+/// All others are placed by themselves, as in Bevy: systems that are only about these may run
+/// beside this one.
+type IsInTree = Or<(With<ChildOf>, With<Children>)>;
+
 /// Places the trees that were marked, from their roots down.
 pub(super) fn propagate_parent_transforms(
-    mut nodes: AffineTree<Node>,
+    mut nodes: AffineTree<Node, IsInTree>,
     roots: Query<(Entity, Ref<TransformTreeChanged>), IsRoot>,
     optimizations: Res<StaticTransformOptimizations>,
 ) {
@@ -60,7 +64,7 @@ pub(super) fn propagate_parent_transforms(
 /// The walk visits a node once, for the first that comes by, and that may be one that does not
 /// place it. Here all who name it are asked, as Bevy asks them: each places it, or leaves it, or
 /// panics. What has been placed stays as it is. This takes longer, on one thread.
-fn place_one_by_one(nodes: &mut Query<(Node, Option<&Children>)>, roots: Vec<Entity>, skip_unmarked: bool) {
+fn place_one_by_one(nodes: &mut Query<(Node, Option<&Children>), IsInTree>, roots: Vec<Entity>, skip_unmarked: bool) {
     let mut descended = EntityHashSet::new();
     let mut left: Vec<_> = roots.into_iter().map(|root| (root, None)).collect();
     while let Some((entity, parent)) = left.pop() {

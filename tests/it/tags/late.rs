@@ -3,7 +3,7 @@
 use bevy::{
     app::MainScheduleOrder,
     ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleCleanupPolicy, ScheduleConfigs, ScheduleLabel},
-    ecs::system::ScheduleSystem,
+    ecs::system::{ParamBuilder, ScheduleSystem, SystemParamBuilder},
     prelude::*,
 };
 use bevy_affinity::prelude::*;
@@ -210,4 +210,15 @@ fn systems_that_were_built_and_then_not_again() {
     app.update();
     app.world_mut().run_schedule(Own);
     assert_eq!(is_tagged(&app).len(), 5);
+}
+
+/// What a builder makes has a tick before it is initialized.
+#[test]
+fn systems_from_a_builder() {
+    let mut app = GANG.app();
+    let built = (ParamBuilder,).build_state(app.world_mut()).build_system(count_up);
+    app.add_systems(Own, built.run_if(|| true).affine());
+    app.update();
+    app.world_mut().run_schedule(Own);
+    assert_eq!(is_tagged(&app), [true]);
 }
