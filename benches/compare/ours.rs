@@ -14,9 +14,9 @@ pub fn app(workers: usize) -> App {
     app
 }
 
-/// A pool whose rounds are recorded in the timeline of an app.
-pub fn recorded_pool(workers: usize) -> AffinityPool {
+/// An app whose timeline records the rounds of its pool, for as long as it is there.
+pub fn recorded_app(workers: usize) -> App {
     let mut app = app(workers);
     app.world_mut().resource_mut::<AffinityTimeline>().record(true);
-    app.world().resource::<AffinityPool>().clone()
+    app
 }

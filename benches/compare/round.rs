@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::thread;
 
 use bevy::tasks::ComputeTaskPool;
+use bevy_affinity::AffinityPool;
 use rayon::ThreadPool;
 
 use crate::race::Race;
@@ -26,42 +27,43 @@ fn race<'a>(setup: &'a Setup, rayon: &'a ThreadPool) -> Race<'a, ()> {
     let workers = setup.workers;
     let mut race = Race::new((), |(), _calls| None);
     race.enter_baseline("spin pool (the floor)", move |(), turn| {
-        SpinPool::with(workers, &setup.cores, empty, |pool| turn.repeat(|| pool.round()));
+        SpinPool::with(workers, &setup.cores, empty, |pool| turn.repeat_short(|| pool.round()));
     });
     let pool = ours::pool(workers);
     let beside = pool.clone();
     race.enter("`AffinityPool::run`", move |(), turn| {
-        turn.repeat(|| pool.run(|worker| empty(worker.index())));
+        turn.repeat_short(|| pool.run(|worker| empty(worker.index())));
     });
     let others: Vec<_> = (0..DOZEN).map(|_| ours::pool(workers)).collect();
     race.enter("`AffinityPool::run`, a dozen pools beside it", move |(), turn| {
         others.iter().for_each(|other| other.run(|worker| empty(worker.index())));
-        turn.repeat(|| beside.run(|worker| empty(worker.index())));
+        turn.repeat_short(|| beside.run(|worker| empty(worker.index())));
     });
-    let recorded = ours::recorded_pool(workers);
+    let recorded = ours::recorded_app(workers);
     race.enter("`AffinityPool::run`, recorded", move |(), turn| {
-        turn.repeat(|| recorded.run(|worker| empty(worker.index())));
+        let pool = recorded.world().resource::<AffinityPool>();
+        turn.repeat_short(|| pool.run(|worker| empty(worker.index())));
     });
     #[cfg(feature = "rivals")]
     race.enter("fork_union `for_threads`", move |(), turn| {
         rivals::with_fork_union(workers, |pool| {
-            turn.repeat(|| drop(pool.for_threads(|worker, _| empty(worker))));
+            turn.repeat_short(|| drop(pool.for_threads(|worker, _| empty(worker))));
         });
     });
     race.enter("Bevy `ComputeTaskPool::scope`", move |(), turn| {
         let pool = ComputeTaskPool::get();
-        turn.repeat(|| {
+        turn.repeat_short(|| {
             drop(pool.scope(|scope| (0..workers).for_each(|worker| scope.spawn(async move { empty(worker) }))))
         });
     });
     race.enter("rayon `broadcast`", move |(), turn| {
-        turn.repeat(|| drop(rayon.broadcast(|context| empty(context.index()))));
+        turn.repeat_short(|| drop(rayon.broadcast(|context| empty(context.index()))));
     });
     race.enter("rayon `scope`", move |(), turn| {
-        turn.repeat(|| rayon.scope(|scope| (0..workers).for_each(|worker| scope.spawn(move |_| empty(worker)))));
+        turn.repeat_short(|| rayon.scope(|scope| (0..workers).for_each(|worker| scope.spawn(move |_| empty(worker)))));
     });
     race.enter("`std::thread::scope`", move |(), turn| {
-        turn.repeat(|| {
+        turn.repeat_short(|| {
             thread::scope(|scope| {
                 (1..workers).for_each(|worker| drop(scope.spawn(move || empty(worker))));
                 empty(0);

@@ -124,6 +124,7 @@ impl AffinityPool {
     }
 
     /// Takes the lead of a round of `participants`, if the round needs it and it is to be had.
+    #[inline]
     pub(super) fn turn(&self, participants: Participants) -> Turn<'_> {
         if identity().is_some() {
             return Turn::Nested;
@@ -197,14 +198,14 @@ impl AffinityPool {
         noted: Noted,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Result<(), Payload> {
-        let anybody_out = self.is_anybody_out();
-        let left_out = |worker| anybody_out && self.is_left_out(worker);
+        let is_any_out = self.is_any_out();
+        let left_out = |worker| is_any_out && self.is_left_out(worker);
         let seats = self.seats.iter().map(|seat| &*seat.round);
         let _leader = LeaderGuard::enter();
         // By value: the workers find all that the closure holds in one place. What it owns is
         // dropped while this thread still counts as inside the round: code of users, too.
         let closure = move |index| f(worker_with(index));
-        let job = RoundJob { wrap: self, closure: &closure, note: noted.note() };
+        let job = RoundJob::new(self, &closure, noted.note());
         lead.run(seats, participants, left_out, self.spin, job)
     }
 
@@ -219,12 +220,14 @@ impl AffinityPool {
     }
 
     /// Those that `participants` calls, but the leader.
+    #[inline]
     pub(super) fn called(&self, participants: Participants) -> impl Iterator<Item = (usize, &SharedSeat)> {
         (1..).zip(self.seats.iter()).filter(move |&(worker, _)| participants.has(worker))
     }
 
     /// Counts who ran which index; returns whether a worker did not come that was called. What is
     /// asked here is on lines that no worker writes.
+    #[inline]
     fn count_round(&self, lead: &Lead<'_>, participants: Participants) -> bool {
         if participants == Participants::ALL && !lead.has_taken_any() {
             self.counters.leader.count_round_of_all();

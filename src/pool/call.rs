@@ -6,7 +6,7 @@ use super::{
     clock::now,
     eviction::{CoreTaken, finds_core_taken},
     gang::{Identity, identity, keep_pinned},
-    round::{Closure, Wrap},
+    round::Wrap,
     words::{CallTimes, Looked, RoundStats},
 };
 use crate::record::SpanKind;
@@ -23,6 +23,7 @@ pub(super) enum Noted {
 
 impl Noted {
     /// For [`RoundJob::note`].
+    #[inline]
     pub(super) fn note(self) -> u8 {
         match self {
             Self::Nothing => 0,
@@ -32,10 +33,12 @@ impl Noted {
     }
 
     /// What spans are to be, if they are recorded.
+    #[inline]
     pub(super) fn spans(self) -> Option<SpanKind> {
         if let Self::Spans(kind) = self { Some(kind) } else { None }
     }
 
+    #[inline]
     fn of(note: u8) -> Self {
         match note {
             0 => Self::Nothing,
@@ -47,33 +50,43 @@ impl Noted {
 
 /// For a call with `index`: with the core of this thread if it is that worker, with none where it
 /// runs the index of another one.
+#[inline]
 pub(super) fn worker_with(index: usize) -> Worker {
     let index = WorkerIndex(index);
-    Worker { index, core: identity().filter(|me| me.index == index).and_then(|me| me.core) }
+    Worker { index, core: identity().filter(|me| me.index() == index).and_then(Identity::core) }
 }
 
 impl Wrap for AffinityPool {
-    fn call(&self, closure: Closure<'_>, index: usize, note: u8) {
+    #[inline]
+    fn call(&self, closure: &(impl Fn(usize) -> u64 + Sync), index: usize, note: u8) {
         keep_pinned(self.pin_state, &self.topology);
-        match Noted::of(note) {
-            Noted::Nothing => _ = closure(index),
-            noted => self.call_timed(closure, index, noted.spans()),
+        let noted = Noted::of(note);
+        let began = (noted != Noted::Nothing).then(|| self.begin_timed(index));
+        // One call of it: so what many rounds run is there once.
+        let idle = closure(index);
+        if let Some(began) = began {
+            self.end_timed(index, began, idle, noted.spans());
         }
     }
 }
 
 impl AffinityPool {
-    /// Calls the closure for one index, and notes when on the account of this thread.
+    /// To be called before a call with `index` whose times are noted. Returns when it begins.
     #[inline(never)]
-    fn call_timed(&self, closure: Closure<'_>, index: usize, recorded: Option<SpanKind>) {
+    fn begin_timed(&self, index: usize) -> u64 {
         let began = now();
         if index == WorkerIndex::LEADER.0 {
             self.counters.leader.begin(began);
         }
-        let idle = closure(index);
+        began
+    }
+
+    /// To be called after it: notes on the account of this thread what the call took.
+    #[inline(never)]
+    fn end_timed(&self, index: usize, began: u64, idle: u64, recorded: Option<SpanKind>) {
         let call = CallTimes { began, ended: now(), idle };
         match identity() {
-            Some(me) if me.index == WorkerIndex::LEADER => self.note_led(WorkerIndex(index), call, recorded),
+            Some(me) if me.index() == WorkerIndex::LEADER => self.note_led(WorkerIndex(index), call, recorded),
             Some(me) => self.note_followed(me, call, recorded),
             None => {}
         }
@@ -87,7 +100,7 @@ impl AffinityPool {
             Some(CoreTaken::ByStrangers(taken)) => Some(taken),
             _ => None,
         };
-        self.seats[me.index.0 - 1].round.stats.set(RoundStats { call, looked, core_taken });
+        self.seats[me.index().0 - 1].round.stats.set(RoundStats { call, looked, core_taken });
     }
 
     /// Notes that this thread, which leads, made the `call` for an index.

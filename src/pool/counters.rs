@@ -217,6 +217,7 @@ impl LeaderCounters {
     }
 
     /// How long the last call for its own index kept it busy, in nanoseconds.
+    #[inline]
     pub(super) fn last_busy(&self) -> u64 {
         self.last_busy.get()
     }

@@ -4,6 +4,7 @@
 use std::{
     cell::Cell,
     io,
+    num::NonZeroU16,
     sync::{Arc, Mutex, OnceLock, Weak},
     thread::{self, JoinHandle},
 };
@@ -12,7 +13,7 @@ use crossbeam_utils::CachePadded;
 use log::warn;
 
 use super::{
-    WorkerIndex,
+    AffinityPool, WorkerIndex,
     clock::now,
     eviction::{Attendance, Eviction},
     round::{Board, Seat, work},
@@ -70,14 +71,42 @@ struct Member {
     thread: JoinHandle<()>,
 }
 
-/// What a thread of the gang knows of itself.
+/// What a thread of the gang knows of itself. Eight bytes: each round notes and restores it on the
+/// leader, and workers look here before each call.
 #[derive(Clone, Copy)]
 pub(super) struct Identity {
-    pub(super) index: WorkerIndex,
-    /// The core it is pinned to, if it is.
-    pub(super) core: Option<CoreId>,
+    index: u16,
+    /// One more than the number of the core it is pinned to, if it is.
+    core: Option<NonZeroU16>,
     /// What it was last pinned by; nothing on the leader and on new threads.
     pin_state: Option<PinState>,
+}
+
+const _: () = assert!(size_of::<Option<Identity>>() == 8 && AffinityPool::MAX_WORKERS <= u16::MAX as usize);
+
+impl Identity {
+    /// Of a thread that was not pinned yet.
+    const fn new(index: WorkerIndex) -> Self {
+        Self { index: index.0 as u16, core: None, pin_state: None }
+    }
+
+    #[inline]
+    pub(super) fn index(self) -> WorkerIndex {
+        WorkerIndex(self.index.into())
+    }
+
+    /// The core it is pinned to, if it is.
+    #[inline]
+    pub(super) fn core(self) -> Option<CoreId> {
+        self.core.map(|core| CoreId(usize::from(core.get()) - 1))
+    }
+
+    /// Pinned as `pin_state` says: to `core`, if to one.
+    fn pinned(self, pin_state: PinState, core: Option<CoreId>) -> Self {
+        // No system has as many cores as to leave one out here.
+        let core = core.and_then(|core| NonZeroU16::new(u16::try_from(core.0 + 1).ok()?));
+        Self { pin_state: Some(pin_state), core, ..self }
+    }
 }
 
 /// Where the workers of a pool stay: they are pinned again when it changes.
@@ -85,7 +114,7 @@ pub(super) struct Identity {
 pub(super) struct PinState {
     pub(super) pinning: Pinning,
     /// Of the cores: see [`Topology::version`].
-    pub(super) version: u32,
+    pub(super) version: u16,
 }
 
 impl PinState {
@@ -115,12 +144,12 @@ pub(crate) fn in_round() -> bool {
 /// Which worker the calling thread is, if it is inside a round.
 #[inline]
 pub(crate) fn worker_of_round() -> Option<usize> {
-    identity().map(|me| me.index.0)
+    identity().map(|me| me.index().0)
 }
 
 /// The core that the calling thread runs on: known without a call if it is pinned.
 pub(crate) fn running_on() -> Option<CoreId> {
-    identity().and_then(|me| me.core).or_else(current_core)
+    identity().and_then(Identity::core).or_else(current_core)
 }
 
 /// Makes the calling thread worker 0 until it is dropped, unless it is a worker already.
@@ -129,15 +158,17 @@ pub(super) struct LeaderGuard {
 }
 
 impl LeaderGuard {
+    #[inline]
     pub(super) fn enter() -> Self {
+        const LEADER: Identity = Identity::new(WorkerIndex::LEADER);
         let before = IDENTITY.get();
-        let leader = Identity { index: WorkerIndex::LEADER, core: None, pin_state: None };
-        IDENTITY.set(Some(before.unwrap_or(leader)));
+        IDENTITY.set(Some(before.unwrap_or(LEADER)));
         Self { before }
     }
 }
 
 impl Drop for LeaderGuard {
+    #[inline]
     fn drop(&mut self) {
         IDENTITY.set(self.before);
     }
@@ -200,7 +231,7 @@ impl Gang {
         let builder = thread::Builder::new().name(format!("affinity worker {}", index.0)).stack_size(WORKER_STACK);
         let thread = builder.spawn(move || {
             let guard = AbortOnUnwind::because("a worker panicked outside of a round's closure");
-            IDENTITY.set(Some(Identity { index, core: None, pin_state: None }));
+            IDENTITY.set(Some(Identity::new(index)));
             if let Some(thread) = current_thread() {
                 // The first and only time.
                 let _ = own_seat.thread.set(thread);
@@ -238,17 +269,22 @@ impl Drop for Gang {
 pub(super) fn keep_pinned(pin_state: PinState, topology: &Topology) {
     if let Some(identity) = IDENTITY.get()
         && identity.pin_state != Some(pin_state)
-        && identity.index != WorkerIndex::LEADER
+        && identity.index() != WorkerIndex::LEADER
     {
-        let core = pin(identity.index, pin_state.pinning, topology, identity.pin_state.is_none());
-        IDENTITY.set(Some(Identity { pin_state: Some(pin_state), core, ..identity }));
+        pin_again(identity, pin_state, topology);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn pin_again(identity: Identity, pin_state: PinState, topology: &Topology) {
+    let core = pin(identity.index(), pin_state.pinning, topology, identity.pin_state.is_none());
+    IDENTITY.set(Some(identity.pinned(pin_state, core)));
 }
 
 /// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay
 /// unpinned: they would share a core with another worker while the system may know a free one. A
 /// new one `is_free` already, unless the thread that started it was not.
-#[cold]
 fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology, is_free: bool) -> Option<CoreId> {
     let core = topology.cores.get(index.0).map(|core| core.id);
     let pinned = match (pinning, core) {

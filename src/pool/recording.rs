@@ -63,8 +63,8 @@ impl AffinityPool {
     /// What a worker adds to its stats while spans are recorded: reading its counters from another
     /// core would take longer.
     pub(super) fn look(&self, me: Identity) -> Looked {
-        let core = me.core.or_else(current_core).map(|core| core.index());
-        Looked { core, ..self.swept_by(me.index.0) }
+        let core = me.core().or_else(current_core).map(|core| core.index());
+        Looked { core, ..self.swept_by(me.index().0) }
     }
 
     /// Records what the workers of `participants` did in `round`, which just ended, and what this

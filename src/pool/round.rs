@@ -4,7 +4,7 @@
 
 use std::{
     cell::Cell,
-    mem::transmute,
+    marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::NonNull,
     time::Duration,
@@ -30,49 +30,61 @@ const START_GRACE: Duration = Duration::from_micros(5);
 /// spinning gains nothing.
 const ARRIVAL_SPIN: Duration = Duration::from_micros(100);
 
-/// One round's closure, called with the index of a worker. Returns for how many nanoseconds of the
-/// call it had nothing to do.
-pub(crate) type Closure<'a> = &'a DynClosure<'a>;
-type DynClosure<'a> = dyn Fn(usize) -> u64 + Sync + 'a;
-
-/// What is done around each call of a closure.
+/// What is done around each call of a round's closure.
 pub(crate) trait Wrap: Sync {
-    /// Calls `closure` with `index`. `note` is the job's.
-    fn call(&self, closure: Closure<'_>, index: usize, note: u8);
+    /// Calls `closure` with the `index` of a worker. It returns for how many nanoseconds of the
+    /// call it had nothing to do. `note` is the job's.
+    fn call(&self, closure: &(impl Fn(usize) -> u64 + Sync), index: usize, note: u8);
 }
 
-/// What a round runs.
+/// What a round runs: a closure, inside of a wrap.
+///
+/// # Invariant (borrows)
+/// `wrap` and `closure` were references of the types that `call` was made for, both `Sync`, that
+/// live for `'a`.
 #[derive(Clone, Copy)]
 pub(crate) struct RoundJob<'a> {
+    /// Made for the types of the other two: one jump, where two trait objects would be two, and two
+    /// tables more to fetch after a pause.
+    call: unsafe fn(NonNull<()>, NonNull<()>, usize, u8),
     /// Beside the closure, not inside: what no round writes stays in the workers' caches. A closure
     /// lies on the leader's stack, which is a cache line more for each worker in each round; one
     /// that holds nothing is not even looked at.
-    pub(crate) wrap: &'a dyn Wrap,
-    pub(crate) closure: Closure<'a>,
-    pub(crate) note: u8,
-}
-
-impl RoundJob<'_> {
-    fn call(self, index: usize) {
-        self.wrap.call(self.closure, index, self.note);
-    }
-
-    fn erased(self) -> ErasedJob {
-        // SAFETY: only the lifetime changes; 'job' on `Board` keeps every use within the borrow,
-        // also if something panics.
-        let wrap = unsafe { transmute::<NonNull<dyn Wrap + '_>, NonNull<dyn Wrap>>(NonNull::from(self.wrap)) };
-        // SAFETY: as above.
-        let closure = unsafe { transmute::<NonNull<DynClosure<'_>>, NonNull<DynClosure>>(NonNull::from(self.closure)) };
-        ErasedJob { wrap, closure, note: self.note }
-    }
-}
-
-/// A [`RoundJob`] without its lifetimes: pointers, because between rounds they dangle.
-#[derive(Clone, Copy)]
-struct ErasedJob {
-    wrap: NonNull<dyn Wrap>,
-    closure: NonNull<DynClosure<'static>>,
+    wrap: NonNull<()>,
+    closure: NonNull<()>,
     note: u8,
+    borrows: PhantomData<&'a ()>,
+}
+
+/// # Safety
+/// As 'borrows' on [`RoundJob`] says of a job that lives.
+unsafe fn call<W: Wrap, F: Fn(usize) -> u64 + Sync>(wrap: NonNull<()>, closure: NonNull<()>, index: usize, note: u8) {
+    // SAFETY: 'borrows' on `RoundJob`, as the caller says.
+    let wrap = unsafe { wrap.cast::<W>().as_ref() };
+    // SAFETY: as above.
+    let closure = unsafe { closure.cast::<F>().as_ref() };
+    wrap.call(closure, index, note);
+}
+
+impl<'a> RoundJob<'a> {
+    pub(crate) fn new<W: Wrap, F: Fn(usize) -> u64 + Sync>(wrap: &'a W, closure: &'a F, note: u8) -> Self {
+        let (wrap, closure) = (NonNull::from(wrap).cast(), NonNull::from(closure).cast());
+        Self { call: call::<W, F>, wrap, closure, note, borrows: PhantomData }
+    }
+
+    fn call(self, index: usize) {
+        // SAFETY: 'borrows' on the type.
+        unsafe { (self.call)(self.wrap, self.closure, index, self.note) }
+    }
+
+    /// Forgets the lifetime.
+    ///
+    /// # Safety
+    /// The job must not be called after the borrows have ended.
+    unsafe fn erased(self) -> RoundJob<'static> {
+        let Self { call, wrap, closure, note, .. } = self;
+        RoundJob { call, wrap, closure, note, borrows: PhantomData }
+    }
 }
 
 /// What leader and workers share: the call, the job behind it, and the leader's place to sleep.
@@ -102,7 +114,7 @@ pub(crate) struct Board {
 #[derive(Default)]
 struct Order {
     call: AtomicCall,
-    job: UnsafeCell<Option<ErasedJob>>,
+    job: UnsafeCell<Option<RoundJob<'static>>>,
     /// Whom the round calls. A hint that spares the others a claim, which could not succeed: a
     /// worker that is late may see that of the next round.
     participants: AtomicParticipants,
@@ -178,11 +190,12 @@ struct LeadersNotes {
 pub(crate) struct Lead<'a> {
     board: &'a Board,
     epoch: Epoch,
-    /// Whether this thread ran the index of another worker in the last round.
-    has_taken_any: Cell<bool>,
+    /// The last round in which this thread ran the index of another worker.
+    took_any: Cell<Epoch>,
 }
 
 impl Drop for Lead<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.board.led.store(false, needed(Ordering::Release, "led_given_back"));
     }
@@ -196,11 +209,12 @@ impl Board {
     }
 
     /// The lead, unless another thread holds it.
+    #[inline]
     pub(crate) fn try_lead(&self) -> Option<Lead<'_>> {
         self.led.compare_exchange(false, true, needed(Ordering::Acquire, "led_taken"), Ordering::Relaxed).ok()?;
         // Relaxed: this thread's acquire of `led` orders it after the last leader's store.
         let epoch = self.order.call.load(Ordering::Relaxed).0;
-        Some(Lead { board: self, epoch, has_taken_any: Cell::new(false) })
+        Some(Lead { board: self, epoch, took_any: Cell::default() })
     }
 
     /// The call that a new worker starts from: it answers later ones only.
@@ -215,6 +229,7 @@ impl Board {
         }
     }
 
+    #[inline]
     fn take_panic(&self) -> Option<Payload> {
         if !self.panicked.load(Ordering::Relaxed) {
             return None;
@@ -223,6 +238,7 @@ impl Board {
         self.panic.take()
     }
 
+    #[inline]
     fn run_index(&self, job: RoundJob<'_>, index: usize) {
         if planted("workers_panic_uncaught") && index > 0 {
             return job.call(index);
@@ -316,13 +332,10 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
 }
 
 fn run_claimed(board: &Board, index: usize) {
-    // SAFETY: 'job' on `Board`: this thread claimed a seat of the round.
+    // SAFETY: 'job' on `Board`: this thread claimed a seat of the round, which does not end before
+    // the seat has arrived.
     let Some(job) = board.order.job.with(|job| unsafe { *job }) else { return };
-    // SAFETY: 'job' on `Board`: the round does not end before this seat has arrived.
-    let wrap = unsafe { job.wrap.as_ref() };
-    // SAFETY: as above.
-    let closure = unsafe { job.closure.as_ref() };
-    board.run_index(RoundJob { wrap, closure, note: job.note }, index);
+    board.run_index(job, index);
 }
 
 /// What the board says that a worker has not seen yet.
@@ -392,7 +405,6 @@ impl Lead<'_> {
         S: ExactSizeIterator<Item = &'a Seat> + Clone,
     {
         let guard = AbortOnUnwind::because("a panic would leave a round that workers are still in");
-        self.has_taken_any.set(false);
         self.publish(seats.clone(), participants, left_out, spin, job);
         self.board.run_index(job, 0);
         if planted("leaders_panic_lost") {
@@ -431,8 +443,10 @@ impl Lead<'_> {
         }
         // With nothing else between these stores and the one of the call: workers that spin fetch
         // the line twice, after the first of them and after the last.
+        // SAFETY: 'job' on `Board`: every use is within the borrows, also if something panics.
+        let job = unsafe { job.erased() };
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
-        order.job.with_mut(|slot| unsafe { *slot = Some(job.erased()) });
+        order.job.with_mut(|slot| unsafe { *slot = Some(job) });
         order.participants.store(participants);
         order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         // Release: the job is visible to a thread that acquires the call.
@@ -461,12 +475,13 @@ impl Lead<'_> {
     /// Whether this thread ran any seat's index in the last round.
     #[inline]
     pub(crate) fn has_taken_any(&self) -> bool {
-        self.has_taken_any.get()
+        self.took_any.get() == self.epoch
     }
 
     /// Runs the indices of workers that are left out, and of those that are still asleep: their
     /// wake-up is under way but takes longer than most rounds. Who is left out was settled before
     /// the call: one that is found to be away since then may still run its index.
+    #[inline]
     fn take_over_sleepers<'a>(
         &self,
         seats: impl Iterator<Item = &'a Seat>,
@@ -483,6 +498,7 @@ impl Lead<'_> {
     }
 
     /// Waits for a worker that started; runs the index of one that did not.
+    #[inline]
     fn finish_seat(&self, seat: &Seat, index: usize, job: RoundJob<'_>) {
         let arrived = || seat.has_arrived(self.epoch).then_some(());
         if spin_until(START_GRACE, arrived).is_some() {
@@ -496,7 +512,7 @@ impl Lead<'_> {
 
     fn run_taken(&self, seat: &Seat, index: usize, job: RoundJob<'_>) {
         self.board.run_index(job, index);
-        self.has_taken_any.set(true);
+        self.took_any.set(self.epoch);
         seat.stats.clear();
         seat.leaders.taken.store(self.epoch, Ordering::Relaxed);
         // Relaxed: only the leader itself reads this arrival, and the worker may not write one for

@@ -89,7 +89,7 @@ pub struct Topology {
     pub available: usize,
     /// Another number whenever the cores have changed: threads that were pinned before have to be
     /// pinned again.
-    pub(crate) version: u32,
+    pub(crate) version: u16,
 }
 
 impl Topology {

@@ -40,7 +40,7 @@ use loom::{
 use crate::{
     model::model,
     parker::Parker,
-    round::{Board, Closure, Lead, RoundJob, Seat, Wrap, work},
+    round::{Board, Lead, RoundJob, Seat, Wrap, work},
     words::Participants,
 };
 
@@ -60,7 +60,7 @@ impl Row {
 struct Plain;
 
 impl Wrap for Plain {
-    fn call(&self, closure: Closure<'_>, index: usize, _note: u8) {
+    fn call(&self, closure: &(impl Fn(usize) -> u64 + Sync), index: usize, _note: u8) {
         closure(index);
     }
 }
@@ -80,7 +80,7 @@ where
         job(index);
         0
     };
-    lead.run(seats, participants, |_| left_out, Duration::ZERO, RoundJob { wrap: &Plain, closure: &closure, note: 0 })
+    lead.run(seats, participants, |_| left_out, Duration::ZERO, RoundJob::new(&Plain, &closure, 0))
 }
 
 /// A gang of `workers - 1` threads plays a round for each of `participants`; each must call their

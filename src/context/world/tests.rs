@@ -14,7 +14,7 @@ use crate::{
 
 /// A machine with `cores` cores, on which `available` threads can run at once. Its version counts
 /// the changes of the cores.
-fn machine(cores: usize, available: usize, version: u32) -> Arc<Topology> {
+fn machine(cores: usize, available: usize, version: u16) -> Arc<Topology> {
     let core = |id| Core { id: CoreId(id), sibling_rank: 0, physical: id, cache_domain: 0, efficiency: 0, package: 0 };
     Arc::new(Topology { cores: (0..cores).map(core).collect(), available, version })
 }

@@ -34,7 +34,7 @@ impl AffinityPool {
     }
 
     /// The attendance of all workers but the leader.
-    pub(super) fn attendances(&self) -> impl Iterator<Item = &Attendance> {
+    pub(super) fn attendances(&self) -> impl Iterator<Item = &Attendance> + Clone {
         self.seats.iter().map(|seat| &*seat.attendance)
     }
 
@@ -44,19 +44,28 @@ impl AffinityPool {
 
     /// Whether any worker may be left out of a round that begins now.
     #[inline]
-    pub(in crate::pool) fn is_anybody_out(&self) -> bool {
-        self.watchful && self.gang.eviction.is_anybody_out()
+    pub(in crate::pool) fn is_any_out(&self) -> bool {
+        self.watchful && self.gang.eviction.is_any_out(self.attendances())
     }
 
     /// To be called before a round. Workers whose backoff is over take part again: they count as
-    /// [`present`](Self::present) from then on. Where one of `participants` sleeps, it may be that
-    /// the leader did something else for a while. If the round is `due`, or one that does not rest
-    /// has to be woken, rests end that are over, and the leader leaves the cores of `participants`:
-    /// it may have come there while they slept, and to ask for its core is a system call.
+    /// [`present`](Self::present) from then on. Most rounds find all of `participants` awake and
+    /// none left out, and are not `due` to be looked at.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, participants: Participants, due: bool) {
+        if due || self.is_any_out() || self.called(participants).any(|(_, seat)| seat.round.is_asleep()) {
+            self.prepare_unusual_round(participants, due);
+        }
+    }
+
+    /// Where one of `participants` sleeps, it may be that the leader did something else for a
+    /// while. If the round is `due`, or one that does not rest has to be woken, rests end that are
+    /// over, and the leader leaves the cores of `participants`: it may have come there while they
+    /// slept, and to ask for its core is a system call.
+    #[inline(never)]
+    fn prepare_unusual_round(&self, participants: Participants, due: bool) {
         let is_asleep = |seat: &SharedSeat| seat.round.is_asleep() && !self.has_left_out(seat);
-        if self.is_anybody_out() {
+        if self.is_any_out() {
             self.gang.eviction.prepare(self.attendances());
         }
         let sleepers = self.called(participants).filter(|(_, seat)| is_asleep(seat));

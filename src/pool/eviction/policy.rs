@@ -73,8 +73,8 @@ impl Evidence {
     }
 }
 
-/// How many workers of the gang are left out of rounds. Which ones, each seat's [`Attendance`]
-/// says. Written by the thread that leads, in rounds of pools that avoid busy cores.
+/// How many workers of the gang are left out of rounds, and rest. Which ones, each seat's
+/// [`Attendance`] says. Written by the thread that leads, in rounds of pools that avoid busy cores.
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {
     out_count: AtomicU32,
@@ -245,22 +245,23 @@ impl Attendance {
 }
 
 impl Eviction {
-    /// Whether any worker may be left out of a round that begins now.
+    /// Whether any of `workers` may be left out of a round that begins now. Others of the gang may
+    /// be left out that only a larger pool calls: they cost this one no look at the clock.
     #[inline]
-    pub(super) fn is_anybody_out(&self) -> bool {
-        self.out_count.load(Ordering::Relaxed) > 0
+    pub(super) fn is_any_out<'a>(&self, mut workers: impl Iterator<Item = &'a Attendance>) -> bool {
+        self.out_count.load(Ordering::Relaxed) > 0 && workers.any(Attendance::is_out)
     }
 
-    /// Whether any worker may rest.
+    /// Whether any of `workers` rests.
     #[inline]
-    pub(super) fn does_anybody_rest(&self) -> bool {
-        self.resting_count.load(Ordering::Relaxed) > 0
+    pub(super) fn does_any_rest<'a>(&self, mut workers: impl Iterator<Item = &'a Attendance>) -> bool {
+        self.resting_count.load(Ordering::Relaxed) > 0 && workers.any(Attendance::rests)
     }
 
     /// To be called before a round: those whose time is over take part again, and stay awake.
     #[inline]
-    pub(super) fn prepare<'a>(&self, workers: impl Iterator<Item = &'a Attendance>) {
-        if self.is_anybody_out() || self.does_anybody_rest() {
+    pub(super) fn prepare<'a>(&self, workers: impl Iterator<Item = &'a Attendance> + Clone) {
+        if self.is_any_out(workers.clone()) || self.does_any_rest(workers.clone()) {
             self.call_back(workers, now());
         }
     }
@@ -268,8 +269,8 @@ impl Eviction {
     /// How many workers would not take part in a round that began now. Those whose time is over
     /// would: nothing calls them back before there is a round.
     #[inline]
-    pub(super) fn absent<'a>(&self, workers: impl Iterator<Item = &'a Attendance>) -> usize {
-        if self.is_anybody_out() { Self::absent_at(workers, now()) } else { 0 }
+    pub(super) fn absent<'a>(&self, workers: impl Iterator<Item = &'a Attendance> + Clone) -> usize {
+        if self.is_any_out(workers.clone()) { Self::absent_at(workers, now()) } else { 0 }
     }
 
     #[cold]

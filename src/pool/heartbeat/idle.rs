@@ -1,5 +1,7 @@
 //! What a worker does that has nothing to do: it takes a job, looks on for a while, then sleeps.
 
+use std::time::Duration;
+
 use super::{
     super::{clock::now, parker::Parker, spin::spin_until, unwind::AbortOnUnwind},
     Scope,
@@ -7,6 +9,10 @@ use super::{
     session::Session,
 };
 use crate::sync::{handshake_fence, planted};
+
+/// A wait is never shorter: the system needs about as long to put a thread to sleep and to wake it,
+/// and one of no time at all, as a heartbeat of zero would have, would look for jobs without end.
+const SHORTEST_WAIT: Duration = Duration::from_micros(50);
 
 /// What came to an idle worker.
 enum News {
@@ -29,7 +35,8 @@ impl<'s> Scope<'s> {
     /// Waits until `job`, which another worker has taken, is done. Meanwhile it runs jobs that come
     /// from that worker, and no others: these are parts of `job`. (That worker had nothing on its
     /// queue when it took the job, or it would have taken that.) Other jobs could hold up this join
-    /// for long, and stack up.
+    /// for long, and stack up. One may be among them if the system takes this thread's core away
+    /// just here: the other worker may be done meanwhile, and have published parts of its next job.
     pub(super) fn wait_for(&mut self, job: &PublishedJob) {
         let Some((session, index)) = self.seat() else { return };
         let news = || match job.is_done() {
@@ -84,7 +91,7 @@ impl<'s> Session<'s> {
     /// keep the worker that is waited for from its core.
     fn doze(&self, parker: &Parker, news: impl Fn() -> Option<News>) -> News {
         loop {
-            if let Some(news) = parker.park_for(self.interval(), &news) {
+            if let Some(news) = parker.park_for(self.interval().max(SHORTEST_WAIT), &news) {
                 return news;
             }
         }

@@ -94,9 +94,9 @@ impl<'s> Scope<'s> {
     /// Runs both closures and returns what they return. `a` runs on this thread; `b` runs after it,
     /// or on another worker at the same time if one has nothing else to do. While it waits for
     /// another worker, this one takes jobs from that one only, so the stack holds no more joins
-    /// than it would serially. It may hold larger ones: a join that another worker may take `b` of
-    /// takes some 240 bytes more, and in a recursion more than 16 joins deep that is each. `a` must
-    /// not wait for `b`: see
+    /// than it would serially (but where the system takes its core away between two steps). It may
+    /// hold larger ones: a join that another worker may take `b` of takes some 240 bytes more, and
+    /// in a recursion more than 16 joins deep that is each. `a` must not wait for `b`: see
     /// [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat).
     ///
     /// ```

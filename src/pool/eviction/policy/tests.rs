@@ -33,6 +33,17 @@ fn whoever_is_found_out_again_stays_out_longer() {
 }
 
 #[test]
+fn who_only_a_larger_pool_calls_is_out_for_that_one_alone() {
+    let (eviction, workers) = (Eviction::default(), [Attendance::default(), Attendance::default()]);
+    eviction.leave_out(&workers[1], MS, Evidence::Account);
+    eviction.let_rest(&workers[1], MS);
+    for (pool, matters) in [(&workers[..1], false), (&workers[..], true)] {
+        assert_eq!(eviction.is_any_out(pool.iter()), matters);
+        assert_eq!(eviction.does_any_rest(pool.iter()), matters);
+    }
+}
+
+#[test]
 fn nobody_is_left_out_where_all_cores_are_taken() {
     let (eviction, worker) = (Eviction::default(), Attendance::default());
     eviction.note_leader(None, true, MS);
@@ -85,7 +96,7 @@ fn who_shares_its_core_rests_and_is_called() {
     eviction.call_back(workers.iter(), 10 * MS + FIRST_REST);
     assert!(worker.rests(), "it shared its core even so");
     eviction.call_back(workers.iter(), 11 * MS + FIRST_REST);
-    assert!(!worker.rests() && !eviction.does_anybody_rest());
+    assert!(!worker.rests() && eviction.resting_count.load(Ordering::Relaxed) == 0);
 }
 
 #[test]
