@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::{AffinityDiagnostics, AffinityTimeline};
 use crate::{
-    record::{FrameSpan, Span, SpanKind, StageLane, StageSpan},
+    record::{FrameSpan, RoundEnds, Span, SpanKind, StageLane, StageSpan},
     topology::Topology,
 };
 
@@ -181,15 +181,10 @@ impl<'a> Trace<'a> {
 
     /// Spans, each with its wait at the barrier.
     fn spans(&self) -> impl Iterator<Item = Event<'a>> {
-        // When the leader was done with others' shares, which are recorded before its own.
-        let mut taken_over = 0..0;
+        let mut ends = RoundEnds::default();
         self.spans_in().flat_map(move |span| {
-            if span.is_taken_over() {
-                taken_over = span.called..span.end;
-            }
-            let led_on = span.worker == 0 && taken_over.start == span.called;
-            let done = if led_on { span.end.max(taken_over.end) } else { span.end };
-            let wait = (!span.is_taken_over() && span.released > done).then(|| self.wait(span, done));
+            let done = ends.done(span).filter(|&done| span.released > done);
+            let wait = done.map(|done| self.wait(span, done));
             [Some(self.span(span)), wait].into_iter().flatten()
         })
     }

@@ -11,7 +11,7 @@ pub(super) use bar::{Bar, BarKind, Lane, OUTSIDE};
 use super::threads::Threads;
 use crate::{
     diagnostics::{AffinityDiagnostics, AffinityTimeline},
-    record::{FrameSpan, Span, SpanKind},
+    record::{FrameSpan, RoundEnds, Span, SpanKind},
     settings::{AffinitySettings, Pinning},
 };
 
@@ -51,9 +51,6 @@ pub(super) struct Recorded {
     pub(super) tagged: Range<f64>,
     /// What was copied, in times of the recording.
     pub(super) window: Range<u64>,
-    /// From the begin of a round to where the leader was done with others' shares, which are
-    /// recorded before its own.
-    taken_over: Range<u64>,
 }
 
 impl Recorded {
@@ -100,8 +97,9 @@ impl Recorded {
         self.tagged = since(frame.tagged_begin)..since(frame.tagged_end);
         self.window = window_around(timeline, frame);
         self.name_lanes(diagnostics, settings.pinning);
+        let mut ends = RoundEnds::default();
         for span in timeline.spans_in(self.window.clone()).take(MOST_SPANS) {
-            self.add(span, origin);
+            self.add(span, ends.done(span), origin);
         }
         self.finish_lanes(diagnostics.workers.len(), settings.spin);
         self.stages = beside::stages(&source, self.window.clone(), origin);
@@ -113,7 +111,6 @@ impl Recorded {
 
     fn clear(&mut self) {
         self.workers.iter_mut().for_each(|lane| lane.bars.clear());
-        self.taken_over = 0..0;
         self.borders.clear();
     }
 
@@ -127,18 +124,14 @@ impl Recorded {
         sessions.place.replace_range(.., "promotions, joins");
     }
 
-    fn add(&mut self, span: &Span, origin: u64) {
+    /// Adds what a worker did, and its waits before it and behind it, from when it was `done`.
+    fn add(&mut self, span: &Span, done: Option<u64>, origin: u64) {
         // Of a gang that has more workers than the one of today.
         if span.worker + 1 >= self.workers.len() {
             return;
         }
         let bars = &mut self.workers[span.worker].bars;
-        if span.is_taken_over() {
-            // It waits before and behind its own share.
-            self.taken_over = span.called..span.end;
-        } else {
-            let leads_on = span.worker == 0 && self.taken_over.start == span.called;
-            let done = if leads_on { span.end.max(self.taken_over.end) } else { span.end };
+        if let Some(done) = done {
             let waits = [span.called..span.begin, done..span.released];
             let waits = waits.into_iter().filter(|wait| wait.start < wait.end);
             bars.extend(waits.map(|wait| Bar::new(BarKind::Wait, span, wait, origin)));

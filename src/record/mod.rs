@@ -17,6 +17,8 @@ pub(crate) use ring::Ring;
 pub(crate) use running::named::running_name;
 pub(crate) use running::{Running, running_number};
 pub(crate) use sampling::{ALWAYS_TIMED, Countdown, Sample, Sampling, VERY_SHORT, distance};
+#[cfg(feature = "trace-file")]
+pub(crate) use span::RoundEnds;
 pub use span::{FrameSpan, Span, SpanKind};
 pub use stage::{StageLane, StageSpan};
 pub(crate) use system::{Recent, SystemTiming, SystemTimings, Totals, known_name};

@@ -141,6 +141,29 @@ impl Span {
     }
 }
 
+/// Tells when each worker was done with its part of a round, from span to span: the shares that the
+/// leader took over are recorded before its own.
+#[cfg(feature = "trace-file")]
+#[derive(Default)]
+pub(crate) struct RoundEnds {
+    /// From the begin of the round to where the leader was done with others' shares.
+    taken_over: Range<u64>,
+}
+
+#[cfg(feature = "trace-file")]
+impl RoundEnds {
+    /// When the worker of the next span began to wait at the barrier; `None` for a share that was
+    /// taken over, behind which the leader goes on.
+    pub(crate) fn done(&mut self, span: &Span) -> Option<u64> {
+        if span.is_taken_over() {
+            self.taken_over = span.called..span.end;
+            return None;
+        }
+        let went_on = span.worker == 0 && self.taken_over.start == span.called;
+        Some(if went_on { span.end.max(self.taken_over.end) } else { span.end })
+    }
+}
+
 /// One frame. All times are in nanoseconds of
 /// [`AffinityTimeline::now`](crate::AffinityTimeline::now).
 ///
