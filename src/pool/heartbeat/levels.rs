@@ -153,7 +153,6 @@ impl<'s> Levels<'s> {
     }
 
     /// Whether a join whose first half ends, in this frame, looks at the clock.
-    #[inline]
     fn is_to_look(&self, frame: usize, is_outermost: bool, alone: Option<&Alone<'_>>) -> bool {
         match alone {
             None => self.finished == JOINS_PER_LOOK,
@@ -193,18 +192,15 @@ impl<'s> Levels<'s> {
     }
 
     /// How many bytes a frame lies below that of the outermost join.
-    #[inline]
     fn depth_of(&self, frame: usize) -> usize {
         self.outermost.map_or(0, |outermost| outermost.saturating_sub(frame))
     }
 
-    #[inline]
     fn set_limit(&self) {
         self.limit.store(self.ends_at(), Ordering::Relaxed);
     }
 
     /// Where the limit is, unless others have opened it.
-    #[inline]
     fn ends_at(&self) -> usize {
         if self.only_asked {
             // No frame lies as high.
