@@ -1,4 +1,5 @@
-//! Group `round`: what it costs to start all workers on nothing and to wait for them.
+//! Group `round`: what it costs to start all workers on nothing and to wait for them, many times in
+//! a row. Of pools that spin sixteen rounds lie between two readings of the clock.
 
 use std::hint::black_box;
 use std::thread;
@@ -52,18 +53,18 @@ fn race<'a>(setup: &'a Setup, rayon: &'a ThreadPool) -> Race<'a, ()> {
     });
     race.enter("Bevy `ComputeTaskPool::scope`", move |(), turn| {
         let pool = ComputeTaskPool::get();
-        turn.repeat_short(|| {
+        turn.repeat(|| {
             drop(pool.scope(|scope| (0..workers).for_each(|worker| scope.spawn(async move { empty(worker) }))))
         });
     });
     race.enter("rayon `broadcast`", move |(), turn| {
-        turn.repeat_short(|| drop(rayon.broadcast(|context| empty(context.index()))));
+        turn.repeat(|| drop(rayon.broadcast(|context| empty(context.index()))));
     });
     race.enter("rayon `scope`", move |(), turn| {
-        turn.repeat_short(|| rayon.scope(|scope| (0..workers).for_each(|worker| scope.spawn(move |_| empty(worker)))));
+        turn.repeat(|| rayon.scope(|scope| (0..workers).for_each(|worker| scope.spawn(move |_| empty(worker)))));
     });
     race.enter("`std::thread::scope`", move |(), turn| {
-        turn.repeat_short(|| {
+        turn.repeat(|| {
             thread::scope(|scope| {
                 (1..workers).for_each(|worker| drop(scope.spawn(move || empty(worker))));
                 empty(0);

@@ -97,10 +97,7 @@ impl Recorded {
         self.tagged = since(frame.tagged_begin)..since(frame.tagged_end);
         self.window = window_around(timeline, frame);
         self.name_lanes(diagnostics, settings.pinning);
-        let mut ends = RoundEnds::default();
-        for span in timeline.spans_in(self.window.clone()).take(MOST_SPANS) {
-            self.add(span, ends.done(span), origin);
-        }
+        self.add(timeline.spans_in(self.window.clone()).take(MOST_SPANS), origin);
         self.finish_lanes(diagnostics.workers.len(), settings.spin);
         self.stages = beside::stages(&source, self.window.clone(), origin);
         self.threads = beside::threads(&source, self.window.clone(), origin);
@@ -124,8 +121,14 @@ impl Recorded {
         sessions.place.replace_range(.., "promotions, joins");
     }
 
+    /// Adds what workers did, in the order in which it was recorded.
+    fn add<'a>(&mut self, spans: impl IntoIterator<Item = &'a Span>, origin: u64) {
+        let mut ends = RoundEnds::default();
+        spans.into_iter().for_each(|span| self.add_span(span, ends.done(span), origin));
+    }
+
     /// Adds what a worker did, and its waits before it and behind it, from when it was `done`.
-    fn add(&mut self, span: &Span, done: Option<u64>, origin: u64) {
+    fn add_span(&mut self, span: &Span, done: Option<u64>, origin: u64) {
         // Of a gang that has more workers than the one of today.
         if span.worker + 1 >= self.workers.len() {
             return;

@@ -41,7 +41,8 @@ pub(crate) trait Wrap: Sync {
 ///
 /// # Invariant (borrows)
 /// `wrap` and `closure` were references of the types that `call` was made for, both `Sync`, that
-/// live for `'a`.
+/// live for `'a`; where that was forgotten ([`erased`](Self::erased)), for as long as the job may
+/// be called.
 #[derive(Clone, Copy)]
 pub(crate) struct RoundJob<'a> {
     /// Made for the types of the other two: one jump, where two trait objects would be two, and two
@@ -154,7 +155,8 @@ impl Order {
 // SAFETY: 'job' on the type: the one field that is not `Sync`, the order's `job`, is never read
 // while it is written.
 unsafe impl Sync for Board {}
-// SAFETY: what a job points to is `Sync`, so the thread that reads the pointers may be any.
+// SAFETY: what a job points to is `Sync` ('borrows' on `RoundJob`), so the thread that reads the
+// pointers may be any.
 unsafe impl Send for Board {}
 
 /// One worker's side of the protocol, on cache lines that only it and the leader touch.
@@ -333,7 +335,7 @@ pub(crate) fn work(board: &Board, seat: &Seat, index: usize, seen: Epoch) {
 
 fn run_claimed(board: &Board, index: usize) {
     // SAFETY: 'job' on `Board`: this thread claimed a seat of the round, which does not end before
-    // the seat has arrived.
+    // the seat has arrived; so the job may be called until then ('borrows' on `RoundJob`).
     let Some(job) = board.order.job.with(|job| unsafe { *job }) else { return };
     board.run_index(job, index);
 }

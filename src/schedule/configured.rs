@@ -70,13 +70,19 @@ fn tag_node(schedule: &mut Schedule, key: SystemKey) {
 
 /// Whether a system of `schedule` has been initialized, as far as it shows: after a build that
 /// failed Bevy has such systems beside new ones, and initializes these only. One without access
-/// shows it by its tick; but so does one from a builder, whose state is made before that.
+/// shows it by its tick; but so does one from a builder, whose state is made before that. So
+/// another system has to show it, or a condition.
 fn is_initialized(schedule: &Schedule, system: &SystemWithAccess) -> bool {
     let systems = &schedule.graph().systems;
     let has_access = |system: &SystemWithAccess| *system.access() != SystemAccess::None;
-    let has_build_failed = || systems.iter().any(|(key, ..)| systems.get(key).is_some_and(has_access));
-    let has_tick = system.get_last_run() != Tick::new(0);
-    systems.is_initialized() || has_access(system) || has_tick && has_build_failed()
+    let has_tick = |last_run: Tick| last_run != Tick::new(0);
+    let has_build_failed = || {
+        systems.iter().any(|(key, _, conditions)| {
+            systems.get(key).is_some_and(has_access)
+                || conditions.iter().any(|condition| has_tick(condition.condition.get_last_run()))
+        })
+    };
+    systems.is_initialized() || has_access(system) || has_tick(system.get_last_run()) && has_build_failed()
 }
 
 /// A system that the executor has already: it was tagged before, or is too late.

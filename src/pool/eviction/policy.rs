@@ -73,7 +73,7 @@ impl Evidence {
     }
 }
 
-/// How many workers of the gang are left out of rounds, and rest. Which ones, each seat's
+/// How many workers of the gang are left out of rounds, and how many rest. Which ones, each seat's
 /// [`Attendance`] says. Written by the thread that leads, in rounds of pools that avoid busy cores.
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {

@@ -212,6 +212,33 @@ fn systems_that_were_built_and_then_not_again() {
     assert_eq!(is_tagged(&app).len(), 5);
 }
 
+/// Of these only ticks tell.
+#[test]
+fn systems_without_access_that_were_built_and_then_not_again() {
+    #[derive(SystemSet, Clone, PartialEq, Eq, Hash, Debug)]
+    enum Sets {
+        Outer,
+        Inner,
+    }
+    let strict = |hierarchy_detection| {
+        move |schedule: &mut Schedule| {
+            schedule.set_build_settings(ScheduleBuildSettings { hierarchy_detection, ..default() });
+        }
+    };
+    fn nothing() {}
+    let mut app = GANG.app();
+    app.update();
+    // It is in the outer set twice: for Bevy that is an error where it was told so.
+    app.configure_sets(Own, Sets::Inner.in_set(Sets::Outer)).edit_schedule(Own, strict(LogLevel::Error));
+    app.add_systems(Own, nothing.run_if(|| true).in_set(Sets::Outer).in_set(Sets::Inner).affine());
+    let fails = app.world_mut().schedule_scope(Own, |world, schedule| schedule.initialize(world).is_err());
+    assert!(fails, "the build is to fail");
+    app.edit_schedule(Own, strict(LogLevel::Ignore)).add_systems(Own, || {});
+    app.update();
+    app.world_mut().run_schedule(Own);
+    assert_eq!(is_tagged(&app), [false; 2]);
+}
+
 /// What a builder makes has a tick before it is initialized.
 #[test]
 fn systems_from_a_builder() {
