@@ -271,7 +271,8 @@ fn nothing_is_ambiguous() {
         app.add_systems(PostUpdate, (|_: Query<&mut Transform>| {}).before(mark_dirty_trees));
         app.add_systems(PostUpdate, (|_: Query<&GlobalTransform>| {}).after(TransformSystems::Propagate));
         // As Bevy's systems for trees, ours leave those alone that are in none.
-        let lone = |_: Query<(&mut Transform, &mut GlobalTransform), (Without<ChildOf>, Without<Children>)>| {};
+        type IsLone = (Without<ChildOf>, Without<Children>);
+        let lone = |_: Query<(&mut Transform, &mut GlobalTransform), IsLone>| {};
         app.add_systems(PostUpdate, lone.after(mark_dirty_trees).before(sync_simple_transforms));
         app.update();
     }
