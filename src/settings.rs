@@ -126,7 +126,7 @@ pub struct AffinitySettings {
     pub chunk_rows: usize,
     /// How long a worker stays awake after its last round before it blocks. Longer keeps the first
     /// round of the next system fast, shorter leaves the core to others; `Duration::MAX` is for
-    /// ever. Default: 50 us, about two wake-ups of a blocked thread. At most 1 us counts where
+    /// ever. Default: 50 us, one to two wake-ups of a blocked thread. At most 1 us counts where
     /// there are more workers than cores.
     pub spin: Duration,
     /// From one time that a worker inside
