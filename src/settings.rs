@@ -133,8 +133,8 @@ pub struct AffinitySettings {
     /// [`AffinityPool::heartbeat`](crate::AffinityPool::heartbeat) gives work away to the next, at
     /// least; on 2^n workers it gives away up to n jobs each time. Shorter spreads work sooner,
     /// longer costs less. Default: 100 us; giving a job away costs about 1 us. A worker that sleeps
-    /// looks for work every 50 us at most. Zero also has every call call the workers, short ones
-    /// too.
+    /// looks for work no sooner than after 50 us. Zero also has every call call the workers, short
+    /// ones too.
     pub heartbeat: Duration,
     /// Whether workers mind other processes on their cores. One that shares its core sleeps as soon
     /// as it has nothing to do, whatever [`spin`](Self::spin) says: then the system gives it the

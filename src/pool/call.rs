@@ -6,7 +6,7 @@ use super::{
     clock::now,
     eviction::{CoreTaken, finds_core_taken},
     gang::{Identity, identity, keep_pinned},
-    round::Wrap,
+    round_job::Wrap,
     words::{CallTimes, Looked, RoundStats},
 };
 use crate::record::SpanKind;

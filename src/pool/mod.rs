@@ -19,6 +19,7 @@ mod parker;
 mod per_worker;
 mod recording;
 mod round;
+mod round_job;
 mod round_sampling;
 mod short_calls;
 mod spin;

@@ -17,6 +17,8 @@ mod model;
 mod parker;
 #[path = "../../src/pool/round.rs"]
 mod round;
+#[path = "../../src/pool/round_job.rs"]
+mod round_job;
 #[path = "../../src/pool/spin.rs"]
 mod spin;
 #[path = "../../src/sync.rs"]
@@ -40,7 +42,8 @@ use loom::{
 use crate::{
     model::model,
     parker::Parker,
-    round::{Board, Lead, RoundJob, Seat, Wrap, work},
+    round::{Board, Lead, Seat, work},
+    round_job::{RoundJob, Wrap},
     words::Participants,
 };
 
