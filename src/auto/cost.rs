@@ -27,6 +27,10 @@ const WORTH_A_GRAIN: u64 = 2_000;
 /// [`WORTH_A_GRAIN`] nor longer than [`LONGEST_CHUNK`].
 const CHUNKS_OF_A_SHARE: u64 = 8;
 
+/// The shortest share that is claimed in chunks, in nanoseconds: it has four. Of fewer there would
+/// hardly ever be two left, as a theft needs.
+const SHORTEST_CUT_SHARE: u64 = CHUNKS_OF_A_SHARE / 2 * WORTH_A_GRAIN;
+
 /// The longest chunk, in nanoseconds: others wait so long at most for a worker that has begun one,
 /// and a claim (10 ns, and what a loop begins with) is a two-hundredth of it.
 const LONGEST_CHUNK: u64 = 8_000;
@@ -120,19 +124,19 @@ impl RowCost {
     pub(crate) fn rows_of_chunk(&self, rows: u64, workers: usize) -> Option<u32> {
         let cost = self.get()?;
         let share = rows.saturating_mul(cost) / FRACTION / workers as u64;
-        let chunk = (share / CHUNKS_OF_A_SHARE).clamp(WORTH_A_GRAIN, LONGEST_CHUNK);
-        if share < CHUNKS_OF_A_SHARE / 2 * WORTH_A_GRAIN {
+        if share < SHORTEST_CUT_SHARE {
             return None;
         }
+        let chunk = (share / CHUNKS_OF_A_SHARE).clamp(WORTH_A_GRAIN, LONGEST_CHUNK);
         let exact =
             (chunk * FRACTION / cost).max(rows / u64::from(MAX_CHUNKS)).clamp(1, u64::from(u32::MAX / 2)) as u32;
         Some(if exact > WHOLE_LINES { exact.next_multiple_of(WHOLE_LINES) } else { exact })
     }
 
-    /// Counts a sweep; true if it is one to be timed, as the first is. Only then
+    /// Counts a sweep; true if it is a sample, which is to be timed, as the first is. Only then
     /// `count_rows` is called.
     #[inline]
-    pub(crate) fn asks_of_call(&self, count_rows: impl FnOnce() -> u64) -> bool {
+    pub(crate) fn count_call(&self, count_rows: impl FnOnce() -> u64) -> bool {
         if !self.0.untimed_left.pass() {
             return false;
         }
@@ -143,15 +147,16 @@ impl RowCost {
         true
     }
 
-    /// Counts a sweep by the gang; true if it is one to be measured, as the first ones are.
+    /// Counts a sweep by the gang; true if it is a sample, which is to be measured, as the first
+    /// ones are.
     #[inline]
-    pub(crate) fn asks_of_round(&self, count_rows: impl FnOnce() -> u64) -> bool {
+    pub(crate) fn count_round(&self, count_rows: impl FnOnce() -> u64) -> bool {
         let timed = self.0.timed.load(Ordering::Relaxed);
         if timed < FIRST_ROUNDS {
             self.0.timed.store(timed + 1, Ordering::Relaxed);
             return true;
         }
-        self.asks_of_call(count_rows)
+        self.count_call(count_rows)
     }
 
     /// Learns that sweeps of `rows` rows took this long, on one thread or on several together.
@@ -236,7 +241,7 @@ mod tests {
     fn the_first_sweep_is_timed_and_then_one_in_many() {
         let cost = RowCost::default();
         cost.observe(1_000, 1_000);
-        let timed = |rows| (0..8_000).filter(|_| cost.asks_of_call(|| rows)).collect::<Vec<_>>();
+        let timed = |rows| (0..8_000).filter(|_| cost.count_call(|| rows)).collect::<Vec<_>>();
         assert_eq!((timed(1_000)[0], timed(1_000).len() / 100), (0, 9), "one in 8.4");
         assert_eq!(timed(500).len() / 10, 32, "one in 25");
     }
@@ -244,7 +249,7 @@ mod tests {
     #[test]
     fn the_first_rounds_are_measured_and_then_one_in_many() {
         let cost = RowCost::default();
-        let measured: Vec<_> = (0..8_000).filter(|_| cost.asks_of_round(|| 1_000)).collect();
+        let measured: Vec<_> = (0..8_000).filter(|_| cost.count_round(|| 1_000)).collect();
         assert!((0..FIRST_ROUNDS).all(|round| measured[round as usize] == round));
         assert_eq!((measured.len() - FIRST_ROUNDS as usize) / 100, 9, "one in 8.4");
     }

@@ -22,13 +22,13 @@ pub(crate) fn decide(
     if unasked.take(situation.asleep, &count_rows) {
         return Decision::of_model(Strategy::Serial, false);
     }
-    let mut calls = site.calls();
-    calls.last().pass(unasked.taken());
-    let decision = calls.choose(situation, &count_rows);
+    let mut models = site.models();
+    models.last().pass(unasked.taken());
+    let decision = models.choose(situation, &count_rows);
     if decision.strategy.is_the_gangs() {
-        wake_ups.note(site, situation.asleep, woken, || calls.gain());
+        wake_ups.note(site, situation.asleep, woken, || models.gain());
     }
-    unasked.grant(calls.last().grant());
+    unasked.grant(models.last().grant());
     decision
 }
 

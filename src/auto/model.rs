@@ -119,40 +119,62 @@ impl Model {
     /// done when something depends on it.
     #[inline]
     pub(crate) fn choose(&mut self, situation: Situation, count_rows: impl Fn() -> u64) -> Decision {
-        let Situation { storages, workers, .. } = situation;
         self.situation = situation;
-        if workers < 2 {
+        if situation.workers < 2 {
             return self.choose_without_others(count_rows);
         }
-        let counted = self.may_count_each_time(storages).then(&count_rows);
-        let size = counted.map_or(Size::Usual, |rows| self.sizes.classify(rows, 1, self.trials.under_way.is_some()));
-        match size {
-            Size::Fewer { timed } => {
-                self.aside += 1;
-                return self.choose_for_fewer(counted.unwrap_or(0), timed);
-            }
+        if self.may_count_each_time(situation.storages) {
+            self.choose_counted(count_rows())
+        } else {
+            self.choose_uncounted(count_rows)
+        }
+    }
+
+    /// How to run a call of this many rows, where they are counted in each call.
+    #[inline]
+    fn choose_counted(&mut self, rows: u64) -> Decision {
+        let size = self.sizes.note_calls(rows, 1, self.trials.under_way.is_some());
+        if let Size::Fewer { timed } = size {
+            self.aside += 1;
+            return self.choose_for_fewer(rows, timed);
+        }
+        if size == Size::Changed {
             // It does not stand for those before it.
-            Size::Changed => _ = self.sampling.take_runs(),
-            Size::Usual => {}
+            self.sampling.take_runs();
         }
-        let first = self.calls == 0 && self.trials.count == 0 && !self.estimate(self.current).was_tried();
-        self.calls += 1;
-        self.rows_now = counted.unwrap_or(self.rows);
-        let was_turning = std::mem::take(&mut self.is_turning);
-        let sample = self.sample(size == Size::Changed || was_turning);
-        if !sample.timed && self.trials.under_way.is_none() && !first {
+        self.rows_now = rows;
+        match self.sample_if_telling(size == Size::Changed) {
+            Some(sample) => self.choose_for_usual(rows, sample),
+            None => Decision::of_model(self.current, false),
+        }
+    }
+
+    /// How to run a call whose rows are counted only if something depends on it: until then they
+    /// are taken to be as many as last time.
+    fn choose_uncounted(&mut self, count_rows: impl Fn() -> u64) -> Decision {
+        self.rows_now = self.rows;
+        let Some(sample) = self.sample_if_telling(false) else {
             return Decision::of_model(self.current, false);
-        }
-        let rows = counted.unwrap_or_else(count_rows);
-        if counted.is_none() && self.are_few_by_sample(rows, if sample.due { sample.runs } else { 1 }) {
-            self.is_turning = was_turning;
+        };
+        let rows = count_rows();
+        if self.are_few_by_sample(rows, if sample.due { sample.runs } else { 1 }) {
             return self.choose_for_fewer(rows, sample.timed && rows > 0);
         }
-        self.rows = rows;
-        if first && rows >= UNKNOWN_ROWS {
-            self.current = Strategy::LockStep;
-        }
-        self.choose_for_usual(sample)
+        self.choose_for_usual(rows, sample)
+    }
+
+    /// Counts a usual call; nothing if it goes as the last one did, whatever its rows.
+    #[inline]
+    fn sample_if_telling(&mut self, wanted: bool) -> Option<Sample> {
+        self.calls += 1;
+        let sample = self.sample(wanted || self.is_turning);
+        (sample.timed || self.trials.under_way.is_some() || self.is_first()).then_some(sample)
+    }
+
+    /// Whether this is the first call, and nothing is known of such ones.
+    #[inline]
+    fn is_first(&self) -> bool {
+        self.calls == 1 && self.trials.count == 0 && !self.estimate(self.current).was_tried()
     }
 
     /// Counts a usual call. It is timed if a sample is due, as one is that is `wanted`, or if calls
@@ -167,9 +189,13 @@ impl Model {
         Sample { due, timed: due || timed && self.is_long_beside_counting(self.situation.storages), runs }
     }
 
-    /// How to run a usual call that is counted like this.
+    /// How to run a usual call of this many rows that is counted like this.
     #[inline]
-    fn choose_for_usual(&mut self, Sample { due, timed, .. }: Sample) -> Decision {
+    fn choose_for_usual(&mut self, rows: u64, Sample { due, timed, .. }: Sample) -> Decision {
+        (self.rows, self.is_turning) = (rows, false);
+        if self.is_first() && rows >= UNKNOWN_ROWS {
+            self.current = Strategy::LockStep;
+        }
         if let Some(decision) = self.go_on_with_trial() {
             return decision;
         }

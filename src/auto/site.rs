@@ -8,7 +8,7 @@ use std::{
 
 use bevy_utils::prelude::DebugName;
 
-use super::{Explanation, Outcome, Probe, Strategy, calls::Calls, cost::RowCost, unasked::Unasked};
+use super::{Explanation, Outcome, Probe, Strategy, cost::RowCost, model_pair::ModelPair, unasked::Unasked};
 use crate::{once::Once, record::WeakList, sync::lock};
 
 /// A place that starts parallel calls, and all that is known of them.
@@ -26,7 +26,7 @@ pub(crate) struct Site {
     /// Whether it was said that the system is not tagged.
     warned: Once,
     /// How calls run best, in mode `Auto`.
-    calls: Mutex<Calls>,
+    models: Mutex<ModelPair>,
     /// What its rows cost.
     cost: RowCost,
 }
@@ -40,7 +40,7 @@ impl Site {
             system: OnceLock::new(),
             unasked: Unasked::default(),
             warned: Once::new(),
-            calls: Mutex::default(),
+            models: Mutex::default(),
             cost: RowCost::default(),
         }
     }
@@ -73,8 +73,8 @@ impl Site {
             None => self.cost.observe(outcome.leader_rows, outcome.leader_ns),
         }
         if let Some(call) = call {
-            let mut calls = self.calls();
-            let model = calls.last();
+            let mut models = self.models();
+            let model = models.last();
             model.observe(strategy, outcome, call);
             if model.is_turning() || model.grant().calls == 0 {
                 self.unasked.revoke();
@@ -86,13 +86,13 @@ impl Site {
     /// ended `now`.
     pub(crate) fn learn_probe(&self, probe: Probe, rows: u64, now: u64) {
         self.cost.observe(probe.rows, probe.nanoseconds);
-        self.calls().last().observe_probe(probe, rows, now);
+        self.models().last().observe_probe(probe, rows, now);
     }
 
     /// Hardly ever contended: the system that starts calls here is one, diagnostics look some times
     /// a second, and another system only to say what came of a wake-up.
-    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
-        lock(&self.calls)
+    pub(super) fn models(&self) -> MutexGuard<'_, ModelPair> {
+        lock(&self.models)
     }
 }
 
@@ -113,7 +113,7 @@ impl SiteRegistry {
     /// Calls `visit` with each site whose system still exists, in the order of their first calls.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&Site, Explanation)) {
         self.lock().retain(|site| {
-            let explanation = site.calls().explain();
+            let explanation = site.models().explain();
             let calls = explanation.calls + u64::from(site.unasked.taken());
             visit(site, Explanation { calls, ..explanation });
             true

@@ -60,7 +60,7 @@ pub(crate) struct Decision {
 /// What a call in mode `Auto` finds as it begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Situation {
-    /// Storages that its rows lie in.
+    /// Storages whose rows are to be counted.
     pub(crate) storages: usize,
     /// Workers at hand, the leader among them.
     pub(crate) workers: usize,
@@ -81,6 +81,13 @@ pub(crate) enum Timing {
     /// The model wants to know what one thread would take: the leader is to begin alone, for this
     /// many nanoseconds at most.
     Probe(u64),
+}
+
+impl Timing {
+    /// For how many nanoseconds the leader is to begin alone, if it is.
+    pub(crate) fn probe_for(self) -> Option<u64> {
+        if let Self::Probe(nanoseconds) = self { Some(nanoseconds) } else { None }
+    }
 }
 
 impl Decision {

@@ -46,7 +46,7 @@ impl WakeUps {
         self.number.store(0, Ordering::Relaxed);
         let waker = lock(&self.waker).upgrade();
         if let Some(site) = waker {
-            site.calls().give_credit(self.gained.load(Ordering::Relaxed));
+            site.models().give_credit(self.gained.load(Ordering::Relaxed));
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
     fn the_waker_says_that_it_is_for_others() {
         let mut game = Game::new(10, 20_000);
         game.mean();
-        let reasons: Vec<_> = game.sites.iter().map(|site| site.calls().explain().reason).collect();
+        let reasons: Vec<_> = game.sites.iter().map(|site| site.models().explain().reason).collect();
         assert_eq!(reasons[0], ChoiceReason::ForOthers);
         assert!(reasons[1..].iter().all(|&reason| reason != ChoiceReason::ForOthers), "{reasons:?}");
     }

@@ -81,7 +81,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             all: self.site,
             // Few rows cost more each than all do: two places, of each of which is known what its
             // rows cost.
-            few: SiteRef::at(Location::caller(), self.site.calls),
+            few: SiteRef::at(Location::caller(), self.site.kept),
             times: agenda.times,
             store: Mut::into_inner(agenda.store.reborrow()),
             // Rows that are never due are not due at the end of time.
@@ -328,7 +328,7 @@ where
 
     /// Where this query's calls keep memory.
     pub(super) fn scratch(&self) -> &'s Scratch {
-        &self.few.calls.scratch
+        &self.few.kept.scratch
     }
 
     /// Finds the due rows, has `call` visit them by the plan that suits, and learns how many there

@@ -157,6 +157,14 @@ impl Default for AffinityExecutor {
     }
 }
 
+/// A run that is recorded or measured.
+struct WatchedRun {
+    traced: bool,
+    /// For how long the process had run before, if that is measured too; in nanoseconds.
+    ran: Option<u64>,
+    began: u64,
+}
+
 impl AffinityExecutor {
     /// An executor that has measured nothing yet, for one schedule. It chooses among Bevy's
     /// executors: the gang needs a schedule that it was [installed](Self::install) in.
@@ -256,6 +264,51 @@ impl AffinityExecutor {
         WayDecision { lesson, ..WayDecision::plainly(ScheduleWay::OneThread) }
     }
 
+    #[inline]
+    fn run_by(
+        &mut self,
+        WayDecision { way, lesson, closely, .. }: WayDecision,
+        schedule: &mut SystemSchedule,
+        world: &mut World,
+        skip_systems: Option<&FixedBitSet>,
+        handler: Handler,
+    ) {
+        match way {
+            _ if lesson => self.learn(schedule, world, handler),
+            ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, handler),
+            ScheduleWay::BevysThreads => self.multi.run(schedule, world, skip_systems, handler),
+            ScheduleWay::OnTheGang => {
+                let result = self.gang.run(schedule, world, handler, closely || self.forced.is_some());
+                self.rethrow(result);
+            }
+        }
+        if way != ScheduleWay::BevysThreads {
+            do_as_main_thread(world);
+        }
+    }
+
+    /// To be called before a run: what is to be known when it is over, if that is recorded or
+    /// measured.
+    #[inline]
+    fn watch(&self, WayDecision { way, timed, closely, .. }: WayDecision) -> Option<WatchedRun> {
+        let traced = self.record.traced().is_some();
+        let ran = (closely && way != ScheduleWay::OnTheGang).then(process_ran).flatten();
+        (timed || traced).then(|| WatchedRun { traced, ran, began: now() })
+    }
+
+    /// Records a run that is over, and learns what it took, as far as that is asked for.
+    fn note_run(&mut self, WayDecision { way, timed, .. }: WayDecision, WatchedRun { traced, ran, began }: WatchedRun) {
+        let ended = now();
+        if traced {
+            self.trace(way, began..ended);
+        }
+        if timed {
+            let work = ran.and_then(|before| Some(process_ran()?.saturating_sub(before)));
+            self.race.observe(TimedRun { nanoseconds: ended.saturating_sub(began), work }, compute_threads);
+            self.record.explain(&self.race);
+        }
+    }
+
     /// Runs the schedule on one thread and learns what its systems take.
     fn learn(&mut self, schedule: &mut SystemSchedule, world: &mut World, handler: Handler) {
         let began = now();
@@ -331,32 +384,12 @@ impl SystemExecutor for AffinityExecutor {
         if mem::replace(&mut self.unfinished, true) {
             self.recover(schedule, world, error_handler);
         }
-        let WayDecision { way, timed, lesson, closely } = self.decide(schedule, world, skip_systems);
-        let traced = self.record.traced().is_some();
-        let ran = (closely && way != ScheduleWay::OnTheGang).then(process_ran).flatten();
-        let began = (timed || traced).then(now);
-        match way {
-            _ if lesson => self.learn(schedule, world, error_handler),
-            ScheduleWay::OneThread => self.single.run(schedule, world, skip_systems, error_handler),
-            ScheduleWay::BevysThreads => self.multi.run(schedule, world, skip_systems, error_handler),
-            ScheduleWay::OnTheGang => {
-                let result = self.gang.run(schedule, world, error_handler, closely || self.forced.is_some());
-                self.rethrow(result);
-            }
-        }
-        if way != ScheduleWay::BevysThreads {
-            do_as_main_thread(world);
-        }
+        let decision = self.decide(schedule, world, skip_systems);
+        let watched = self.watch(decision);
+        self.run_by(decision, schedule, world, skip_systems, error_handler);
         (self.unfinished, self.left_over) = (false, !self.apply_final_deferred);
-        let Some(began) = began else { return };
-        let ended = now();
-        if traced {
-            self.trace(way, began..ended);
-        }
-        if timed {
-            let work = ran.and_then(|before| Some(process_ran()?.saturating_sub(before)));
-            self.race.observe(TimedRun { nanoseconds: ended.saturating_sub(began), work }, compute_threads);
-            self.record.explain(&self.race);
+        if let Some(watched) = watched {
+            self.note_run(decision, watched);
         }
     }
 

@@ -8,6 +8,7 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use balancer::Histogram;
 pub(crate) use footprints::Footprints;
 pub(crate) use runs::Runs;
 

@@ -77,18 +77,18 @@ impl AffinityPool {
             answered.extend(calls.map(&function));
         };
         let caller = Handed::new(caller);
-        let lead =
+        let issue =
             |takes_part: &dyn Fn(usize) -> bool| caller.run(|caller| (exchange.lead(takes_part, run, caller), 0));
         let take_part = |worker: Worker| match worker.index() {
-            0 => lead(&|inbox| !self.is_left_out(inbox + 1)),
+            0 => issue(&|inbox| !self.is_left_out(inbox + 1)),
             index => exchange.follow(index - 1, run),
         };
         drop(match turn {
-            Turn::Led(turn) => {
-                self.lead_round(turn, SpanKind::Batches, Participants::ALL, Measured::ForCaller, take_part)
+            Turn::Led(lead) => {
+                self.lead_round(lead, SpanKind::Batches, Participants::ALL, Measured::ForCaller, take_part)
             }
-            Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| lead(&|_| false)),
-            Turn::Nested => self.run_nested(Participants::LEADER, |_| lead(&|_| false)),
+            Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| issue(&|_| false)),
+            Turn::Nested => self.run_nested(Participants::LEADER, |_| issue(&|_| false)),
         });
         let result = batch::first_panic(exchange, caller.into_outcome());
         let (result, inboxes) = result.unwrap_or_else(|payload| resume_unwind(payload));

@@ -162,8 +162,8 @@ impl AffinityPool {
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'p> {
         let f = trace::in_spans(f);
-        let due = self.counters.leader.sampling.is_due();
-        let noted = match self.recorded_as(kind) {
+        let due = self.counters.leader.sampling.pass();
+        let noted = match self.begin_recorded(kind) {
             Some(kind) => Noted::Spans(kind),
             None if due || measured == Measured::ForCaller => Noted::Times,
             None => Noted::Nothing,
@@ -172,18 +172,16 @@ impl AffinityPool {
         let round = self.run_led(&mut lead, participants, noted, f);
         let is_any_missing = self.count_round(&lead, participants);
         if noted == Noted::Nothing {
-            self.counters.leader.sampling.skip();
-            if is_any_missing {
-                // Who stays away is found out in measured rounds.
-                self.counters.leader.sampling.hurry();
-            }
-        } else if round.is_ok() {
-            self.record_round(&lead, participants, (due, measured), noted.spans());
+            // Who stays away is found out in measured rounds.
+            self.counters.leader.sampling.skip(is_any_missing);
         }
         if let Err(payload) = round {
-            self.skip_round();
+            self.discard_round();
             drop(lead);
             resume_unwind(payload);
+        }
+        if noted != Noted::Nothing {
+            self.record_round(&lead, participants, (due, measured), noted.spans());
         }
         Finished { pool: self, lead: Some(lead), participants, leader_busy: self.counters.leader.last_busy() }
     }
@@ -210,9 +208,9 @@ impl AffinityPool {
         lead.run(seats, participants, left_out, self.spin, job)
     }
 
-    /// What the spans of a round that begins now are to be, if they are recorded.
+    /// What the spans of a round are to be that begins now, if they are recorded.
     #[inline]
-    fn recorded_as(&self, kind: SpanKind) -> Option<SpanKind> {
+    fn begin_recorded(&self, kind: SpanKind) -> Option<SpanKind> {
         let recording = self.recorder.recording();
         recording.is_on().then(|| {
             self.follow_recording(recording);
@@ -222,8 +220,8 @@ impl AffinityPool {
 
     /// Those that `participants` calls, but the leader.
     #[inline]
-    pub(super) fn called(&self, participants: Participants) -> impl Iterator<Item = (usize, &SharedSeat)> {
-        (1..).zip(self.seats.iter()).filter(move |&(worker, _)| participants.has(worker))
+    pub(super) fn called(&self, participants: Participants) -> impl Iterator<Item = (&SharedSeat, usize)> {
+        self.seats.iter().zip(1..).filter(move |&(_, worker)| participants.has(worker))
     }
 
     /// Counts who ran which index; returns whether a worker did not come that was called. What is
@@ -237,7 +235,7 @@ impl AffinityPool {
         let own = self.counters.of(0);
         own.count_index(true);
         let mut is_any_missing = false;
-        for (worker, seat) in self.called(participants) {
+        for (seat, worker) in self.called(participants) {
             if !lead.has_taken(&seat.round) {
                 self.counters.of(worker).count_index(true);
                 continue;
@@ -263,13 +261,13 @@ impl AffinityPool {
     ) {
         let leader = &self.counters.leader;
         let calls = leader.last_calls();
-        let others = self.called(participants).filter_map(|(_, seat)| Some(seat.round.stats.get()?.call));
+        let others = self.called(participants).filter_map(|(seat, _)| Some(seat.round.stats.get()?.call));
         // A worker may begin, and even end, before the leader comes to its own index.
         let round = others.fold(calls.clone(), |round, call| round.start.min(call.began)..round.end.max(call.ended));
         let weight = leader.sampling.measured(round.clone(), due, measured == Measured::IfDue);
         leader.record_wait(round.end, weight);
         self.watch_leader(round.end);
-        for (worker, seat) in self.called(participants) {
+        for (seat, worker) in self.called(participants) {
             let stats = seat.round.stats.get();
             if let Some(stats) = stats {
                 self.counters.of(worker).record(stats.call, round.clone(), weight);
@@ -291,35 +289,33 @@ impl AffinityPool {
         participants: Participants,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'_> {
-        let recorded = self.recorded_as(kind);
+        let recorded = self.begin_recorded(kind);
         let _leader = LeaderGuard::enter();
         // Dropped before the guard: as in a round of the gang, its end is inside the round.
         let f = trace::in_spans(f);
-        let (mut own_call, mut round) = (CallTimes::default(), 0..0);
+        let here = &self.counters.leader.here;
+        let round_began = now();
+        let (mut own_call, mut ended) = (CallTimes::default(), round_began);
         let result = self.for_each_index(participants, |index| {
             let own = index == WorkerIndex::LEADER;
-            self.counters.leader.here.count_index(own);
+            here.count_index(own);
             let began = now();
-            if own {
-                // Before the call, which may panic: the spans of the others say this.
-                round.start = began;
-            }
             let idle = f(Worker { index, core: None });
-            let call = CallTimes { began, ended: now(), idle };
-            self.counters.leader.here.record(call);
-            round.end = call.ended;
-            match (recorded, own) {
-                (_, true) => own_call = call,
-                (Some(kind), false) => self.record_taken_over(kind, index, began..call.ended, round.start),
-                (None, false) => {}
+            ended = now();
+            let call = CallTimes { began, ended, idle };
+            here.record(call);
+            if own {
+                own_call = call;
+            } else if let Some(kind) = recorded {
+                self.record_taken_over(kind, index, began..ended, round_began);
             }
         });
         if let Err(payload) = result {
-            self.skip_round();
+            self.discard_round();
             resume_unwind(payload);
         }
         if let Some(kind) = recorded {
-            self.record_spans(kind, round, own_call, Participants::LEADER);
+            self.record_spans(kind, round_began..ended, own_call, Participants::LEADER);
         }
         Finished::alone(self, participants, own_call.busy())
     }
@@ -329,7 +325,7 @@ impl AffinityPool {
     /// themselves. Returns when it ended.
     pub(super) fn run_own(&self, kind: SpanKind, began: u64, f: impl Fn(Worker) -> u64 + Sync) -> u64 {
         let f = trace::in_spans(f);
-        let recorded = self.recorded_as(kind);
+        let recorded = self.begin_recorded(kind);
         let _leader = LeaderGuard::enter();
         self.counters.leader.here.count_index(true);
         let in_rounds = f(worker_with(WorkerIndex::LEADER.0));

@@ -201,7 +201,7 @@ impl LeaderCounters {
     }
 
     /// Indices that leaders ran in rounds that called others.
-    pub(super) fn rounds_led(&self) -> u64 {
+    pub(super) fn indices_led(&self) -> u64 {
         self.own.rounds.get() + self.of_all.get()
     }
 

@@ -3,22 +3,23 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::AffinityPool;
+use super::{AffinityPool, clock::now};
 use crate::sync::OwnU64;
 
 /// What was led through a pool so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Led {
-    /// Indices that leaders ran in rounds that called others.
-    pub(crate) rounds: u64,
+    /// Indices that leaders ran in rounds that called others: one for each round, and those that
+    /// they ran for others.
+    pub(crate) indices: u64,
     pub(crate) calls: LedCalls,
 }
 
 /// What was led in calls of queries that were watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedCalls {
-    /// Those of all rounds.
-    pub(crate) rounds: u64,
+    /// As in [`Led`], of these calls.
+    pub(crate) indices: u64,
     /// What calls took, and what they would have taken one thread, as far as they know; both in
     /// nanoseconds.
     pub(crate) took: u64,
@@ -28,11 +29,11 @@ pub(crate) struct LedCalls {
 impl Led {
     /// What was led after `before`.
     pub(crate) fn since(self, before: Self) -> Self {
-        let LedCalls { rounds, took, work } = before.calls;
+        let LedCalls { indices, took, work } = before.calls;
         Self {
-            rounds: self.rounds.saturating_sub(before.rounds),
+            indices: self.indices.saturating_sub(before.indices),
             calls: LedCalls {
-                rounds: self.calls.rounds.saturating_sub(rounds),
+                indices: self.calls.indices.saturating_sub(indices),
                 took: self.calls.took.saturating_sub(took),
                 work: self.calls.work.saturating_sub(work),
             },
@@ -45,46 +46,51 @@ impl Led {
 pub(super) struct WatchedCalls {
     watched: AtomicBool,
     /// As in [`LedCalls`]. Written by the thread whose call it is, one at a time.
-    rounds: OwnU64,
+    indices: OwnU64,
     took: OwnU64,
     work: OwnU64,
+}
+
+/// A call of a query that is counted, as it begins.
+pub(crate) struct WatchedCall {
+    began: u64,
+    indices: u64,
 }
 
 impl AffinityPool {
     /// What was led through this pool so far.
     pub(crate) fn led(&self) -> Led {
         let leader = &self.counters.leader;
-        let WatchedCalls { rounds, took, work, .. } = &leader.watched_calls;
-        let calls = LedCalls { rounds: rounds.get(), took: took.get(), work: work.get() };
-        Led { rounds: self.rounds_led(), calls }
-    }
-
-    /// Indices that leaders ran in rounds that called others, so far.
-    pub(crate) fn rounds_led(&self) -> u64 {
-        self.counters.leader.rounds_led()
+        let WatchedCalls { indices, took, work, .. } = &leader.watched_calls;
+        let calls = LedCalls { indices: indices.get(), took: took.get(), work: work.get() };
+        Led { indices: leader.indices_led(), calls }
     }
 
     /// Calls `f`, during which calls of queries are counted too; returns what was led in it.
     pub(crate) fn watch(&self, f: impl FnOnce()) -> Led {
         let watched = &self.counters.leader.watched_calls.watched;
-        let (before, outer) = (self.led(), self.watches_calls());
+        let (before, outer) = (self.led(), watched.load(Ordering::Relaxed));
         watched.store(true, Ordering::Relaxed);
         f();
         watched.store(outer, Ordering::Relaxed);
         self.led().since(before)
     }
 
-    /// Whether calls of queries are to be counted.
+    /// For a call of a query that begins now, if it is to be counted.
     #[inline]
-    pub(crate) fn watches_calls(&self) -> bool {
-        self.counters.leader.watched_calls.watched.load(Ordering::Relaxed)
+    pub(crate) fn watch_call(&self) -> Option<WatchedCall> {
+        let leader = &self.counters.leader;
+        let is_watched = leader.watched_calls.watched.load(Ordering::Relaxed);
+        is_watched.then(|| WatchedCall { began: now(), indices: leader.indices_led() })
     }
 
-    /// Counts a call of a query. To be called by one thread at a time.
-    pub(crate) fn note_call(&self, LedCalls { rounds, took, work }: LedCalls) {
-        let calls = &self.counters.leader.watched_calls;
-        calls.rounds.add(rounds);
-        calls.took.add(took);
+    /// Counts a call of a query that ends now, and would have taken one thread `work` nanoseconds.
+    /// To be called by one thread at a time.
+    pub(crate) fn count_call(&self, WatchedCall { began, indices }: WatchedCall, work: u64) {
+        let leader = &self.counters.leader;
+        let calls = &leader.watched_calls;
+        calls.indices.add(leader.indices_led() - indices);
+        calls.took.add(now().saturating_sub(began));
         calls.work.add(work);
     }
 }

@@ -72,7 +72,7 @@ impl AffinityPool {
     #[cold]
     pub(super) fn record_spans(&self, kind: SpanKind, round: Range<u64>, own: CallTimes, participants: Participants) {
         let own = self.own_span(kind, own);
-        let stats = || self.called(participants).filter_map(|(worker, seat)| Some((worker, seat.round.stats.get()?)));
+        let stats = || self.called(participants).filter_map(|(seat, worker)| Some((worker, seat.round.stats.get()?)));
         // A worker may begin before the leader does: the call goes out first.
         let began = stats().fold(round.start, |began, (_, stats)| began.min(stats.call.began));
         let own = Span { called: began, released: round.end, ..own };
@@ -92,7 +92,7 @@ impl AffinityPool {
 
     /// Leaves out what was done in a round that panicked: they are not whole.
     #[cold]
-    pub(super) fn skip_round(&self) {
+    pub(super) fn discard_round(&self) {
         self.counters.leader.recorded_in.store(0, Ordering::Relaxed);
     }
 

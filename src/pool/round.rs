@@ -384,8 +384,9 @@ impl Lead<'_> {
                 seat.reserve(self.epoch);
             }
         }
-        // With nothing else between these stores and the one of the call: workers that spin fetch
+        // With nothing else between the stores from here to that of the call: workers that spin fetch
         // the line twice, after the first of them and after the last.
+
         // SAFETY: 'job' on `Board`: every use is within the borrows, also if something panics.
         let job = unsafe { job.erased() };
         // SAFETY: 'job' on `Board`: this thread holds the lead and the last round has ended.
@@ -398,7 +399,11 @@ impl Lead<'_> {
         handshake_fence("publish_fence");
         let to_wake = called(seats, participants)
             .filter(|(seat, _)| !self.has_reserved(seat) && !planted("publish_wakes_nobody"));
-        if to_wake.fold(false, |any, (seat, _)| seat.parker.unpark_after_fence() || any) {
+        let mut any_woken = false;
+        for (seat, _) in to_wake {
+            any_woken |= seat.parker.unpark_after_fence();
+        }
+        if any_woken {
             self.board.wake_ups.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -36,21 +36,19 @@ pub(super) struct RoundSampling {
 }
 
 impl RoundSampling {
-    /// To be called once before each round: whether it is due to be looked at.
+    /// To be called once before each round, which it counts: whether it is due to be looked at.
     #[inline]
-    pub(super) fn is_due(&self) -> bool {
+    pub(super) fn pass(&self) -> bool {
         self.left.pass()
     }
 
-    /// Notes a round that was not measured.
+    /// Notes a round that was not measured. If it was `odd` the next one is due.
     #[inline]
-    pub(super) fn skip(&self) {
+    pub(super) fn skip(&self, odd: bool) {
         self.skipped.set(self.skipped.get() + 1);
-    }
-
-    /// The next round is due: something was odd about this one.
-    pub(super) fn hurry(&self) {
-        self.left.start(0);
+        if odd {
+            self.left.start(0);
+        }
     }
 
     /// Notes a measured `round`, which was `due` or measured for another reason. Returns how many
@@ -96,11 +94,11 @@ mod tests {
             let round = now..now + took;
             now = round.end + 20;
             all += took;
-            if sampling.is_due() {
+            if sampling.pass() {
                 measured += 1;
                 sum += sampling.measured(round, true, true) * took as f64;
             } else {
-                sampling.skip();
+                sampling.skip(false);
             }
         }
         (measured, sum / all as f64)
@@ -128,13 +126,13 @@ mod tests {
         let (sampling, mut now, mut sum, mut all) = (RoundSampling::default(), 1, 0.0, 0);
         for _ in 0..2_000 {
             for took in (0..short).map(|_| 4_000).chain([1_000_000]) {
-                let (round, due, sampled) = (now..now + took, sampling.is_due(), took == 4_000);
+                let (round, due, sampled) = (now..now + took, sampling.pass(), took == 4_000);
                 now = round.end + 2_000;
                 all += took;
                 if due || !sampled {
                     sum += sampling.measured(round, due, sampled) * took as f64;
                 } else {
-                    sampling.skip();
+                    sampling.skip(false);
                 }
             }
             now += idle;
@@ -154,17 +152,17 @@ mod tests {
     fn a_round_stands_for_no_more_than_there_was_time_for() {
         let sampling = RoundSampling::default();
         sampling.measured(0..1_000, true, true);
-        (0..30).for_each(|_| sampling.skip());
+        (0..30).for_each(|_| sampling.skip(false));
         assert_eq!(sampling.measured(10_000..1_010_000, true, true), 1.009);
     }
 
     #[test]
     fn after_an_odd_round_the_next_one_is_due() {
         let sampling = RoundSampling::default();
-        assert!(sampling.is_due());
+        assert!(sampling.pass());
         sampling.measured(0..200, true, true);
-        assert!(!sampling.is_due());
-        sampling.hurry();
-        assert!(sampling.is_due());
+        assert!(!sampling.pass());
+        sampling.skip(true);
+        assert!(sampling.pass());
     }
 }

@@ -109,7 +109,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
-        let receivers = Receivers { sweep: self.sweep, scratch: &self.site.calls.scratch };
+        let receivers = Receivers { sweep: self.sweep, scratch: &self.site.kept.scratch };
         self.send_to(receivers, send, receive)
     }
 

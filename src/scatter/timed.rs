@@ -118,7 +118,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         send: impl for<'i> Fn(&mut TimedOutbox<'_, '_, M>, D::Item<'i, 's>) + Send + Sync,
         receive: impl for<'i> Fn(D::Item<'i, 's>, M) + Send + Sync,
     ) -> ScatterReport {
-        let receivers = Receivers { sweep: self.sweep, scratch: &self.site.calls.scratch };
+        let receivers = Receivers { sweep: self.sweep, scratch: &self.site.kept.scratch };
         self.send_timed_to(receivers, (calendar, now), send, receive)
     }
 
@@ -165,7 +165,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
         let Self { sweep, site, .. } = self;
         let none = Selection::default();
         let plan = Plan::new(Rows { selection: Some(&none), ..sweep.rows }, site);
-        Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.calls.scratch }.run_timed(
+        Exchange { plan: &plan, receivers: sweep.rows, scratch: &site.kept.scratch }.run_timed(
             (calendar, now),
             || (),
             |(), _, _, _| (),

@@ -40,7 +40,7 @@ pub(super) fn sweep_both(
     let workers = context.pool.workers();
     let Memory { whole, ranges, receivers: receiving, .. } = &mut **memory;
     let sending = whole.lay_out_all(senders);
-    let shortest = cost.shortest_run(sending.rows(), workers).max(receiving.needless_cut(receivers, workers));
+    let shortest = cost.shortest_run(sending.rows(), workers).max(receiving.fewest_to_cut(receivers, workers));
     // Before anything is sent: it is addressed to owners.
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let cut = Cut { grain: sending.rows().div_ceil(most_parts as u64), by_grain: true };

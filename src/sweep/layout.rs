@@ -159,8 +159,9 @@ impl Layouts {
         if self.all > 0 { self.all } else { rows.total() }
     }
 
-    /// A storage of fewer rows need not be cut for workers to have equal shares: there are others.
-    pub(super) fn needless_cut(&self, rows: &Rows<'_, '_>, workers: usize) -> u32 {
+    /// The fewest rows of a storage that has to be cut for workers to have equal shares: of many
+    /// storages the small ones need not be.
+    pub(super) fn fewest_to_cut(&self, rows: &Rows<'_, '_>, workers: usize) -> u32 {
         let runs = workers * RUNS_OF_A_SHARE;
         if rows.selection.is_some() || rows.matched.storages.len() < runs {
             return 1;

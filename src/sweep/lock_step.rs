@@ -20,7 +20,7 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let GangCall { context, ownership, memory, cost, teaches, visits, .. } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.rows;
-    let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.needless_cut(rows, workers));
+    let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.fewest_to_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(layouts), workers);
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, u32::MAX));
@@ -40,9 +40,9 @@ pub(super) fn sweep_both(
     let GangCall { context, ownership, memory, cost, teaches, .. } = call;
     let workers = context.pool.workers();
     let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
-    let needless = sending.needless_cut(senders, workers).min(receiving.needless_cut(receivers, workers));
+    let fewest = sending.fewest_to_cut(senders, workers).min(receiving.fewest_to_cut(receivers, workers));
     // The same for both: what is laid out for the senders is not cut anew for the receivers.
-    let shortest = cost.shortest_run(sending.about(senders), workers).max(needless);
+    let shortest = cost.shortest_run(sending.about(senders), workers).max(fewest);
     let sending = sending.lay_out(senders, &mut ownership.placement, shortest);
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
     let rows_of_chunk = cost.rows_of_chunk(rows_of(sending), workers);

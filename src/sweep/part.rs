@@ -74,17 +74,18 @@ impl<'a> Part<'a> {
             PartRows::Claimed(claim) => (claim.cursor(), Some(claim)),
             PartRows::Even(cursor) => (cursor, None),
         };
-        // One place that visits, so that it is inlined: only then its loop is vectorised.
+        // One place that visits beside that of ranges, which is in a function of its own: so both are
+        // inlined, and only then their loops are vectorised.
         loop {
-            let room = claim.as_mut().map_or(u64::MAX, |claim| claim.room(&mut cursor));
+            let room = claim.as_mut().map_or(u64::MAX, |claim| claim.claim_room(&mut cursor));
             if room == 0 {
                 break;
             }
             let Some((ordinal, storage, range)) = cursor.next(room) else { break };
-            let began = claim.as_ref().and_then(|claim| claim.clock_if_learning(storage));
+            let timed = claim.as_ref().and_then(|claim| claim.time(storage));
             visit(ordinal, storage, range.clone());
             if let Some(claim) = &mut claim {
-                claim.count(storage, range, began);
+                claim.count(storage, range, timed);
             }
         }
         if let Some(claim) = claim {

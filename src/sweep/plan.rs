@@ -22,7 +22,7 @@ use super::{
 use crate::{
     auto::{self, Decision, Outcome, Site, SiteList, Situation, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
-    pool::{LedCalls, now, warn_if_unpinned},
+    pool::{now, warn_if_unpinned},
     record::running_number,
     settings::SchedulerMode,
     sync::lock,
@@ -50,20 +50,20 @@ pub(crate) struct QueryCalls {
 #[derive(Clone, Copy)]
 pub(crate) struct SiteRef<'s> {
     pub(super) site: &'s Arc<Site>,
-    pub(crate) calls: &'s QueryCalls,
+    pub(crate) kept: &'s QueryCalls,
 }
 
 impl<'s> SiteRef<'s> {
     /// The place that this is called from, through functions that track their caller.
     #[inline]
     #[track_caller]
-    pub(crate) fn caller(calls: &'s QueryCalls) -> Self {
-        Self::at(Location::caller(), calls)
+    pub(crate) fn caller(kept: &'s QueryCalls) -> Self {
+        Self::at(Location::caller(), kept)
     }
 
     #[inline]
-    pub(crate) fn at(location: &'static Location<'static>, calls: &'s QueryCalls) -> Self {
-        Self { site: calls.sites.at(location), calls }
+    pub(crate) fn at(location: &'static Location<'static>, kept: &'s QueryCalls) -> Self {
+        Self { site: kept.sites.at(location), kept }
     }
 }
 
@@ -200,7 +200,7 @@ impl<'a> Plan<'a> {
     #[inline]
     fn is_timed_here(&self) -> bool {
         match self.timing {
-            Timing::ForRows => self.at.site.cost().asks_of_call(|| self.rows.total()),
+            Timing::ForRows => self.at.site.cost().count_call(|| self.rows.total()),
             // In debug builds `contiguous_par_iter` comes here whatever was planned: the model has
             // asked about the plan.
             Timing::ForModel => self.strategy == Strategy::Serial,
@@ -217,35 +217,34 @@ impl<'a> Plan<'a> {
     /// Runs `sweep` on the gang, and learns what it took.
     fn on_gang(&self, visits: Visits, sweep: impl FnOnce(&mut GangCall<'_>) -> Took) {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
-        let cost = self.at.site.cost();
-        let pool = &context.pool;
-        let asked = self.timing == Timing::ForModel;
-        let probe_for = if let Timing::Probe(nanoseconds) = self.timing { Some(nanoseconds) } else { None };
-        let watched = pool.watches_calls().then(|| pool.rounds_led());
-        // First the question: it counts the round, whatever the model wants.
-        let is_to_teach = cost.asks_of_round(|| self.rows.total()) || asked;
-        let teaches = if is_to_teach { Teaches::Rows } else { Teaches::Nothing };
-        let began = (asked || watched.is_some()).then(now);
+        let SiteRef { site, kept } = self.at;
+        let (teaches, probe_for) = (self.teaches(), self.timing.probe_for());
+        let watched = context.pool.watch_call();
+        let began = (self.timing == Timing::ForModel).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
-        let (ownership, memory) = (context.ownership(), lock(&self.at.calls.memory));
-        let mut gang = GangCall { context, ownership, memory, cost, teaches, visits, probe_for };
+        let (ownership, memory) = (context.ownership(), lock(&kept.memory));
+        let mut gang = GangCall { context, ownership, memory, cost: site.cost(), teaches, visits, probe_for };
         let (mut outcome, probe) = sweep(&mut gang);
         if visits == Visits::Blocks {
             // The leader's time is that of other rows than its own.
             (outcome.leader_rows, outcome.leader_ns) = (0, 0);
         }
-        let call = began.map(|began| began..now());
         match probe {
-            Some(probe) => self.at.site.learn_probe(probe, outcome.rows, now()),
-            None => self.at.site.learn(self.strategy, &outcome, call.clone().filter(|_| asked)),
+            Some(probe) => site.learn_probe(probe, outcome.rows, now()),
+            None => site.learn(self.strategy, &outcome, began.map(|began| began..now())),
         }
-        if let (Some(before), Some(call)) = (watched, call) {
-            // Under the lock of `gang`, so that one thread at a time counts.
-            let (took, work) = (call.end.saturating_sub(call.start), cost.of(outcome.rows).unwrap_or(0));
-            pool.note_call(LedCalls { rounds: pool.rounds_led() - before, took, work });
+        if let Some(watched) = watched {
+            // Under the locks of `gang`, so that one thread at a time counts.
+            context.pool.count_call(watched, site.cost().of(outcome.rows).unwrap_or(0));
         }
         drop(gang);
+    }
+
+    /// What a round of this call is to teach. Counts it, whatever the model wants.
+    fn teaches(&self) -> Teaches {
+        let is_sampled = self.at.site.cost().count_round(|| self.rows.total());
+        if is_sampled || self.timing == Timing::ForModel { Teaches::Rows } else { Teaches::Nothing }
     }
 }
 
@@ -290,6 +289,7 @@ fn decide_by_mode(system: &SystemContext, rows: Rows<'_, '_>, at: SiteRef<'_>) -
 #[inline]
 fn ask_site(context: &Context, rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
     context.sites.register(at.site, running_number);
+    // To count the rows of a selection is one look, in however many storages they lie.
     let storages = rows.selection.map_or(rows.matched.storages.len(), |_| 1);
     let pool = &context.pool;
     let situation = Situation { storages, workers: pool.present(), asleep: pool.is_asleep() };
@@ -339,7 +339,7 @@ mod tests {
     fn rows_of_work(mode: SchedulerMode) -> u64 {
         let (mut app, pool) = app(mode);
         let led = pool.watch(|| (0..FRAMES).for_each(|_| app.update()));
-        assert!(led.calls.rounds <= led.rounds, "{led:?}");
+        assert!(led.calls.indices <= led.indices, "{led:?}");
         led.calls.work / 100_000
     }
 
@@ -347,7 +347,7 @@ mod tests {
     fn sweeps_of_a_system_that_is_by_itself_are_no_rounds() {
         for mode in [SchedulerMode::LockStep, SchedulerMode::Heartbeat] {
             let (mut app, pool) = app(mode);
-            let rounds = |app: &mut App| pool.watch(|| app.update()).rounds;
+            let rounds = |app: &mut App| pool.watch(|| app.update()).indices;
             assert!((0..1_000).any(|_| rounds(&mut app) > 0), "{mode:?}");
             let by_itself = Raised::by_itself();
             assert_eq!((0..FRAMES).map(|_| rounds(&mut app)).sum::<u64>(), 0, "{mode:?}");

@@ -8,7 +8,7 @@ use crate::{
     ablation::Mechanism,
     claims::{Back, CallNumber, ClaimBoard},
     context::{Context, Ownership},
-    placement::{Runs, Storage},
+    placement::{Histogram, Storage},
     pool::{now, running_on},
     topology::CoreId,
 };
@@ -123,7 +123,7 @@ impl<'a> ShareClaim<'a> {
     /// How many rows from the next one on may be swept; 0 at the end of what is claimed. Claims
     /// more where it can.
     #[inline]
-    pub(super) fn room(&mut self, cursor: &mut RowCursor<'_>) -> u64 {
+    pub(super) fn claim_room(&mut self, cursor: &mut RowCursor<'_>) -> u64 {
         match &mut self.claimed {
             Claimed::All => u64::MAX,
             Claimed::Front { until, .. } if cursor.position() < *until => *until - cursor.position(),
@@ -141,37 +141,47 @@ impl<'a> ShareClaim<'a> {
         }
     }
 
-    /// The time, if the placement learns from this call what the rows of `storage` cost.
+    /// To be called before rows of `storage` are swept: begins to time them, if the placement
+    /// learns from this call where their time goes.
     #[inline]
-    pub(super) fn clock_if_learning(&self, storage: Storage) -> Option<u64> {
+    pub(super) fn time(&self, storage: Storage) -> Option<Timed<'a>> {
+        let shares = self.shares;
         // Without chunks only whole shares are timed, as in the round of receivers.
-        self.shares.chunks.filter(|_| self.shares.learns_cuts)?;
+        shares.chunks.filter(|_| shares.learns_cuts)?;
         // A call that visits only some rows of a storage teaches nothing of cuts, nor does a share
         // of whole storages.
-        let layout = &self.shares.layouts[self.owner];
-        let runs = layout.has_parts().then(|| self.shares.ownership.placement.get(storage)).flatten();
-        runs.and_then(Runs::histogram).map(|_| now())
+        shares.layouts[self.owner].has_parts().then_some(())?;
+        let histogram = shares.ownership.placement.get(storage)?.histogram()?;
+        Some(Timed { histogram, began: now() })
     }
 
-    /// Counts rows that were swept, since `began` if they were timed.
+    /// Counts rows that were swept.
     #[inline]
-    pub(super) fn count(&mut self, storage: Storage, rows: Range<u32>, began: Option<u64>) {
-        let runs = self.shares.ownership.placement.get(storage);
-        if let (Some(began), Some(histogram)) = (began, runs.and_then(Runs::histogram)) {
-            histogram.add(rows.clone(), now() - began);
-        }
+    pub(super) fn count(&mut self, storage: Storage, rows: Range<u32>, timed: Option<Timed<'_>>) {
         let count = u64::from(rows.end - rows.start);
-        self.swept.all += count;
-        if let (Some(core), Some(runs), Claimed::All | Claimed::Front { .. }) = (self.swept.core, runs, &self.claimed) {
-            // Asked once for all chunks of a run: asking notes the core, so the second chunk would
-            // always be at home.
-            let stayed = match self.swept.last {
-                Some((last, stayed)) if last == storage => stayed,
-                _ => runs.sweep_on(self.owner, core),
-            };
-            self.swept.last = Some((storage, stayed));
-            self.swept.same_core += if stayed { count } else { 0 };
+        if let Some(Timed { histogram, began }) = timed {
+            histogram.add(rows, now() - began);
         }
+        self.swept.all += count;
+        self.swept.same_core += if self.has_stayed(storage) { count } else { 0 };
+    }
+
+    /// Whether the rows of `storage` in this share were swept on this core the last time, too. A
+    /// run is asked once for all its chunks: asking notes the core, so the second chunk would
+    /// always be at home.
+    #[inline]
+    fn has_stayed(&mut self, storage: Storage) -> bool {
+        if let Claimed::Stolen { .. } = self.claimed {
+            return false;
+        }
+        let Some(core) = self.swept.core else { return false };
+        if let Some((_, stayed)) = self.swept.last.filter(|&(last, _)| last == storage) {
+            return stayed;
+        }
+        let runs = self.shares.ownership.placement.get(storage);
+        let stayed = runs.is_some_and(|runs| runs.sweep_on(self.owner, core));
+        self.swept.last = Some((storage, stayed));
+        stayed
     }
 
     /// Reports what was swept to the pool and the board.
@@ -185,6 +195,12 @@ impl<'a> ShareClaim<'a> {
             rows.note_stolen(swept.all);
         }
     }
+}
+
+/// Rows that are being swept, and where their time is noted.
+pub(super) struct Timed<'a> {
+    histogram: &'a Histogram,
+    began: u64,
 }
 
 /// What is counted of the rows that were swept.

@@ -17,7 +17,7 @@ impl SiteRef<'_> {
     /// them is to add a tag in either case.
     #[cold]
     pub(super) fn warn_of_bevys_threads(&self, rows: Rows<'_, '_>) {
-        let is_fused = self.calls.sites.origin().is_some_and(|origin| origin.is_fused);
+        let is_fused = self.kept.sites.origin().is_some_and(|origin| origin.is_fused);
         let query = "an AffineQuery runs through Bevy's par_iter";
         self.warn_untagged(if is_fused { "a fused system runs on Bevy's threads" } else { query }, rows);
     }
@@ -26,7 +26,7 @@ impl SiteRef<'_> {
     /// plugin.
     #[cold]
     pub(crate) fn warn_untagged(&self, what: &str, rows: Rows<'_, '_>) {
-        let (place, origin) = (self.site.location(), self.calls.sites.origin());
+        let (place, origin) = (self.site.location(), self.kept.sites.origin());
         let data = origin.map_or("unknown", |origin| origin.data);
         if self.site.first_warning() && is_first_of_process(place, data) {
             let system = origin.and_then(|origin| known_name(&origin.system));

@@ -9,7 +9,7 @@ impl Model {
     pub(super) fn are_few_by_sample(&mut self, rows: u64, calls: u32) -> bool {
         // While there is a trial each call is counted.
         let calls = if self.trials.under_way.is_some() { 1 } else { calls };
-        let are_few = matches!(self.sizes.classify(rows, calls, false), Size::Fewer { .. });
+        let are_few = matches!(self.sizes.note_calls(rows, calls, false), Size::Fewer { .. });
         if are_few {
             // Those before it are not what the next usual one stands for.
             self.sampling.take_runs();

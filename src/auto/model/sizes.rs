@@ -70,7 +70,7 @@ impl Sizes {
     /// Notes a call of `rows` rows, which stands for this many `calls`; whether another strategy is
     /// being tried.
     #[inline]
-    pub(super) fn classify(&mut self, rows: u64, calls: u32, in_trial: bool) -> Size {
+    pub(super) fn note_calls(&mut self, rows: u64, calls: u32, in_trial: bool) -> Size {
         if (self.fewest..=self.most).contains(&rows) {
             self.fewer = 0;
             return Size::Usual;
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn few_rows_are_usual_when_there_are_no_others_any_more() {
         let mut sizes = Sizes::default();
-        let mut note = |rows, in_trial| sizes.classify(rows, 1, in_trial);
+        let mut note = |rows, in_trial| sizes.note_calls(rows, 1, in_trial);
         assert_eq!([100, 25, 400].map(|rows| note(rows, false)), [Size::Usual; 3]);
         assert_eq!([401, 100, 0, 10].map(|rows| note(rows, false)), [Size::Changed, Size::Usual, FEW, FEW]);
         let timed = (1..ON_END).filter(|_| note(10, false) == Size::Fewer { timed: true }).count();
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn few_rows_count_as_usual_where_they_cost_something_else() {
         let mut sizes = Sizes::default();
-        sizes.classify(1_000, 1, false);
+        sizes.note_calls(1_000, 1, false);
         for _ in 0..2 {
             (1..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 40_000.0, 10_000.0));
             sizes.check(Strategy::Serial, 11_000.0, 10_000.0);
@@ -160,9 +160,9 @@ mod tests {
         assert!(sizes.are_few(10), "a call takes some time, whatever its rows");
         (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::LockStep, 2_600.0, 700.0));
         assert!(sizes.few_stay() && sizes.are_few(10), "the gang costs more than was reckoned");
-        (0..STAY).for_each(|_| _ = sizes.classify(10, 1, true));
+        (0..STAY).for_each(|_| _ = sizes.note_calls(10, 1, true));
         assert!(!sizes.few_stay() && sizes.are_few(10), "that may have been a while ago");
         (0..MOST_WRONG).for_each(|_| sizes.check(Strategy::Serial, 10_000.0, 1_000.0));
-        assert_eq!([10, 1_000, 10].map(|rows| sizes.classify(rows, 1, false)), [Size::Usual; 3]);
+        assert_eq!([10, 1_000, 10].map(|rows| sizes.note_calls(rows, 1, false)), [Size::Usual; 3]);
     }
 }

@@ -104,7 +104,7 @@ impl TaskCost {
         if let Some(led) = led {
             self.learn_led(led, before);
         }
-        let leads = led.is_some_and(|led| led.rounds > 0);
+        let leads = led.is_some_and(|led| led.indices > 0);
         learn(if leads { &mut self.leading } else { &mut self.by_itself }, took, before);
     }
 
@@ -115,16 +115,16 @@ impl TaskCost {
 
     /// Learns what it led in a run that had this many before it.
     fn learn_led(&mut self, led: Led, before: u32) {
-        let LedCalls { rounds, took, work } = led.calls;
-        if led.rounds > rounds {
+        let LedCalls { indices, took, work } = led.calls;
+        if led.indices > indices {
             // What other rounds, such as those of a tree, would take one thread is not known.
             self.work = 0.0;
-        } else if rounds > 0 && work > 0 {
+        } else if indices > 0 && work > 0 {
             learn(&mut self.sweeps, took, before);
             learn(&mut self.work, work, before);
         }
         self.seen += 1;
-        follow(&mut self.leads, led.rounds > 0, self.seen, SMOOTHING_OF_LEADS);
+        follow(&mut self.leads, led.indices > 0, self.seen, SMOOTHING_OF_LEADS);
     }
 
     /// Whether it takes very long by itself, though it took `before` when the plan was made:
@@ -236,8 +236,8 @@ mod tests {
     /// A run in which a task led a round or not, with sweeps of 3 us that would have taken one
     /// thread `work`.
     fn led(leads: bool, work: u64) -> Led {
-        let rounds = leads.into();
-        Led { rounds, calls: LedCalls { rounds, took: if work > 0 { 3_000 } else { 0 }, work } }
+        let indices = leads.into();
+        Led { indices, calls: LedCalls { indices, took: if work > 0 { 3_000 } else { 0 }, work } }
     }
 
     /// What is known of a task that took this long in the runs in which it was seen, and led rounds
@@ -295,7 +295,7 @@ mod tests {
         assert!(!leading(6_000, 0, 16).tasks[0].takes_less_by_itself(), "unknown work");
         // A tree is walked beside the sweep.
         let mut costs = leading(6_000, 2_000, 16);
-        costs.tasks[0].note_led(Led { rounds: 2, calls: LedCalls { rounds: 1, took: 3_000, work: 2_000 } });
+        costs.tasks[0].note_led(Led { indices: 2, calls: LedCalls { indices: 1, took: 3_000, work: 2_000 } });
         costs.observe(std::iter::once(Some(6_000)));
         assert!(!costs.tasks[0].takes_less_by_itself());
         assert_eq!(costs.tasks[0].when_it_runs(false), 96_000.0);

@@ -140,7 +140,7 @@ impl Prepared {
     }
 
     /// What tasks take on average, in nanoseconds, if these lead rounds.
-    fn costs(&self, apart: &[bool]) -> Vec<f32> {
+    fn average_costs(&self, apart: &[bool]) -> Vec<f32> {
         let tasks = self.costs.tasks.iter().zip(apart);
         tasks.map(|(cost, &apart)| cost.on_average(apart)).collect()
     }
@@ -148,20 +148,23 @@ impl Prepared {
     /// The best plan by what is known, of rounds that gain at least this, in nanoseconds. It sets
     /// apart all tasks that lead rounds, or only those that are not small.
     fn propose(&self, least_gain_of_round: f32) -> Proposal {
-        let (tasks, workers) = (&*self.tasks.list, self.pool.workers());
-        let homes =
-            self.plan.as_ref().map_or_else(|| vec![None; tasks.len()], |planned| planned.plan.homes(tasks.len()));
-        let propose = |least: f32| {
-            let is_apart = |cost: &TaskCost| cost.is_leading() && cost.when_it_runs(true) >= least;
-            let apart: Vec<_> = self.costs.tasks.iter().map(is_apart).collect();
-            let (places, costs) = (self.places(&apart), self.costs(&apart));
-            let load = Workload { tasks, places: &places, costs: &costs };
-            (SchedulePlan::new(load, workers, &homes, least_gain_of_round), apart)
-        };
-        let (all, few) = (propose(0.0), propose(SMALL));
+        let all = self.plan_with_apart(0.0, least_gain_of_round);
+        let few = self.plan_with_apart(SMALL, least_gain_of_round);
         let (plan, apart) = if few.0.span < all.0.span { few } else { all };
         let serial: f32 = self.costs.tasks.iter().map(|cost| cost.on_average(cost.is_leading())).sum();
         Proposal { gain: serial - plan.span, plan, apart }
+    }
+
+    /// The best plan that sets apart the tasks that lead rounds and take `least` nanoseconds or
+    /// more, and which these are.
+    fn plan_with_apart(&self, least: f32, least_gain_of_round: f32) -> (SchedulePlan, Vec<bool>) {
+        let is_apart = |cost: &TaskCost| cost.is_leading() && cost.when_it_runs(true) >= least;
+        let apart: Vec<_> = self.costs.tasks.iter().map(is_apart).collect();
+        let (tasks, places, costs) = (&*self.tasks.list, self.places(&apart), self.average_costs(&apart));
+        let load = Workload { tasks, places: &places, costs: &costs };
+        let homes = self.plan.as_ref().map(|planned| planned.plan.homes(tasks.len()));
+        let homes = homes.unwrap_or_else(|| vec![None; tasks.len()]);
+        (SchedulePlan::new(load, self.pool.workers(), &homes, least_gain_of_round), apart)
     }
 
     fn take(&mut self, Proposal { plan, apart, .. }: Proposal) {
@@ -205,7 +208,7 @@ impl Prepared {
 
     fn look_at_plan(&mut self) {
         let Some(current) = &self.plan else { return };
-        let (places, costs) = (self.places(&current.apart), self.costs(&current.apart));
+        let (places, costs) = (self.places(&current.apart), self.average_costs(&current.apart));
         let span = current.plan.span_with(Workload { tasks: &self.tasks.list, places: &places, costs: &costs });
         let proposal = self.propose(self.least_gain_of_round);
         // Workers are awake anyway, if the current plan has rounds.

@@ -106,6 +106,7 @@ impl Judge {
     fn judge(&mut self, total: Waited, now: u64, witness: &mut impl Witness) -> Option<Taken> {
         self.add(total, now);
         let Waited { ran, waited } = self.window;
+        // Before a look that may turn out to be dear: that one still counts.
         let is_resting = now < self.resting_until;
         if waited >= SUSPICIOUS && self.suspicion == Suspicion::Nobody && now >= self.acquitted_until && !is_resting {
             self.suspicion = witness.begin().map_or(Suspicion::Untold, |()| self.since_now(false, RESTARTS));

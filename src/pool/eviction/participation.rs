@@ -53,7 +53,7 @@ impl AffinityPool {
     /// none left out, and are not `due` to be looked at.
     #[inline]
     pub(in crate::pool) fn prepare_round(&self, participants: Participants, due: bool) {
-        if due || self.is_any_out() || self.called(participants).any(|(_, seat)| seat.round.is_asleep()) {
+        if due || self.is_any_out() || self.called(participants).any(|(seat, _)| seat.round.is_asleep()) {
             self.prepare_unusual_round(participants, due);
         }
     }
@@ -68,8 +68,8 @@ impl AffinityPool {
         if self.is_any_out() {
             self.gang.eviction.prepare(self.attendances());
         }
-        let sleepers = self.called(participants).filter(|(_, seat)| is_asleep(seat));
-        let all_rest = sleepers.map(|(_, seat)| seat.round.rests()).reduce(|all, rests| all && rests);
+        let sleepers = self.called(participants).filter(|(seat, _)| is_asleep(seat));
+        let all_rest = sleepers.map(|(seat, _)| seat.round.rests()).reduce(|all, rests| all && rests);
         if self.watchful && all_rest.is_some() {
             // Before the leader is moved: what it waits for where it goes counts.
             skip_pause(now());

@@ -3,16 +3,16 @@
 
 use super::{Decision, Explanation, Situation, model::Model};
 
-/// The calls of one place.
+/// What is known of the calls of one place.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct ModelPair {
     awake: Model,
     asleep: Model,
     /// Whether workers were asleep when the last one began.
     were_asleep: bool,
 }
 
-impl Calls {
+impl ModelPair {
     /// How a call is to run: [`Model::choose`]. What is not known of one kind of calls is guessed
     /// from the other.
     #[inline]
@@ -67,41 +67,41 @@ mod tests {
     const ASLEEP: Situation = Situation { storages: 1, workers: 2, asleep: true };
 
     /// Calls of 1,000 rows that take one thread 50 us.
-    fn call(calls: &mut Calls, asleep: bool) -> Strategy {
-        let strategy = calls.choose(Situation { asleep, ..ASLEEP }, || 1_000).strategy;
-        calls.last().observe(strategy, &Outcome::unknown(1_000), 0..50_000);
+    fn call(pair: &mut ModelPair, asleep: bool) -> Strategy {
+        let strategy = pair.choose(Situation { asleep, ..ASLEEP }, || 1_000).strategy;
+        pair.last().observe(strategy, &Outcome::unknown(1_000), 0..50_000);
         strategy
     }
 
     #[test]
     fn who_is_woken_for_a_trial_is_tried_by_the_call_behind_it() {
-        let mut calls = Calls::default();
-        let woken = (0..100).find(|_| call(&mut calls, true) == Strategy::LockStep);
+        let mut pair = ModelPair::default();
+        let woken = (0..100).find(|_| call(&mut pair, true) == Strategy::LockStep);
         assert!(woken.is_some(), "no trial in a hundred calls");
-        let trials = calls.explain().trials;
-        assert_eq!(call(&mut calls, false), Strategy::LockStep);
-        assert!(calls.explain().trials >= trials);
+        let trials = pair.explain().trials;
+        assert_eq!(call(&mut pair, false), Strategy::LockStep);
+        assert!(pair.explain().trials >= trials);
     }
 
     #[test]
     fn what_one_thread_takes_is_known_of_both_kinds() {
-        let mut calls = Calls::default();
-        (0..3).for_each(|_| _ = call(&mut calls, true));
-        calls.choose(Situation { asleep: false, ..ASLEEP }, || 1_000);
-        assert!(calls.explain().figures[Strategy::Serial as usize].is_some());
+        let mut pair = ModelPair::default();
+        (0..3).for_each(|_| _ = call(&mut pair, true));
+        pair.choose(Situation { asleep: false, ..ASLEEP }, || 1_000);
+        assert!(pair.explain().figures[Strategy::Serial as usize].is_some());
     }
 
     /// A call of this many rows of 10 ns, which take long to share. Returns how it ran.
-    fn call_of(calls: &mut Calls, asleep: bool, rows: u64) -> Decision {
+    fn call_of(pair: &mut ModelPair, asleep: bool, rows: u64) -> Decision {
         let alone = 10 * rows;
-        let decision = calls.choose(Situation { asleep, ..ASLEEP }, || rows);
+        let decision = pair.choose(Situation { asleep, ..ASLEEP }, || rows);
         let takes = if decision.strategy == Strategy::Serial { alone } else { 30_000 + alone / 3 * 2 };
         match decision.timing {
             Timing::ForModel => {
                 let outcome = Outcome { busy: Some(alone), ..Outcome::serial(rows, alone) };
-                calls.last().observe(decision.strategy, &outcome, 0..takes);
+                pair.last().observe(decision.strategy, &outcome, 0..takes);
             }
-            Timing::Probe(_) => calls.last().observe_probe(Probe { rows, nanoseconds: alone }, rows, 0),
+            Timing::Probe(_) => pair.last().observe_probe(Probe { rows, nanoseconds: alone }, rows, 0),
             Timing::Untimed | Timing::ForRows => {}
         }
         decision
@@ -111,21 +111,21 @@ mod tests {
     /// have hardly any.
     #[test]
     fn a_call_with_few_rows_in_the_middle_of_a_trial_begins_none_behind_it() {
-        let mut calls = Calls::default();
-        let behind_it = |calls: &mut Calls| (0..20).for_each(|_| _ = call_of(calls, false, 100));
+        let mut pair = ModelPair::default();
+        let behind_it = |pair: &mut ModelPair| (0..20).for_each(|_| _ = call_of(pair, false, 100));
         let first_of_trial = Decision::of_model(Strategy::ForkJoin, false);
         let begun = (0..100).find(|_| {
-            behind_it(&mut calls);
-            call_of(&mut calls, true, 100_000) == first_of_trial
+            behind_it(&mut pair);
+            call_of(&mut pair, true, 100_000) == first_of_trial
         });
         assert!(begun.is_some(), "no trial in a hundred frames");
-        behind_it(&mut calls);
-        let trials = calls.awake.explain().trials;
+        behind_it(&mut pair);
+        let trials = pair.awake.explain().trials;
         for _ in 0..5 {
-            assert_eq!(call_of(&mut calls, true, 20_000).strategy, Strategy::LockStep);
-            behind_it(&mut calls);
+            assert_eq!(call_of(&mut pair, true, 20_000).strategy, Strategy::LockStep);
+            behind_it(&mut pair);
         }
-        assert_eq!(calls.awake.explain().trials, trials);
-        assert!(calls.asleep.begins_trial(Strategy::ForkJoin), "its second call is still to come");
+        assert_eq!(pair.awake.explain().trials, trials);
+        assert!(pair.asleep.begins_trial(Strategy::ForkJoin), "its second call is still to come");
     }
 }
