@@ -45,8 +45,10 @@ pub struct Forecast {
     /// those that run at a time the longest worker counts, so it may be less than the sum of the
     /// systems.
     tagged: u64,
-    /// Workers of the gang.
-    workers: usize,
+    /// Workers of the gang: perhaps more than any round called.
+    gang: usize,
+    /// Whether any round was recorded that was not the leader's alone.
+    has_rounds: bool,
     /// By the system's index.
     systems: BTreeMap<usize, Recorded>,
 }
@@ -109,7 +111,7 @@ impl AffinityTimeline {
             _ => (count, last.begin.saturating_sub(first.begin), tagged, first.begin..last.begin),
         };
         let spans = self.spans_in(window.clone()).filter(|span| is_within(span, &window));
-        Some(Forecast::new(frames, frame_time, tagged, spans))
+        Some(Forecast::new(frames, frame_time, tagged, last.workers.into(), spans))
     }
 }
 
@@ -118,12 +120,12 @@ fn is_within(span: &Span, window: &Range<u64>) -> bool {
 }
 
 impl Forecast {
-    fn new<'a>(frames: u64, frame_time: u64, tagged: u64, spans: impl Iterator<Item = &'a Span>) -> Self {
+    fn new<'a>(frames: u64, frame_time: u64, tagged: u64, gang: usize, spans: impl Iterator<Item = &'a Span>) -> Self {
         let mut systems = BTreeMap::<usize, Recorded>::new();
         let mut rounds = BTreeMap::<(u64, usize), Round>::new();
-        let mut workers = 1;
+        let mut has_rounds = false;
         for span in spans {
-            workers = workers.max(span.worker.max(span.share_of) + 1);
+            has_rounds |= span.worker.max(span.share_of) > 0;
             let Some(system) = span.system else { continue };
             match span.kind {
                 SpanKind::System => systems.entry(system).or_default().total += span.end.saturating_sub(span.begin),
@@ -140,7 +142,7 @@ impl Forecast {
             let Some(system) = systems.get_mut(&system) else { continue };
             system.rounds.entry(round.took_part.len()).or_default().add(round.sum);
         }
-        Self { frames, frame_time, tagged, workers, systems }
+        Self { frames, frame_time, tagged, gang, has_rounds, systems }
     }
 
     /// The systems that ran, as indices into
@@ -164,10 +166,10 @@ impl Forecast {
     pub fn with_workers(&self, workers: usize) -> Duration {
         let gained_by = |system: &Recorded| {
             let gained = |(&took_part, rounds): (&usize, &Rounds)| {
-                rounds.elapsed as f64 - rounds.with_workers(took_part, self.workers, workers.max(1))
+                rounds.elapsed as f64 - rounds.with_workers(took_part, self.gang, workers.max(1))
             };
             let by_rounds = system.rounds.iter().map(gained).sum::<f64>();
-            let by_sweeps = if self.workers == 1 { system.gained_by_sweeps(workers) } else { 0.0 };
+            let by_sweeps = if self.has_rounds { 0.0 } else { system.gained_by_sweeps(workers) };
             by_rounds + by_sweeps
         };
         self.per_frame(self.tagged as f64 - self.systems.values().map(gained_by).sum::<f64>())
@@ -272,10 +274,11 @@ mod tests {
         of(2, 40_000, spans.iter())
     }
 
-    /// Of systems that run one after another.
+    /// Of systems that run one after another, on a gang of which all workers were seen.
     fn of<'a>(frames: u64, frame_time: u64, spans: impl Iterator<Item = &'a Span> + Clone) -> Forecast {
+        let gang = spans.clone().map(|span| span.share_of + 1).max().unwrap_or(1);
         let systems = spans.clone().filter(|span| span.kind == SpanKind::System);
-        Forecast::new(frames, frame_time, systems.map(|span| span.end - span.begin).sum(), spans)
+        Forecast::new(frames, frame_time, systems.map(|span| span.end - span.begin).sum(), gang, spans)
     }
 
     fn with_workers(forecast: &Forecast, workers: usize) -> u128 {
@@ -303,9 +306,10 @@ mod tests {
     fn rounds_that_called_few_workers_call_no_more() {
         let mut spans = round(0, &[2_000, 2_000], 500);
         spans.push(Span::of_caller(SpanKind::System, Some(3), 0..2_500));
-        spans.extend(round(10_000, &[1_000; 4], 500).into_iter().map(|span| Span { system: None, ..span }));
-        let forecast = of(1, 20_000, spans.iter());
-        assert_eq!([1, 2, 4, 8].map(|workers| with_workers(&forecast, workers)), [4_000, 2_500, 2_500, 2_500]);
+        let of_four = Forecast::new(1, 20_000, 2_500, 4, spans.iter());
+        assert_eq!([1, 2, 4, 8].map(|workers| with_workers(&of_four, workers)), [4_000, 2_500, 2_500, 2_500]);
+        let of_two = Forecast::new(1, 20_000, 2_500, 2, spans.iter());
+        assert_eq!([2, 4].map(|workers| with_workers(&of_two, workers)), [2_500, 1_500]);
     }
 
     #[test]
@@ -337,7 +341,7 @@ mod tests {
     #[test]
     fn systems_that_run_at_a_time_count_once() {
         let system = |number| Span::of_caller(SpanKind::System, Some(number), 0..6_000);
-        let forecast = Forecast::new(1, 10_000, 6_000, [system(1), system(2)].iter());
+        let forecast = Forecast::new(1, 10_000, 6_000, 2, [system(1), system(2)].iter());
         assert_eq!((forecast.tagged().as_nanos(), with_workers(&forecast, 2)), (6_000, 6_000));
         assert_eq!(forecast.with_faster(1, 2.0).as_nanos(), 4_500);
     }

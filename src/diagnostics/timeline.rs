@@ -96,6 +96,10 @@ impl AffinityTimeline {
 
     fn start_or_stop(&mut self) {
         if self.asked || self.watched {
+            if !self.is_recording() {
+                // The frame that goes on is not recorded from its begin.
+                self.lost_until = now();
+            }
             self.spans.reserve(SPANS);
             self.frames.reserve(FRAMES);
             self.stages.reserve(STAGES);

@@ -6,6 +6,7 @@ use bevy_ecs::{
     change_detection::Tick,
     prelude::{Entity, ResMut, World},
     query::FilteredAccess,
+    resource::IS_RESOURCE,
     system::{SystemAccess, SystemMeta, SystemParam, SystemParamValidationError},
     world::unsafe_world_cell::UnsafeWorldCell,
 };
@@ -142,13 +143,21 @@ unsafe impl<A: Send + Sync + 'static> SystemParam for Agenda<'_, A> {
     }
 
     fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
-        let mut due = FilteredAccess::default();
+        let (mut due, mut store) = (FilteredAccess::default(), FilteredAccess::default());
         due.add_write(state.due);
-        let taken = access.try_add(due).is_err();
+        store.add_write(state.store);
+        store.and_with(IS_RESOURCE);
+        let conflict = if access.try_add(due).is_err() {
+            "reads its `Due`, or with an Agenda of the same type: a system has one, and asks it for times with \
+             `Agenda::time`"
+        } else if access.clone().try_add(store).is_err() {
+            "reads all entities, of which resources are some: `Without<IsResource>` leaves them out"
+        } else {
+            ""
+        };
         assert!(
-            !taken,
-            "bevy_affinity: `{}`{} conflicts with a previous parameter that reads its `Due`, or with an Agenda of the \
-             same type: a system has one, and asks it for times with `Agenda::time`",
+            conflict.is_empty(),
+            "bevy_affinity: `{}`{} conflicts with a previous parameter that {conflict}",
             ShortName::of::<Agenda<'static, A>>(),
             known_name(meta.name()).map_or_else(String::new, |name| format!(" in system `{name}`")),
         );

@@ -60,6 +60,8 @@ use super::store::Store;
 /// ```
 #[derive(Component, Reflect)]
 #[component(immutable, on_add = note::<A>, on_discard = note_replaced::<A>, on_insert = settle::<A>)]
+// Saves know it by this path: it does not follow the files.
+#[type_path = "bevy_affinity"]
 #[reflect(Component, Default, Debug, PartialEq, Clone, where A: TypePath)]
 pub struct Due<A: Send + Sync + 'static = ()> {
     /// Relaxed everywhere: one thread at a time writes it but for wakes, which are `fetch_min`, and

@@ -25,11 +25,13 @@ where
     /// woken by [`Agenda::wake`](crate::Agenda::wake).
     ///
     /// Rows that send a last message and go take two calls: in this one they return the present
-    /// time, and a second one of the same agenda and time, which then visits no others, despawns
-    /// them [with commands](Self::for_each_with_commands).
+    /// time, and a second one of the same agenda and time despawns them [with
+    /// commands](Self::for_each_with_commands). That one also visits what else is due by then, such
+    /// as receivers that asked for the present time: let these return later ones, or mark those
+    /// that go.
     ///
-    /// If `receive` panics, the rows that sent have their new times; messages that were not applied
-    /// are dropped.
+    /// If `send` or `receive` panics, the rows that were visited have their new times all the same;
+    /// messages that were not applied are dropped.
     ///
     /// ```
     /// use bevy::prelude::*;

@@ -12,28 +12,6 @@ use super::{
 };
 
 impl AffinityExecutor {
-    /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
-    /// what the gang needs to know. A schedule that has been built is built once more. Once is
-    /// enough: each further one wraps the run conditions of the schedule once more. Orders that a
-    /// build pass adds which comes later are not seen: add yours before.
-    ///
-    /// The plugin does this for every schedule that is not left alone.
-    ///
-    /// ```
-    /// use bevy::{ecs::schedule::Schedule, prelude::*};
-    /// use bevy_affinity::{AffinityExecutor, prelude::*};
-    ///
-    /// fn simulate() {}
-    ///
-    /// let (mut schedule, mut world) = (Schedule::default(), World::new());
-    /// world.insert_resource(AffinityPool::new(&AffinitySettings::default()));
-    /// AffinityExecutor::install(&mut schedule);
-    /// schedule.add_systems(simulate).run(&mut world);
-    /// ```
-    pub fn install(schedule: &mut Schedule) {
-        Self::install_for(schedule, None);
-    }
-
     /// [`install`](Self::install), for tests and measurements.
     #[doc(hidden)]
     pub fn install_forced(schedule: &mut Schedule, forced: Forced) {

@@ -20,8 +20,9 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 /// lost when the plugin first sees the schedule, at the latest in the next frame. What is set after
 /// that stays.
 ///
-/// A resource: insert it before the plugin, or change it while the app runs. A schedule that is
-/// taken out while the app runs is run by Bevy's default executor from then on.
+/// A resource: insert it before the plugin, or change it while the app runs; to include `Main`,
+/// within which all others run, before the app starts. A schedule that is taken out while the app
+/// runs is run by Bevy's default executor from then on.
 ///
 /// ```
 /// use bevy::{ecs::schedule::SingleThreadedExecutor, prelude::*};

@@ -17,7 +17,7 @@ use bevy_ecs::{
 use bevy_utils::prelude::DebugName;
 use log::warn;
 
-use super::{AffineSystems, IntoAffine, are_of_tagged, tag};
+use super::{AffineSystems, IntoAffine, is_tagged, tag};
 use crate::{executor::is_sync_point, once::OncePerKey, record::known_name};
 
 /// Systems that are to be wrapped.
@@ -120,5 +120,5 @@ fn shown_name(schedule: &Schedule, key: SystemKey, name: &DebugName) -> String {
 
 /// Whether a system is still to be tagged: it was not, and is no sync point.
 fn waits(system: &SystemWithAccess) -> bool {
-    !are_of_tagged(&system.default_system_sets()) && !is_sync_point(system.system_type())
+    !is_tagged(system) && !is_sync_point(system.system_type())
 }

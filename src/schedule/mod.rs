@@ -1,8 +1,10 @@
 //! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang;
 //! small ones the gang may run elsewhere. `looked_into.rs` goes through the app's schedules: it
-//! tags the systems that are waiting for that (`configured.rs`), and installs executors.
+//! tags the systems that are waiting for that (`configured.rs`), and installs executors, as users do
+//! for their own (`install.rs`).
 
 mod configured;
+mod install;
 mod looked_into;
 mod sets;
 mod tagged;
@@ -10,15 +12,17 @@ mod tagged;
 pub(crate) use looked_into::{BeforeStartup, LookedInto, look_into_first, look_into_schedules};
 pub use sets::{AffineSystems, AffinitySystems};
 
+use std::{any::TypeId, collections::BTreeSet, sync::Mutex};
+
 use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, IntoSystemSet, System, SystemSet},
-    schedule::{InternedSystemSet, ScheduleConfigs},
+    schedule::ScheduleConfigs,
     system::{AdapterSystem, BoxedSystem, PipeSystem, ScheduleSystem},
 };
 use bevy_utils::prelude::DebugName;
 use variadics_please::all_tuples;
 
-use crate::{executor::is_sync_point, record::known_name};
+use crate::{executor::is_sync_point, record::known_name, sync::lock};
 use tagged::{Tagged, enter};
 
 /// What can be tagged: a system, a (nested) tuple of systems, or systems that were configured
@@ -127,7 +131,7 @@ where
 {
     fn affine(self) -> ScheduleConfigs<ScheduleSystem> {
         let system = IntoSystem::into_system(self);
-        if is_sync_point(system.system_type()) || are_of_tagged(&system.default_system_sets()) {
+        if is_sync_point(system.system_type()) || is_tagged(&system) {
             return system.in_set(AffineSystems);
         }
         let shown = shown_name::<S>(&system.name());
@@ -184,12 +188,21 @@ pub(crate) fn tag<S: System<In = ()>>(system: S, shown: String) -> impl System<I
     // What `enter` declares (the leader's thread, reading the settings) becomes part of the access
     // of the pair.
     let entered = PipeSystem::new(IntoSystem::into_system(enter), system, name.clone());
-    AdapterSystem::new(Tagged::new(shown), entered, name)
+    let tagged = AdapterSystem::new(Tagged::new(shown), entered, name);
+    lock(&TAGGED).insert(tagged.system_type());
+    tagged
 }
 
-/// Whether these are the default sets of a system that [`tag`] made.
-fn are_of_tagged(sets: &[InternedSystemSet]) -> bool {
-    sets.contains(&enter.into_system_set().intern())
+/// The types of the systems that [`tag`] made.
+static TAGGED: Mutex<BTreeSet<TypeId>> = Mutex::new(BTreeSet::new());
+
+/// Whether all of a system is tagged: by [`tag`], or each of those that it is put together from.
+fn is_tagged(system: &(impl System + ?Sized)) -> bool {
+    // The sets of a pipe are those of its halves. Before the set of a tagged system's function
+    // stands that of what enters it.
+    let (sets, entered) = (system.default_system_sets(), enter.into_system_set().intern());
+    let are_of_tagged = || sets.chunks(2).all(|pair| pair[0] == entered);
+    lock(&TAGGED).contains(&system.system_type()) || !sets.is_empty() && are_of_tagged()
 }
 
 /// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without

@@ -28,6 +28,41 @@ fn a_forecast_knows_all_systems_and_what_they_take() {
 }
 
 #[test]
+fn rounds_for_which_two_of_four_were_enough_gain_nothing_by_all() {
+    #[derive(Component, Clone)]
+    struct Slow;
+    fn slow(rows: AffineQuery<&Slow>) {
+        rows.par_iter().for_each(|_| std::thread::sleep(Duration::from_millis(1)));
+    }
+    let mut app = Scheduling::lock_step(4).app();
+    app.world_mut().spawn_batch(vec![Slow; 2]);
+    app.add_systems(Update, slow.affine());
+    timeline_mut(&mut app).record(true);
+    (0..FRAMES).for_each(|_| app.update());
+    timeline_mut(&mut app).clear();
+    (0..FRAMES).for_each(|_| app.update());
+    let forecast = timeline(&app).forecast().expect("frames were recorded");
+    assert!(forecast.with_workers(4) >= forecast.tagged() * 9 / 10, "{forecast:?}");
+    assert!(forecast.with_workers(1) > forecast.tagged() * 3 / 2, "{forecast:?}");
+}
+
+#[test]
+fn a_frame_that_is_not_recorded_from_its_begin_does_not_count() {
+    let mut app = Scheduling::lock_step(2).app();
+    app.world_mut().spawn_batch((0..ROWS as u64).map(Seed));
+    let record = |mut timeline: ResMut<AffinityTimeline>, mut frame: Local<u32>| {
+        *frame += 1;
+        timeline.record(*frame >= 3);
+    };
+    app.add_systems(Update, (mix.affine(), record).chain());
+    (0..3).for_each(|_| app.update());
+    assert_eq!(timeline(&app).forecast(), None);
+    app.update();
+    let forecast = timeline(&app).forecast().expect("a frame was recorded");
+    assert_eq!(forecast.systems().collect::<Vec<_>>(), [0]);
+}
+
+#[test]
 fn without_a_recording_there_is_no_forecast() {
     let mut app = app(Scheduling::lock_step(2));
     timeline_mut(&mut app).record(false);

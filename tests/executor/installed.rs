@@ -7,7 +7,7 @@ use bevy::{
     ecs::schedule::{MultiThreadedExecutor, ScheduleCleanupPolicy, ScheduleLabel},
     prelude::*,
 };
-use bevy_affinity::{ScheduleWay, prelude::*};
+use bevy_affinity::{AffinityExecutor, ScheduleWay, prelude::*};
 
 use crate::{Counting, Own, common::Scheduling, said_of, update_until};
 
@@ -35,6 +35,18 @@ fn schedules_that_are_there_and_those_that_come_later() {
     for label in [First.intern(), Last.intern(), PostUpdate.intern()] {
         assert!(said_of(&app, label).is_some(), "{label:?}");
     }
+}
+
+#[test]
+fn systems_of_a_schedule_of_ones_own_get_their_tags() {
+    let mut app = app();
+    let mut own = Schedule::default();
+    own.add_systems((light, light_too).chain().affine());
+    AffinityExecutor::install(&mut own);
+    app.update();
+    own.run(app.world_mut());
+    app.update();
+    assert_eq!(app.world().resource::<AffinityDiagnostics>().systems.len(), 2);
 }
 
 #[test]
@@ -173,6 +185,29 @@ fn conditions_are_wrapped_once_however_often_a_schedule_is_built() {
             });
         }
         assert!(ticks[10..].iter().all(|now| *now <= ticks[5]), "{label:?}: {ticks:?}");
+    }
+}
+
+#[test]
+fn what_a_removed_condition_holds_goes_with_it() {
+    #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Gone;
+
+    // Above a thousand systems the gang knows nothing of a schedule.
+    for more in [1, 1_001] {
+        let (mut app, kept) = (app(), Arc::new(()));
+        let captured = kept.clone();
+        app.add_systems(Own, light.in_set(Gone).run_if(move || Arc::strong_count(&captured) > 0));
+        app.update();
+        app.world_mut().run_schedule(Own);
+        (0..more).for_each(|_| _ = app.add_systems(Own, light_too));
+        app.world_mut().run_schedule(Own);
+        assert_eq!(Arc::strong_count(&kept), 2, "it is there still");
+        app.world_mut().schedule_scope(Own, |world, schedule| {
+            schedule.remove_systems_in_set(Gone, world, ScheduleCleanupPolicy::RemoveSystemsOnly).expect("it is there");
+        });
+        app.world_mut().run_schedule(Own);
+        assert_eq!(Arc::strong_count(&kept), 1, "beside {more} others");
     }
 }
 

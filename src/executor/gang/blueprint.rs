@@ -100,7 +100,11 @@ impl BlueprintSlot {
     fn begin(&self) -> bool {
         let mut seen = self.seen();
         (seen.blueprint, seen.is_new, seen.conditions_defer) = (None, false, false);
-        !seen.is_let_go
+        let (is_let_go, removed) = (seen.is_let_go, seen.shared.take_removed());
+        // Without the lock, as in `let_go`.
+        drop(seen);
+        drop(removed);
+        !is_let_go
     }
 
     /// A build is over: forgets a blueprint of an earlier one. A pass of others that fails takes
@@ -143,7 +147,6 @@ impl Seen {
     /// What is seen of a schedule, but for orders.
     fn blueprint_of(&mut self, world: &mut World, graph: &mut ScheduleGraph, keys: &[SystemKey]) -> Option<Blueprint> {
         let shared = &mut self.shared;
-        shared.forget_removed();
         let systems: Vec<_> =
             keys.iter().map(|&key| graph.systems.get(key).map(SystemIdentity::of)).collect::<Option<_>>()?;
         let conditions = keys.iter().map(|&key| share(shared, world, graph.systems.get_conditions_mut(key)));

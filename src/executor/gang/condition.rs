@@ -80,9 +80,11 @@ struct Entry {
 }
 
 impl SharedConditions {
-    /// Forgets the conditions of systems and sets that are gone.
-    pub(super) fn forget_removed(&mut self) {
-        self.0.retain(|_, entry| entry.is_there.strong_count() > 0);
+    /// Takes out the conditions of systems and sets that are gone: code of users drops them.
+    #[must_use]
+    pub(super) fn take_removed(&mut self) -> Vec<Arc<SharedCondition>> {
+        let removed = self.0.extract_if(|_, entry| entry.is_there.strong_count() == 0);
+        removed.map(|(_, entry)| entry.condition).collect()
     }
 
     /// Shares the condition, if it is not yet. Nothing if it defers effects: of these Bevy's

@@ -163,6 +163,14 @@ fn an_agenda_has_its_times_to_itself() {
 }
 
 #[test]
+#[should_panic(expected = "`Without<IsResource>` leaves them out")]
+fn an_agenda_is_an_entity_too() {
+    fn all(_rows: AffineQuery<EntityRef, Without<Due>>, _agenda: Agenda) {}
+    let mut app = Scheduling::SERIAL.app();
+    app.add_systems(Update, all.affine()).update();
+}
+
+#[test]
 fn systems_that_are_not_tagged_visit_due_rows_too() {
     let mut app = Scheduling::lock_step(2).app();
     app.init_resource::<Now>().add_systems(Update, visit);

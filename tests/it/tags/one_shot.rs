@@ -54,6 +54,29 @@ fn from_within_a_tagged_system() {
     }
 }
 
+/// The other half is tagged as well, wherever the pipe is.
+#[test]
+fn a_pipe_of_which_one_half_is_tagged() {
+    type Adds = fn(&mut App);
+    let pipes: [Adds; 3] = [
+        |app| _ = app.add_systems(Update, affine_system(sum).pipe(count_up_behind).affine()),
+        |app| _ = app.add_systems(Update, affine_system(sum).pipe(count_up_behind).run_if(|| true).affine()),
+        |app| _ = app.add_systems(Update, (affine_system(sum).pipe(count_up_behind), || {}).chain().affine()),
+    ];
+    for add in pipes {
+        let mut app = Scheduling::lock_step(2).app();
+        spawn_many(&mut app);
+        add(&mut app);
+        app.update();
+        assert_counted(&mut app, 1);
+        assert_eq!(swept_rows(&app).iter().sum::<u64>(), 2 * MANY as u64);
+    }
+}
+
+fn count_up_behind(_: In<u64>, counts: AffineQuery<&mut Count>) {
+    count_up(counts);
+}
+
 /// Who tags a system twice tags it once: it is timed once, by its name.
 #[test]
 fn a_tagged_system_can_be_tagged() {
