@@ -8,9 +8,9 @@
 //! their rows (`sizes.rs`), trials of other strategies. How they differ by what they take
 //! (`heavy.rs`), and when another way is tried and what that may cost (`rival.rs`), schedules ask
 //! too. A place has one model for calls that find workers awake and one for the others
-//! (`model_pair.rs`), since to wake them is worth something to the calls that follow (`wake_ups.rs`).
-//! Most calls of less than a microsecond, and on one thread after a pause, do not ask
-//! (`unasked.rs`). `strategy.rs` has the words: how a call runs, and what it took;
+//! (`model_pair.rs`), since to wake them is worth something to the calls that follow
+//! (`wake_ups.rs`). Most calls of less than a microsecond, and on one thread after a pause, do not
+//! ask (`unasked.rs`). `strategy.rs` has the words: how a call runs, and what it took;
 //! `explanation.rs` those for what was chosen and why, which `model/explain.rs` says.
 
 mod cost;

@@ -85,6 +85,7 @@ pub(crate) enum Timing {
 
 impl Timing {
     /// For how many nanoseconds the leader is to begin alone, if it is.
+    #[inline]
     pub(crate) fn probe_for(self) -> Option<u64> {
         if let Self::Probe(nanoseconds) = self { Some(nanoseconds) } else { None }
     }

@@ -95,12 +95,17 @@ impl AffinityTimeline {
     /// spans: some milliseconds when the recording is full.
     pub fn forecast(&self) -> Option<Forecast> {
         let oldest = self.whole_since();
-        let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0);
+        let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0 || self.is_cut(frame));
         let last = newest_first.next().filter(|frame| frame.begin >= oldest)?;
         let (mut first, mut count, mut tagged) = (last, 0, 0);
         for frame in newest_first {
             let is_like = (frame.mode, frame.workers) == (last.mode, last.workers);
-            if !is_like || frame.number + 1 != first.number || frame.begin < oldest || frame.delta == 0 {
+            if !is_like
+                || frame.number + 1 != first.number
+                || frame.begin < oldest
+                || frame.delta == 0
+                || self.is_cut(frame)
+            {
                 break;
             }
             (first, count, tagged) = (frame, count + 1, tagged + frame.tagged);

@@ -47,6 +47,8 @@ pub struct AffinityTimeline {
     stages: Ring<StageSpan>,
     /// When the last frame ended that had more spans than are kept of one.
     lost_until: u64,
+    /// When recording was turned on or off the last time: in the middle of a frame, mostly.
+    turned: u64,
     /// Whether [`record`](Self::record) asked for a recording, and whether the overlay shows one.
     asked: bool,
     watched: bool,
@@ -69,7 +71,7 @@ const STAGES: usize = 1 << 14;
 impl AffinityTimeline {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
         let (spans, frames, stages) = (Ring::default(), Ring::default(), Ring::default());
-        Self { recorder, spans, frames, stages, lost_until: 0, asked: false, watched: false }
+        Self { recorder, spans, frames, stages, lost_until: 0, turned: 0, asked: false, watched: false }
     }
 
     /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the
@@ -95,11 +97,11 @@ impl AffinityTimeline {
     }
 
     fn start_or_stop(&mut self) {
-        if self.asked || self.watched {
-            if !self.is_recording() {
-                // The frame that goes on is not recorded from its begin.
-                self.lost_until = now();
-            }
+        let is_on = self.asked || self.watched;
+        if is_on != self.is_recording() {
+            self.turned = now();
+        }
+        if is_on {
             self.spans.reserve(SPANS);
             self.frames.reserve(FRAMES);
             self.stages.reserve(STAGES);
@@ -160,6 +162,11 @@ impl AffinityTimeline {
             frames.back().map(|last| last.end),
         ];
         Some(begins.into_iter().flatten().min()?..ends.into_iter().flatten().max()?)
+    }
+
+    /// Whether recording was turned on or off in the middle of a frame, as far as is remembered.
+    pub(super) fn is_cut(&self, frame: &FrameSpan) -> bool {
+        (frame.begin..frame.end).contains(&self.turned)
     }
 
     /// From when on no span was dropped to make room for newer ones.

@@ -151,7 +151,7 @@ unsafe impl<A: Send + Sync + 'static> SystemParam for Agenda<'_, A> {
             "reads its `Due`, or with an Agenda of the same type: a system has one, and asks it for times with \
              `Agenda::time`"
         } else if access.clone().try_add(store).is_err() {
-            "reads all entities, of which resources are some: `Without<IsResource>` leaves them out"
+            "reads all entities, of which resources are some (`Without<IsResource>` leaves them out), or all resources"
         } else {
             ""
         };

@@ -12,7 +12,7 @@ use super::{
 };
 
 impl AffinityExecutor {
-    /// [`install`](Self::install), for tests and measurements.
+    /// As [`install`](Self::install), but for tags: for tests and measurements.
     #[doc(hidden)]
     pub fn install_forced(schedule: &mut Schedule, forced: Forced) {
         Self::install_for(schedule, Some(forced));

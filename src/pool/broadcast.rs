@@ -294,28 +294,29 @@ impl AffinityPool {
         // Dropped before the guard: as in a round of the gang, its end is inside the round.
         let f = trace::in_spans(f);
         let here = &self.counters.leader.here;
-        let round_began = now();
-        let (mut own_call, mut ended) = (CallTimes::default(), round_began);
+        let (mut own_call, mut round) = (CallTimes::default(), None);
         let result = self.for_each_index(participants, |index| {
             let own = index == WorkerIndex::LEADER;
             here.count_index(own);
             let began = now();
+            // The leader's index is the first. Noted before the call, which may panic.
+            let round = round.get_or_insert(began..began);
             let idle = f(Worker { index, core: None });
-            ended = now();
-            let call = CallTimes { began, ended, idle };
+            let call = CallTimes { began, ended: now(), idle };
             here.record(call);
+            round.end = call.ended;
             if own {
                 own_call = call;
             } else if let Some(kind) = recorded {
-                self.record_taken_over(kind, index, began..ended, round_began);
+                self.record_taken_over(kind, index, began..call.ended, round.start);
             }
         });
         if let Err(payload) = result {
             self.discard_round();
             resume_unwind(payload);
         }
-        if let Some(kind) = recorded {
-            self.record_spans(kind, round_began..ended, own_call, Participants::LEADER);
+        if let (Some(kind), Some(round)) = (recorded, round) {
+            self.record_spans(kind, round, own_call, Participants::LEADER);
         }
         Finished::alone(self, participants, own_call.busy())
     }

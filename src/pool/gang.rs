@@ -15,7 +15,7 @@ use log::warn;
 use super::{
     AffinityPool, WorkerIndex,
     clock::now,
-    eviction::{Attendance, Eviction},
+    eviction::{Eviction, WorkerEviction},
     round::{Board, Seat, work},
     unwind::AbortOnUnwind,
 };
@@ -46,7 +46,7 @@ pub(super) type SharedSeat = Arc<GangSeat>;
 pub(super) struct GangSeat {
     /// Its side of the protocol of rounds.
     pub(super) round: CachePadded<Seat>,
-    pub(super) attendance: CachePadded<Attendance>,
+    pub(super) eviction: CachePadded<WorkerEviction>,
     /// Of the worker; written once, when its thread begins.
     pub(super) thread: OnceLock<ThreadNumber>,
 }

@@ -84,13 +84,17 @@ impl AffinityPool {
         is_watched.then(|| WatchedCall { began: now(), indices: leader.indices_led() })
     }
 
-    /// Counts a call of a query that ends now, and would have taken one thread `work` nanoseconds.
-    /// To be called by one thread at a time.
-    pub(crate) fn count_call(&self, WatchedCall { began, indices }: WatchedCall, work: u64) {
-        let leader = &self.counters.leader;
-        let calls = &leader.watched_calls;
-        calls.indices.add(leader.indices_led() - indices);
-        calls.took.add(now().saturating_sub(began));
+    /// What is known of a call of a query that ends now: not its work.
+    pub(crate) fn end_call(&self, WatchedCall { began, indices }: WatchedCall) -> LedCalls {
+        let indices = self.counters.leader.indices_led() - indices;
+        LedCalls { indices, took: now().saturating_sub(began), work: 0 }
+    }
+
+    /// Counts a call of a query. To be called by one thread at a time.
+    pub(crate) fn count_call(&self, LedCalls { indices, took, work }: LedCalls) {
+        let calls = &self.counters.leader.watched_calls;
+        calls.indices.add(indices);
+        calls.took.add(took);
         calls.work.add(work);
     }
 }

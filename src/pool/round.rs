@@ -384,8 +384,8 @@ impl Lead<'_> {
                 seat.reserve(self.epoch);
             }
         }
-        // With nothing else between the stores from here to that of the call: workers that spin fetch
-        // the line twice, after the first of them and after the last.
+        // With nothing else between the stores from here to that of the call: workers that spin
+        // fetch the line twice, after the first of them and after the last.
 
         // SAFETY: 'job' on `Board`: every use is within the borrows, also if something panics.
         let job = unsafe { job.erased() };

@@ -75,7 +75,7 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
         // On one core it has nobody to leave out.
         return;
     }
-    let worker = &careless.seats[0].attendance;
+    let worker = &careless.seats[0].eviction;
     let leading = lead(&careless);
     watchful.gang.eviction.leave_out(worker, 1, super::eviction::Evidence::Account);
     while watchful.present() == 1 {
@@ -93,7 +93,7 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
     assert!(careless.worker_stats().all(|worker| worker.rounds_left_out == 0));
     // The gang is that of the whole process.
     let _leading = lead(&careless);
-    watchful.gang.eviction.call_all_back(careless.seats.iter().map(|seat| &*seat.attendance), super::now());
+    watchful.gang.eviction.call_all_back(careless.seats.iter().map(|seat| &*seat.eviction), super::now());
     watchful.prepare_round(Participants::ALL, false);
 }
 
@@ -103,7 +103,7 @@ fn a_leader_that_cannot_move_leaves_no_worker_out() {
     let settings = AffinitySettings { workers: WorkerCount::Exactly(6), pinning: Pinning::Off, ..Default::default() };
     let pool = AffinityPool::new(&settings);
     let lead = lead(&pool);
-    let left_out = || pool.seats.iter().map(|seat| seat.attendance.is_out()).collect::<Vec<_>>();
+    let left_out = || pool.seats.iter().map(|seat| seat.eviction.is_out()).collect::<Vec<_>>();
     let before = left_out();
     for _ in 0..10 {
         pool.leave_taken_core(super::now());

@@ -99,7 +99,7 @@ fn warn_late(schedule: &Schedule, key: SystemKey, name: &DebugName) {
     let system = format!("`{}` in {:?}", shown_name(schedule, key, name), schedule.label());
     if WARNED.first(system.clone()) {
         warn!(
-            "bevy_affinity: {system} is not tagged, since its schedule was built before the plugin saw it: \
+            "bevy_affinity: {system} is not tagged, since its schedule was built before it could be tagged: \
              put `.affine()` before `.chain()`, `.run_if(..)` and the like"
         );
     }

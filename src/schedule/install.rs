@@ -9,9 +9,11 @@ impl AffinityExecutor {
     /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
     /// what the gang needs to know. A schedule that has been built is built once more. Once is
     /// enough: each further one wraps the run conditions of the schedule once more. Orders that a
-    /// build pass adds which comes later are not seen: add yours before. Systems that wait for their
-    /// tag (`(a, b).chain().affine()`) get it now; those that are added later never, in a schedule
-    /// that is not one of the world's: tag these first (`(a, b).affine().chain()`).
+    /// build pass adds which comes later are not seen: add yours before.
+    ///
+    /// Systems that wait for their tag (`(a, b).chain().affine()`) get it now, if the schedule was
+    /// not built with them yet. In a schedule that is not one of the world's those that are added
+    /// later wait for another `install`: tag these first, `(a, b).affine().chain()`.
     ///
     /// The plugin does this for every schedule that is not left alone.
     ///

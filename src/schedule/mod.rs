@@ -1,7 +1,7 @@
 //! The tag: [`.affine()`](IntoAffine::affine) puts systems on the leader and gives them the gang;
 //! small ones the gang may run elsewhere. `looked_into.rs` goes through the app's schedules: it
-//! tags the systems that are waiting for that (`configured.rs`), and installs executors, as users do
-//! for their own (`install.rs`).
+//! tags the systems that are waiting for that (`configured.rs`), and installs executors, as users
+//! do for their own (`install.rs`).
 
 mod configured;
 mod install;
@@ -15,7 +15,7 @@ pub use sets::{AffineSystems, AffinitySystems};
 use std::{any::TypeId, collections::BTreeSet, sync::Mutex};
 
 use bevy_ecs::{
-    prelude::{IntoScheduleConfigs, IntoSystem, IntoSystemSet, System, SystemSet},
+    prelude::{IntoScheduleConfigs, IntoSystem, System},
     schedule::ScheduleConfigs,
     system::{AdapterSystem, BoxedSystem, PipeSystem, ScheduleSystem},
 };
@@ -196,13 +196,11 @@ pub(crate) fn tag<S: System<In = ()>>(system: S, shown: String) -> impl System<I
 /// The types of the systems that [`tag`] made.
 static TAGGED: Mutex<BTreeSet<TypeId>> = Mutex::new(BTreeSet::new());
 
-/// Whether all of a system is tagged: by [`tag`], or each of those that it is put together from.
+/// Whether a system is one that [`tag`] made. What is put together from such is not: half of it may
+/// have no tag.
 fn is_tagged(system: &(impl System + ?Sized)) -> bool {
-    // The sets of a pipe are those of its halves. Before the set of a tagged system's function
-    // stands that of what enters it.
-    let (sets, entered) = (system.default_system_sets(), enter.into_system_set().intern());
-    let are_of_tagged = || sets.chunks(2).all(|pair| pair[0] == entered);
-    lock(&TAGGED).contains(&system.system_type()) || !sets.is_empty() && are_of_tagged()
+    let made_by = system.system_type();
+    lock(&TAGGED).contains(&made_by)
 }
 
 /// The name of a system in diagnostics: Bevy's, or that of its type where Bevy was built without

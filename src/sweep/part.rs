@@ -74,7 +74,7 @@ impl<'a> Part<'a> {
             PartRows::Claimed(claim) => (claim.cursor(), Some(claim)),
             PartRows::Even(cursor) => (cursor, None),
         };
-        // One place that visits beside that of ranges, which is in a function of its own: so both are
+        // One place that visits, beside that of ranges in a function of its own: so both are
         // inlined, and only then their loops are vectorised.
         loop {
             let room = claim.as_mut().map_or(u64::MAX, |claim| claim.claim_room(&mut cursor));

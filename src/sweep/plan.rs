@@ -22,7 +22,7 @@ use super::{
 use crate::{
     auto::{self, Decision, Outcome, Site, SiteList, Situation, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
-    pool::{now, warn_if_unpinned},
+    pool::{LedCalls, now, warn_if_unpinned},
     record::running_number,
     settings::SchedulerMode,
     sync::lock,
@@ -230,18 +230,20 @@ impl<'a> Plan<'a> {
             // The leader's time is that of other rows than its own.
             (outcome.leader_rows, outcome.leader_ns) = (0, 0);
         }
+        let led = watched.map(|watched| context.pool.end_call(watched));
         match probe {
             Some(probe) => site.learn_probe(probe, outcome.rows, now()),
             None => site.learn(self.strategy, &outcome, began.map(|began| began..now())),
         }
-        if let Some(watched) = watched {
+        if let Some(led) = led {
             // Under the locks of `gang`, so that one thread at a time counts.
-            context.pool.count_call(watched, site.cost().of(outcome.rows).unwrap_or(0));
+            context.pool.count_call(LedCalls { work: site.cost().of(outcome.rows).unwrap_or(0), ..led });
         }
         drop(gang);
     }
 
     /// What a round of this call is to teach. Counts it, whatever the model wants.
+    #[inline]
     fn teaches(&self) -> Teaches {
         let is_sampled = self.at.site.cost().count_round(|| self.rows.total());
         if is_sampled || self.timing == Timing::ForModel { Teaches::Rows } else { Teaches::Nothing }

@@ -44,9 +44,9 @@ impl AffinityPool {
         if !eviction.try_move(now) {
             return;
         }
-        let went_home = !eviction.is_better_off_than_home(&seat.attendance, now) && self.move_leader(0);
+        let went_home = !eviction.is_better_off_than_home(&seat.eviction, now) && self.move_leader(0);
         if !went_home && self.watchful {
-            eviction.leave_out(&seat.attendance, now, Evidence::Account);
+            eviction.leave_out(&seat.eviction, now, Evidence::Account);
         }
     }
 
@@ -58,17 +58,17 @@ impl AffinityPool {
     #[cold]
     pub(in crate::pool) fn leave_taken_core(&self, now: u64) {
         let eviction = &self.gang.eviction;
-        eviction.note_leader(self.owner_of_this_core().map(|(_, seat)| &*seat.attendance), self.is_at_home(), now);
+        eviction.note_leader(self.owner_of_this_core().map(|(_, seat)| &*seat.eviction), self.is_at_home(), now);
         if !eviction.is_home_taken(now) && self.move_leader(0) {
             return;
         }
-        let is_better_off = |seat: &SharedSeat| !seat.attendance.is_out() && !seat.attendance.is_taken(now);
+        let is_better_off = |seat: &SharedSeat| !seat.eviction.is_out() && !seat.eviction.is_taken(now);
         let mut better_off = self.seats.iter().enumerate().filter(|(_, seat)| is_better_off(seat));
         let Some((last, seat)) = better_off.next_back() else {
-            return eviction.call_all_back(self.attendances(), now);
+            return eviction.call_all_back(self.evictions(), now);
         };
         if self.move_leader(last + 1) {
-            eviction.leave_out(&seat.attendance, now, Evidence::Account);
+            eviction.leave_out(&seat.eviction, now, Evidence::Account);
         }
     }
 
@@ -93,7 +93,7 @@ impl AffinityPool {
         note_core();
         let moved = move_current_thread_to(core.id).is_ok();
         if moved {
-            let owner = worker.checked_sub(1).map(|seat| &*self.seats[seat].attendance);
+            let owner = worker.checked_sub(1).map(|seat| &*self.seats[seat].eviction);
             self.gang.eviction.note_leader_moved(owner);
         }
         moved

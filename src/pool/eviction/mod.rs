@@ -13,4 +13,4 @@ mod policy;
 pub(super) use contention::{CoreTaken, finds_core_taken};
 #[cfg(test)]
 pub(super) use policy::Evidence;
-pub(super) use policy::{Attendance, Eviction};
+pub(super) use policy::{Eviction, WorkerEviction};

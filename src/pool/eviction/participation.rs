@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     contention::{skip_pause, waits_for_own_threads},
-    policy::{Attendance, Evidence},
+    policy::{Evidence, WorkerEviction},
 };
 use crate::pool::{
     AffinityPool,
@@ -19,7 +19,7 @@ impl AffinityPool {
     /// here.
     #[inline]
     pub(crate) fn present(&self) -> usize {
-        let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.attendances()) } else { 0 };
+        let present = self.workers() - if self.watchful { self.gang.eviction.absent(self.evictions()) } else { 0 };
         if present == 1 && self.workers() > 1 {
             self.watch_lone_leader();
         }
@@ -33,19 +33,19 @@ impl AffinityPool {
         worker.checked_sub(1).is_some_and(|seat| self.has_left_out(&self.seats[seat]))
     }
 
-    /// The attendance of all workers but the leader.
-    pub(super) fn attendances(&self) -> impl Iterator<Item = &Attendance> + Clone {
-        self.seats.iter().map(|seat| &*seat.attendance)
+    /// What is kept of the eviction of each worker but the leader.
+    pub(super) fn evictions(&self) -> impl Iterator<Item = &WorkerEviction> + Clone {
+        self.seats.iter().map(|seat| &*seat.eviction)
     }
 
     pub(super) fn has_left_out(&self, seat: &SharedSeat) -> bool {
-        self.watchful && seat.attendance.is_out()
+        self.watchful && seat.eviction.is_out()
     }
 
     /// Whether any worker may be left out of a round that begins now.
     #[inline]
     pub(in crate::pool) fn is_any_out(&self) -> bool {
-        self.watchful && self.gang.eviction.is_any_out(self.attendances())
+        self.watchful && self.gang.eviction.is_any_out(self.evictions())
     }
 
     /// To be called before a round. Workers whose backoff is over take part again: they count as
@@ -66,7 +66,7 @@ impl AffinityPool {
     fn prepare_unusual_round(&self, participants: Participants, due: bool) {
         let is_asleep = |seat: &SharedSeat| seat.round.is_asleep() && !self.has_left_out(seat);
         if self.is_any_out() {
-            self.gang.eviction.prepare(self.attendances());
+            self.gang.eviction.prepare(self.evictions());
         }
         let sleepers = self.called(participants).filter(|(seat, _)| is_asleep(seat));
         let all_rest = sleepers.map(|(seat, _)| seat.round.rests()).reduce(|all, rests| all && rests);
@@ -78,7 +78,7 @@ impl AffinityPool {
             return;
         }
         if self.watchful {
-            self.gang.eviction.prepare(self.attendances());
+            self.gang.eviction.prepare(self.evictions());
         }
         self.wake_who_rested();
         if self.may_be_on_workers_core() {
@@ -89,7 +89,7 @@ impl AffinityPool {
     /// Tells workers to stay awake whose rest is over. In rounds of a pool that does not avoid busy
     /// cores no worker rests.
     fn wake_who_rested(&self) {
-        let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.attendance.rests()));
+        let rested = self.seats.iter().filter(|seat| seat.round.rests() && !(self.watchful && seat.eviction.rests()));
         rested.for_each(|seat| seat.round.let_rest(false));
     }
 
@@ -98,15 +98,15 @@ impl AffinityPool {
     pub(in crate::pool) fn judge(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) {
         let evidence = if self.watchful { self.evidence_against(seat, stats, round) } else { None };
         if let Some(evidence) = evidence {
-            self.gang.eviction.act_on(&seat.attendance, round.end, evidence);
-            seat.round.let_rest(seat.attendance.rests());
+            self.gang.eviction.act_on(&seat.eviction, round.end, evidence);
+            seat.round.let_rest(seat.eviction.rests());
         }
     }
 
     /// What speaks against a worker that was called.
     fn evidence_against(&self, seat: &SharedSeat, stats: Option<RoundStats>, round: &Range<u64>) -> Option<Evidence> {
         if let Some(stats) = stats {
-            seat.attendance.note_present(stats.core_taken.is_some(), round.end);
+            seat.eviction.note_present(stats.core_taken.is_some(), round.end);
             return stats.core_taken.map(|taken| match taken {
                 Taken::Partly => Evidence::Sharing,
                 Taken::Mostly => Evidence::Account,
@@ -120,13 +120,13 @@ impl AffinityPool {
     /// others.
     #[cold]
     fn is_away(&self, seat: &SharedSeat, round: &Range<u64>) -> bool {
-        if self.is_on_core_of(seat) || !seat.attendance.note_missed(round.end - round.start, round.end) {
+        if self.is_on_core_of(seat) || !seat.eviction.note_missed(round.end - round.start, round.end) {
             return false;
         }
         let is_excused = seat.thread.get().is_some_and(|&thread| waits_for_own_threads(thread, round.end));
         if is_excused {
-            seat.attendance.excuse(round.end);
+            seat.eviction.excuse(round.end);
         }
-        !is_excused && seat.attendance.suspect()
+        !is_excused && seat.eviction.suspect()
     }
 }

@@ -74,7 +74,7 @@ impl Evidence {
 }
 
 /// How many workers of the gang are left out of rounds, and how many rest. Which ones, each seat's
-/// [`Attendance`] says. Written by the thread that leads, in rounds of pools that avoid busy cores,
+/// [`WorkerEviction`] says. Written by the thread that leads, in rounds of pools that avoid busy cores,
 /// and where it is moved.
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {
@@ -178,7 +178,7 @@ impl Backoff {
 /// What is known of one worker: whether it rests or is left out, and for how long. Written by the
 /// thread that leads.
 #[derive(Default)]
-pub(in crate::pool) struct Attendance {
+pub(in crate::pool) struct WorkerEviction {
     out: Backoff,
     rest: Backoff,
     core: Findings,
@@ -190,7 +190,7 @@ pub(in crate::pool) struct Attendance {
     excused_until: OwnU64,
 }
 
-impl Attendance {
+impl WorkerEviction {
     #[inline]
     pub(in crate::pool) fn is_out(&self) -> bool {
         self.out.is_on()
@@ -249,19 +249,19 @@ impl Eviction {
     /// Whether any of `workers` may be left out of a round that begins now. Others of the gang may
     /// be left out that only a larger pool calls: they cost this one no look at the clock.
     #[inline]
-    pub(super) fn is_any_out<'a>(&self, mut workers: impl Iterator<Item = &'a Attendance>) -> bool {
-        self.out_count.load(Ordering::Relaxed) > 0 && workers.any(Attendance::is_out)
+    pub(super) fn is_any_out<'a>(&self, mut workers: impl Iterator<Item = &'a WorkerEviction>) -> bool {
+        self.out_count.load(Ordering::Relaxed) > 0 && workers.any(WorkerEviction::is_out)
     }
 
     /// Whether any of `workers` rests.
     #[inline]
-    pub(super) fn does_any_rest<'a>(&self, mut workers: impl Iterator<Item = &'a Attendance>) -> bool {
-        self.resting_count.load(Ordering::Relaxed) > 0 && workers.any(Attendance::rests)
+    pub(super) fn does_any_rest<'a>(&self, mut workers: impl Iterator<Item = &'a WorkerEviction>) -> bool {
+        self.resting_count.load(Ordering::Relaxed) > 0 && workers.any(WorkerEviction::rests)
     }
 
     /// To be called before a round: those whose time is over take part again, and stay awake.
     #[inline]
-    pub(super) fn prepare<'a>(&self, workers: impl Iterator<Item = &'a Attendance> + Clone) {
+    pub(super) fn prepare<'a>(&self, workers: impl Iterator<Item = &'a WorkerEviction> + Clone) {
         if self.is_any_out(workers.clone()) || self.does_any_rest(workers.clone()) {
             self.call_back(workers, now());
         }
@@ -270,17 +270,17 @@ impl Eviction {
     /// How many workers would not take part in a round that began now. Those whose time is over
     /// would: nothing calls them back before there is a round.
     #[inline]
-    pub(super) fn absent<'a>(&self, workers: impl Iterator<Item = &'a Attendance> + Clone) -> usize {
+    pub(super) fn absent<'a>(&self, workers: impl Iterator<Item = &'a WorkerEviction> + Clone) -> usize {
         if self.is_any_out(workers.clone()) { Self::absent_at(workers, now()) } else { 0 }
     }
 
     #[cold]
-    fn absent_at<'a>(workers: impl Iterator<Item = &'a Attendance>, now: u64) -> usize {
+    fn absent_at<'a>(workers: impl Iterator<Item = &'a WorkerEviction>, now: u64) -> usize {
         workers.filter(|worker| worker.out.until.get() > now).count()
     }
 
     #[cold]
-    fn call_back<'a>(&self, workers: impl Iterator<Item = &'a Attendance>, now: u64) {
+    fn call_back<'a>(&self, workers: impl Iterator<Item = &'a WorkerEviction>, now: u64) {
         for worker in workers {
             for (backoff, count) in [(&worker.out, &self.out_count), (&worker.rest, &self.resting_count)] {
                 if backoff.end_if_over(now) {
@@ -292,7 +292,7 @@ impl Eviction {
 
     /// Notes that the core the leader is on was found to be taken: that of the worker with `owner`,
     /// its own, where it `is_home`, or a spare one.
-    pub(super) fn note_leader(&self, owner: Option<&Attendance>, is_home: bool, now: u64) {
+    pub(super) fn note_leader(&self, owner: Option<&WorkerEviction>, is_home: bool, now: u64) {
         let core = owner.map(|owner| &owner.core).or(is_home.then_some(&self.home));
         core.into_iter().chain([&self.leaders_core]).for_each(|core| core.note(now));
     }
@@ -305,7 +305,7 @@ impl Eviction {
 
     /// Notes that the leader is on the core of the worker with `owner` now, or else at home. What
     /// it waited for elsewhere no longer counts.
-    pub(super) fn note_leader_moved(&self, owner: Option<&Attendance>) {
+    pub(super) fn note_leader_moved(&self, owner: Option<&WorkerEviction>) {
         self.leader_waited_at.set(0);
         self.leaders_core.copy(owner.map_or(&self.home, |owner| &owner.core));
     }
@@ -317,7 +317,7 @@ impl Eviction {
 
     /// Whether the leader is better off on the core of the worker with `owner` than at home. Not
     /// where both are taken: there two threads on two cores have more than one has.
-    pub(super) fn is_better_off_than_home(&self, owner: &Attendance, now: u64) -> bool {
+    pub(super) fn is_better_off_than_home(&self, owner: &WorkerEviction, now: u64) -> bool {
         self.is_home_taken(now) && !owner.is_taken(now)
     }
 
@@ -335,7 +335,7 @@ impl Eviction {
     /// no better off: where all cores are taken, more threads that stay have a larger part of them.
     /// To rest does no harm where the leader waits for its own process, or for what passes by.
     #[cold]
-    pub(in crate::pool) fn act_on(&self, worker: &Attendance, now: u64, evidence: Evidence) {
+    pub(in crate::pool) fn act_on(&self, worker: &WorkerEviction, now: u64, evidence: Evidence) {
         match evidence {
             Evidence::Account | Evidence::Absence if self.is_leader_better_off(now) => {
                 self.leave_out(worker, now, evidence);
@@ -351,7 +351,7 @@ impl Eviction {
 
     /// All take part again, since the leader is no better off.
     #[cold]
-    pub(in crate::pool) fn call_all_back<'a>(&self, workers: impl Iterator<Item = &'a Attendance>, now: u64) {
+    pub(in crate::pool) fn call_all_back<'a>(&self, workers: impl Iterator<Item = &'a WorkerEviction>, now: u64) {
         for worker in workers {
             worker.out.cut_short(now);
             if self.leaders_core.are_certain(now) {
@@ -361,7 +361,7 @@ impl Eviction {
     }
 
     /// Has the worker rest; on and on while it is found to share its core even so.
-    fn let_rest(&self, worker: &Attendance, now: u64) {
+    fn let_rest(&self, worker: &WorkerEviction, now: u64) {
         if worker.rests() {
             worker.rest.extend(now);
         } else {
@@ -373,7 +373,7 @@ impl Eviction {
     /// Leaves the worker out of rounds from the next one on: shorter the first time, longer if it
     /// was soon left out again.
     #[cold]
-    pub(in crate::pool) fn leave_out(&self, worker: &Attendance, now: u64, evidence: Evidence) {
+    pub(in crate::pool) fn leave_out(&self, worker: &WorkerEviction, now: u64, evidence: Evidence) {
         if worker.is_out() {
             return;
         }

@@ -6,7 +6,7 @@ const MS: u64 = 1_000_000;
 
 #[test]
 fn whoever_is_found_out_again_stays_out_longer() {
-    let (eviction, workers) = (Eviction::default(), [Attendance::default()]);
+    let (eviction, workers) = (Eviction::default(), [WorkerEviction::default()]);
     let worker = &workers[0];
     let mut now = 1;
     let mut backoffs = Vec::new();
@@ -34,7 +34,7 @@ fn whoever_is_found_out_again_stays_out_longer() {
 
 #[test]
 fn who_only_a_larger_pool_calls_is_out_for_that_one_alone() {
-    let (eviction, workers) = (Eviction::default(), [Attendance::default(), Attendance::default()]);
+    let (eviction, workers) = (Eviction::default(), [WorkerEviction::default(), WorkerEviction::default()]);
     eviction.leave_out(&workers[1], MS, Evidence::Account);
     eviction.let_rest(&workers[1], MS);
     for (pool, matters) in [(&workers[..1], false), (&workers[..], true)] {
@@ -45,7 +45,7 @@ fn who_only_a_larger_pool_calls_is_out_for_that_one_alone() {
 
 #[test]
 fn nobody_is_left_out_where_all_cores_are_taken() {
-    let (eviction, worker) = (Eviction::default(), Attendance::default());
+    let (eviction, worker) = (Eviction::default(), WorkerEviction::default());
     eviction.note_leader(None, true, MS);
     eviction.act_on(&worker, 2 * MS, Evidence::Absence);
     assert!(!worker.is_out() && !worker.rests());
@@ -60,7 +60,7 @@ fn nobody_is_left_out_where_all_cores_are_taken() {
 
 #[test]
 fn the_leader_goes_home_and_leaves_nobody_out_where_both_cores_are_taken() {
-    let (eviction, worker) = (Eviction::default(), Attendance::default());
+    let (eviction, worker) = (Eviction::default(), WorkerEviction::default());
     eviction.note_leader(None, true, MS);
     assert!(eviction.is_better_off_than_home(&worker, 2 * MS), "the worker's core is free");
     worker.note_present(true, 2 * MS);
@@ -75,7 +75,7 @@ fn the_leader_goes_home_and_leaves_nobody_out_where_both_cores_are_taken() {
 
 #[test]
 fn what_is_known_of_a_core_holds_for_the_leader_that_comes_there() {
-    let (eviction, [free, taken]) = (Eviction::default(), [(); 2].map(|()| Attendance::default()));
+    let (eviction, [free, taken]) = (Eviction::default(), [(); 2].map(|()| WorkerEviction::default()));
     eviction.note_leader(Some(&taken), false, MS);
     eviction.note_leader_moved(Some(&free));
     eviction.act_on(&taken, 2 * MS, Evidence::Account);
@@ -87,7 +87,7 @@ fn what_is_known_of_a_core_holds_for_the_leader_that_comes_there() {
 
 #[test]
 fn who_shares_its_core_rests_and_is_called() {
-    let (eviction, workers) = (Eviction::default(), [Attendance::default()]);
+    let (eviction, workers) = (Eviction::default(), [WorkerEviction::default()]);
     let worker = &workers[0];
     eviction.act_on(worker, MS, Evidence::Sharing);
     assert!(worker.rests() && !worker.is_out() && Eviction::absent_at(workers.iter(), MS) == 0);
@@ -103,7 +103,7 @@ fn who_shares_its_core_rests_and_is_called() {
 fn who_shares_its_core_rests_unless_the_leader_surely_does_too() {
     let (eviction, second) = (Eviction::default(), CERTAIN_AFTER + 4 * MS);
     let rests = |now| {
-        let worker = Attendance::default();
+        let worker = WorkerEviction::default();
         eviction.act_on(&worker, now, Evidence::Sharing);
         worker.rests()
     };
@@ -115,7 +115,7 @@ fn who_shares_its_core_rests_unless_the_leader_surely_does_too() {
     }
     eviction.note_leader(None, true, second);
     assert!(!rests(second + 1), "all cores are taken");
-    eviction.note_leader_moved(Some(&Attendance::default()));
+    eviction.note_leader_moved(Some(&WorkerEviction::default()));
     assert!(rests(second + 1), "the leader is on a core that is free");
     eviction.note_leader_moved(None);
     assert!(!rests(second + 1), "it is back");
@@ -126,7 +126,7 @@ fn who_shares_its_core_rests_unless_the_leader_surely_does_too() {
 
 #[test]
 fn all_take_part_again_where_the_leader_is_no_better_off() {
-    let (eviction, workers) = (Eviction::default(), [Attendance::default(), Attendance::default()]);
+    let (eviction, workers) = (Eviction::default(), [WorkerEviction::default(), WorkerEviction::default()]);
     eviction.act_on(&workers[0], MS, Evidence::Sharing);
     eviction.act_on(&workers[1], MS, Evidence::Account);
     let call_back = |now| {
@@ -141,7 +141,7 @@ fn all_take_part_again_where_the_leader_is_no_better_off() {
 
 #[test]
 fn what_the_leader_waited_for_elsewhere_does_not_count() {
-    let (eviction, worker) = (Eviction::default(), Attendance::default());
+    let (eviction, worker) = (Eviction::default(), WorkerEviction::default());
     eviction.note_leader_waits(MS);
     eviction.act_on(&worker, 2 * MS, Evidence::Absence);
     assert!(!worker.is_out());
@@ -152,7 +152,7 @@ fn what_the_leader_waited_for_elsewhere_does_not_count() {
 
 #[test]
 fn who_only_stays_away_is_tried_again_soon() {
-    let (eviction, workers) = (Eviction::default(), [Attendance::default()]);
+    let (eviction, workers) = (Eviction::default(), [WorkerEviction::default()]);
     let worker = &workers[0];
     let mut now = 1;
     let mut backoff_by = |evidence| {
@@ -167,7 +167,7 @@ fn who_only_stays_away_is_tried_again_soon() {
 
 #[test]
 fn who_misses_rounds_one_after_another_is_away() {
-    let worker = Attendance::default();
+    let worker = WorkerEviction::default();
     assert!((0..19).all(|_| !worker.note_missed(AWAY / 20, 1)));
     worker.note_present(false, 1);
     assert!(!worker.note_missed(10 * AWAY, 1), "one long round");
@@ -176,7 +176,7 @@ fn who_misses_rounds_one_after_another_is_away() {
 
 #[test]
 fn who_comes_back_in_time_is_no_longer_suspected() {
-    let worker = Attendance::default();
+    let worker = WorkerEviction::default();
     assert!(!worker.suspect() && worker.suspect());
     worker.note_present(false, 1);
     assert!(!worker.suspect());
@@ -186,7 +186,7 @@ fn who_comes_back_in_time_is_no_longer_suspected() {
 
 #[test]
 fn who_is_excused_is_not_away_for_a_while() {
-    let worker = Attendance::default();
+    let worker = WorkerEviction::default();
     assert!(!worker.note_missed(AWAY, 1) && worker.note_missed(AWAY, 1));
     worker.excuse(MS);
     assert!((0..10).all(|_| !worker.note_missed(AWAY, EXCUSE)));
