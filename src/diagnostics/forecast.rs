@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::AffinityTimeline;
-use crate::record::{Span, SpanKind};
+use crate::{
+    record::{Span, SpanKind},
+    settings::SchedulerMode,
+};
 
 /// What the tagged systems of a frame take, and would take: [`AffinityTimeline::forecast`].
 ///
@@ -16,7 +19,8 @@ use crate::record::{Span, SpanKind};
 /// unevenly, and what the round cost besides. It does not know what caches and memory make of other
 /// numbers of workers: where rows are cheap and memory is the limit, more workers help less than it
 /// says. Sweeps that stayed on the leader are taken to stay there where rounds were recorded beside
-/// them; where none were, the longer ones are taken to become rounds.
+/// them; where none were, the longer ones are taken to become rounds. Systems that were dealt out
+/// to workers, and sweeps on Bevy's threads, are taken to take as long with any number of workers.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -47,8 +51,9 @@ pub struct Forecast {
     tagged: u64,
     /// Workers of the gang: perhaps more than any round called.
     gang: usize,
-    /// Whether any round was recorded that was not the leader's alone.
-    has_rounds: bool,
+    /// Whether sweeps of the leader stay its own: where rounds of others were recorded, or sweeps
+    /// are on Bevy's threads.
+    sweeps_stay: bool,
     /// By the system's index.
     systems: BTreeMap<usize, Recorded>,
 }
@@ -116,7 +121,9 @@ impl AffinityTimeline {
             _ => (count, last.begin.saturating_sub(first.begin), tagged, first.begin..last.begin),
         };
         let spans = self.spans_in(window.clone()).filter(|span| is_within(span, &window));
-        Some(Forecast::new(frames, frame_time, tagged, last.workers.into(), spans))
+        let forecast = Forecast::new(frames, frame_time, tagged, last.workers.into(), spans);
+        let sweeps_stay = forecast.sweeps_stay || last.mode == SchedulerMode::Bevy;
+        Some(Forecast { sweeps_stay, ..forecast })
     }
 }
 
@@ -128,9 +135,9 @@ impl Forecast {
     fn new<'a>(frames: u64, frame_time: u64, tagged: u64, gang: usize, spans: impl Iterator<Item = &'a Span>) -> Self {
         let mut systems = BTreeMap::<usize, Recorded>::new();
         let mut rounds = BTreeMap::<(u64, usize), Round>::new();
-        let mut has_rounds = false;
+        let mut sweeps_stay = false;
         for span in spans {
-            has_rounds |= span.worker.max(span.share_of) > 0;
+            sweeps_stay |= span.worker.max(span.share_of) > 0 && span.kind != SpanKind::Jobs;
             let Some(system) = span.system else { continue };
             match span.kind {
                 SpanKind::System => systems.entry(system).or_default().total += span.end.saturating_sub(span.begin),
@@ -147,7 +154,7 @@ impl Forecast {
             let Some(system) = systems.get_mut(&system) else { continue };
             system.rounds.entry(round.took_part.len()).or_default().add(round.sum);
         }
-        Self { frames, frame_time, tagged, gang, has_rounds, systems }
+        Self { frames, frame_time, tagged, gang, sweeps_stay, systems }
     }
 
     /// The systems that ran, as indices into
@@ -174,7 +181,7 @@ impl Forecast {
                 rounds.elapsed as f64 - rounds.with_workers(took_part, self.gang, workers.max(1))
             };
             let by_rounds = system.rounds.iter().map(gained).sum::<f64>();
-            let by_sweeps = if self.has_rounds { 0.0 } else { system.gained_by_sweeps(workers) };
+            let by_sweeps = if self.sweeps_stay { 0.0 } else { system.gained_by_sweeps(workers) };
             by_rounds + by_sweeps
         };
         self.per_frame(self.tagged as f64 - self.systems.values().map(gained_by).sum::<f64>())

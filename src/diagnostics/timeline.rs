@@ -47,8 +47,9 @@ pub struct AffinityTimeline {
     stages: Ring<StageSpan>,
     /// When the last frame ended that had more spans than are kept of one.
     lost_until: u64,
-    /// When recording was turned on or off the last time: in the middle of a frame, mostly.
-    turned: u64,
+    /// When recording was turned on or off: in the middle of frames, mostly. Since the oldest frame
+    /// that is kept.
+    turns: Vec<u64>,
     /// Whether [`record`](Self::record) asked for a recording, and whether the overlay shows one.
     asked: bool,
     watched: bool,
@@ -71,7 +72,7 @@ const STAGES: usize = 1 << 14;
 impl AffinityTimeline {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
         let (spans, frames, stages) = (Ring::default(), Ring::default(), Ring::default());
-        Self { recorder, spans, frames, stages, lost_until: 0, turned: 0, asked: false, watched: false }
+        Self { recorder, spans, frames, stages, lost_until: 0, turns: Vec::new(), asked: false, watched: false }
     }
 
     /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the
@@ -99,7 +100,7 @@ impl AffinityTimeline {
     fn start_or_stop(&mut self) {
         let is_on = self.asked || self.watched;
         if is_on != self.is_recording() {
-            self.turned = now();
+            self.turns.push(now());
         }
         if is_on {
             self.spans.reserve(SPANS);
@@ -164,9 +165,9 @@ impl AffinityTimeline {
         Some(begins.into_iter().flatten().min()?..ends.into_iter().flatten().max()?)
     }
 
-    /// Whether recording was turned on or off in the middle of a frame, as far as is remembered.
+    /// Whether recording was turned on or off in the middle of a frame.
     pub(super) fn is_cut(&self, frame: &FrameSpan) -> bool {
-        (frame.begin..frame.end).contains(&self.turned)
+        self.turns.iter().any(|turn| (frame.begin..frame.end).contains(turn))
     }
 
     /// From when on no span was dropped to make room for newer ones.
@@ -223,6 +224,8 @@ impl AffinityTimeline {
         if self.is_recording() || drained > 0 {
             self.frames.push(frame);
         }
+        let oldest = self.frames.values().front().map_or(frame.begin, |oldest| oldest.begin);
+        self.turns.retain(|&turn| turn >= oldest);
     }
 }
 

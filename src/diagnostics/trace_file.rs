@@ -163,7 +163,7 @@ impl<'a> Trace<'a> {
     fn imbalance(&self, frame: &FrameSpan) -> Option<Event<'a>> {
         let percent = self.timeline.imbalance_in(frame.begin..frame.end)? * 100.0;
         let args = Args::Imbalance { percent };
-        Some(Event::new("imbalance".into(), "frame", Phase::Counter, FRAMES_LANE, frame.end, args))
+        Some(Event::new("imbalance of rounds".into(), "frame", Phase::Counter, FRAMES_LANE, frame.end, args))
     }
 
     fn stages(&self) -> impl Iterator<Item = Event<'a>> {

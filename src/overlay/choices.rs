@@ -24,16 +24,21 @@ fn ways() -> [SchedulerMode; Strategy::MEASURED_COUNT] {
 /// Said while there are no rows.
 pub(super) const NONE: &str = "no parallel call has run in mode Auto yet";
 
+const ALONE: &str = "one worker: nothing to choose";
+
 /// Letters of a column of numbers: room for `Heartbeat`.
 const DIGITS: usize = 9;
 
 /// A figure that is older has a mark: the scene may have changed since.
 const OLD: Duration = Duration::from_secs(10);
 
-pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
+pub(super) fn show(ui: &mut Ui, mode: SchedulerMode, snapshot: &Snapshot) {
     if snapshot.call_sites.is_empty() {
-        ui.weak(NONE);
+        ui.weak(if snapshot.workers.len() == 1 { ALONE } else { NONE });
         return;
+    }
+    if mode != SchedulerMode::Auto {
+        ui.weak(format!("{mode:?} mode is on: calls run as that says, and this is of the last ones in Auto"));
     }
     egui::Grid::new("choices").num_columns(5 + Strategy::MEASURED_COUNT).striped(true).spacing([10.0, 3.0]).show(
         ui,
@@ -49,7 +54,7 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
 fn show_heads(ui: &mut Ui) {
     ui.weak("system").on_hover_text("the tagged system that the call is in");
     ui.weak("call").on_hover_text("where par_iter, par_iter_mut, due or fused is called");
-    let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out. Calls that find workers asleep are judged apart: this is of the last call's kind";
+    let meaning = "how its calls run now: as in this mode. Serial as long as all other workers are left out. Without a choice a call runs on one thread while its system is dealt out to a worker, as where the schedule runs on the gang. Calls that find workers asleep are judged apart: this is of the last call's kind";
     ui.weak("runs as").on_hover_text(meaning);
     ui.label(number("rows").weak()).on_hover_text("of one of the last calls");
     for way in ways() {

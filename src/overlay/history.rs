@@ -49,6 +49,11 @@ fn show_budget(ui: &mut Ui, budget: &mut Duration) {
     }
 }
 
+/// Whether a frame took longer than the budget: by more than the display's clock differs.
+fn is_over(frame: Duration, budget: Duration) -> bool {
+    frame > budget.saturating_mul(21) / 20
+}
+
 /// Where frames are on the screen.
 struct Chart {
     area: Rect,
@@ -62,7 +67,7 @@ impl Chart {
         let mut mesh = Mesh::default();
         mesh.add_colored_rect(self.area, colours::GROUND);
         for (index, frame) in frames.iter().enumerate() {
-            let whole = if frame.frame > budget { colours::BUDGET.gamma_multiply(0.7) } else { colours::IDLE };
+            let whole = if is_over(frame.frame, budget) { colours::BUDGET.gamma_multiply(0.7) } else { colours::IDLE };
             mesh.add_colored_rect(self.bar(index, frame.frame), whole);
             mesh.add_colored_rect(self.bar(index, frame.tagged), colours::mode(frame.mode));
         }

@@ -48,7 +48,7 @@ impl Modes {
 
     /// Shows the buttons; returns the mode to switch to.
     pub(super) fn show(&mut self, ui: &mut Ui, mode: SchedulerMode, snapshot: &Snapshot) -> Option<SchedulerMode> {
-        let chosen = show_buttons(ui, mode);
+        let chosen = show_buttons(ui, mode, self.comparison.is_some());
         if chosen.is_some() {
             // Who chooses a mode wants that mode.
             self.comparison = None;
@@ -97,12 +97,13 @@ impl Modes {
     }
 }
 
-fn show_buttons(ui: &mut Ui, mode: SchedulerMode) -> Option<SchedulerMode> {
+/// While modes are compared the one that happens to be on may be chosen, too.
+fn show_buttons(ui: &mut Ui, mode: SchedulerMode, are_compared: bool) -> Option<SchedulerMode> {
     let mut chosen = None;
     ui.horizontal_wrapped(|ui| {
         for &other in SchedulerMode::ALL {
             let text = RichText::new(format!("{other:?}")).size(14.0);
-            if ui.selectable_label(other == mode, text).clicked() && other != mode {
+            if ui.selectable_label(other == mode, text).clicked() && (other != mode || are_compared) {
                 chosen = Some(other);
             }
         }
@@ -125,7 +126,7 @@ fn show_numbers(ui: &mut Ui, mode: SchedulerMode, snapshot: &Snapshot) {
         for (head, meaning) in [
             ("mode", ""),
             ("frame", "from one frame's begin to the next one's, smoothed over about 32 frames"),
-            ("tagged", "all tagged systems of a frame together. Modes that were on at different times have seen different scenes: A/B compares equal ones"),
+            ("tagged", "all tagged systems of a frame together; of those that ran at a time the longest worker counts. Modes that were on at different times have seen different scenes: A/B compares equal ones"),
             ("frames", "how many frames are in the figures"),
             ("last on", "how old the figures are"),
         ] {
@@ -169,7 +170,7 @@ fn show_verdict(ui: &mut Ui, frame: u64, verdict: &Verdict) {
             false => format!("{a:?} and {b:?}: no time in tagged systems"),
         };
         ui.strong(takes).on_hover_text(
-            "time of a run of a tagged system: the median of the ratios of neighbouring slices, and their quartiles",
+            "time in tagged systems by their runs: the median of the ratios of neighbouring slices, and their quartiles",
         );
         ui.weak(format!("whole frames {}, until frame {frame}", verdict.frame));
     });

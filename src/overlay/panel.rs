@@ -3,7 +3,7 @@
 use std::{mem, time::Duration};
 
 use bevy_ecs::prelude::{Mut, Res, ResMut, Resource, World};
-use bevy_egui::egui::{Align, CollapsingHeader, Layout, Ui};
+use bevy_egui::egui::{Align, Button, CollapsingHeader, Layout, Ui};
 use bevy_platform::time::Instant;
 
 use super::{
@@ -246,7 +246,7 @@ impl OverlayState {
         section("Timeline").show(ui, |ui| self.show_timeline(ui, world));
         section("Frames").show(ui, |ui| self.show_frames(ui, world));
         section("Workers").show(ui, |ui| shares::show(ui, &self.snapshot));
-        section("Choices of Auto").show(ui, |ui| choices::show(ui, &self.snapshot));
+        section("Choices of Auto").show(ui, |ui| choices::show(ui, mode, &self.snapshot));
         section("Systems").show(ui, |ui| self.table.show(ui, &self.snapshot));
         section("Schedules").show(ui, |ui| schedules::show(ui, &self.snapshot));
         CollapsingHeader::new("What would help").show(ui, |ui| {
@@ -267,13 +267,15 @@ impl OverlayState {
     fn show_timeline(&mut self, ui: &mut Ui, world: &World) {
         ui.horizontal_wrapped(|ui| {
             let text = if self.timeline.is_frozen() { "resume" } else { "freeze" };
-            if ui.button(text).on_hover_text("Space, or a click on a bar").clicked() {
+            if ui.button(text).on_hover_text("Space with the pointer on the timeline, or a click on a bar").clicked() {
                 self.timeline.freeze(!self.timeline.is_frozen());
             }
             if ui.button("whole frame").on_hover_text("double-click").clicked() {
                 self.timeline.fit(&self.recorded);
             }
-            if ui.button("tagged systems").on_hover_text("from the first one to the last").clicked() {
+            let tagged = ui.add_enabled(!self.recorded.tagged.is_empty(), Button::new("tagged systems"));
+            let tagged = tagged.on_hover_text("from the first one to the last");
+            if tagged.on_disabled_hover_text("no tagged system ran in this frame").clicked() {
                 self.timeline.fit_tagged(&self.recorded);
             }
             let folder = &world.resource::<OverlaySettings>().trace_folder;

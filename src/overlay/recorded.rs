@@ -6,7 +6,9 @@ mod beside;
 
 use std::{ops::Range, time::Duration};
 
-pub(super) use bar::{Bar, BarKind, Lane, OUTSIDE};
+#[cfg(test)]
+pub(super) use bar::OUTSIDE;
+pub(super) use bar::{Bar, BarKind, Lane, PRESENT};
 
 use super::threads::Threads;
 use crate::{
@@ -51,6 +53,8 @@ pub(super) struct Recorded {
     pub(super) tagged: Range<f64>,
     /// What was copied, in times of the recording.
     pub(super) window: Range<u64>,
+    /// The same in those of the bars.
+    pub(super) copied: Range<f64>,
 }
 
 impl Recorded {
@@ -96,6 +100,7 @@ impl Recorded {
         self.length = next.map_or(frame.delta, |next| next.delta).max(frame.end - frame.begin) as f64;
         self.tagged = since(frame.tagged_begin)..since(frame.tagged_end);
         self.window = window_around(timeline, frame);
+        self.copied = since(self.window.start)..since(self.window.end);
         self.name_lanes(diagnostics, settings.pinning);
         self.add(timeline.spans_in(self.window.clone()).take(MOST_SPANS), origin);
         self.finish_lanes(diagnostics.workers.len(), settings.spin);
@@ -104,6 +109,11 @@ impl Recorded {
         let window = &self.window;
         let begins = timeline.frames().map(|frame| frame.begin).filter(|begin| window.contains(begin));
         self.borders.extend(begins.map(since));
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_workers(workers: Vec<Lane>) -> Self {
+        Self { workers, ..Self::default() }
     }
 
     fn clear(&mut self) {

@@ -13,6 +13,7 @@ use bevy_render::{
     renderer::{RenderGraph, RenderGraphSystems},
 };
 
+use super::recorded::PRESENT;
 use crate::{
     context::WorldContext,
     pool::now,
@@ -42,7 +43,7 @@ pub(super) fn plugin(app: &mut App) {
     let marks = Marks {
         recorder: context.current().recorder.clone(),
         last: None,
-        names: ["prepare", "draw", "present"].map(Arc::from),
+        names: ["prepare", "draw", PRESENT].map(Arc::from),
     };
     let Some(rendering) = app.get_sub_app_mut(RenderApp) else { return };
     let begins = begins.before_ignore_deferred(RenderSystems::ExtractCommands);

@@ -28,7 +28,7 @@ pub(super) fn show(ui: &mut Ui, snapshot: &Snapshot) {
             ui.add_space(10.0);
         };
         if let Some(imbalance) = snapshot.imbalance {
-            let meaning = "how much longer than the mean the busiest worker was busy in the last second";
+            let meaning = "how much longer than the mean the busiest worker was busy in the last second, the leader with serial code of tagged systems";
             fact("imbalance", format!("{:.0}%", imbalance * 100.0), meaning);
         }
         if let Some(share) = snapshot.same_core {
@@ -56,7 +56,11 @@ fn show_worker(ui: &mut Ui, worker: &WorkerDiagnostics) {
         let weak = ui.visuals().weak_text_color();
         show_text(ui, NUMBERS_WIDTH, shares, weak);
         show_text(ui, STOLEN_WIDTH, format!("stolen {}", Count(worker.stolen_rows)), weak)
-            .on_hover_text("rows swept for other workers, which were late with them, since the settings changed");
+            .on_hover_text(format!(
+                "rows swept for other workers, which were late with them, since the settings changed; besides, {} whole shares \
+                 of workers that did not come, or were left out",
+                Count(worker.taken_over)
+            ));
         show_text(ui, LEFT_OUT_WIDTH, format!("left out {}", Count(worker.rounds_left_out)), weak).on_hover_text(
             "rounds without this worker, because its core was busy with another process, since the settings changed",
         );

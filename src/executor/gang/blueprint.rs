@@ -96,8 +96,8 @@ impl BlueprintSlot {
         lock(&self.0)
     }
 
-    /// What was seen before is of no use any more, nor are conditions that are gone. False if nothing
-    /// is to be seen again.
+    /// What was seen before is of no use any more, nor are conditions that are gone. False if
+    /// nothing is to be seen again.
     fn begin(&self) -> bool {
         let mut seen = self.seen();
         (seen.blueprint, seen.is_new, seen.conditions_defer) = (None, false, false);

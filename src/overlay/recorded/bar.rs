@@ -52,6 +52,9 @@ pub(in crate::overlay) struct Bar {
     pub(in crate::overlay) helpers: u32,
 }
 
+/// The part of rendering that waits for the display.
+pub(in crate::overlay) const PRESENT: &str = "present";
+
 /// What a bar is about that is of no system.
 pub(in crate::overlay) const OUTSIDE: &str = "outside of systems";
 
@@ -108,6 +111,11 @@ impl Bar {
         let [begin, end] = [stage.begin, stage.end].map(|time| time as f64 - origin as f64);
         let name = Some(stage.name.clone());
         Self { kind: BarKind::Stage, begin, end, stage: name, detail: stage.detail, ..Self::default() }
+    }
+
+    /// Whether nothing is done in it.
+    pub(in crate::overlay) fn is_waiting(&self) -> bool {
+        self.kind == BarKind::Wait || self.stage.as_deref() == Some(PRESENT)
     }
 
     pub(in crate::overlay) fn duration(&self) -> f64 {

@@ -1,10 +1,12 @@
 //! A stretch of time that was selected by a drag with Shift, and what went on in it.
 
+use std::ops::Range;
+
 use bevy_egui::egui::{self, Ui};
 
 use super::Nanoseconds;
 use crate::overlay::{
-    recorded::{Bar, BarKind, Lane, OUTSIDE, Recorded},
+    recorded::{Bar, BarKind, Lane, Recorded},
     snapshot::SystemRow,
 };
 
@@ -43,29 +45,55 @@ impl Stretch {
         self.end - self.begin
     }
 
+    /// The part of it that lies in these times.
+    fn within(&self, times: &Range<f64>) -> Self {
+        let begin = self.begin.clamp(times.start, times.end);
+        Self { begin, end: self.end.clamp(begin, times.end) }
+    }
+
     /// How much of `bar` lies in it.
     fn part_of(&self, bar: &Bar) -> f64 {
         (bar.end.min(self.end) - bar.begin.max(self.begin)).max(0.0)
     }
 
-    /// What is known of no moment is known of no stretch: threads' times are of whole frames. A
-    /// system's own bar is of the leader, which works inside of it; one that was dealt out is part
-    /// of a round.
+    /// How much of each bar of a lane lies in it, without the bars inside of that one.
+    fn own_times(&self, lane: &Lane) -> Vec<f64> {
+        let mut own: Vec<_> = lane.bars.iter().map(|bar| self.part_of(bar)).collect();
+        let mut around: Vec<usize> = Vec::new();
+        for (index, bar) in lane.bars.iter().enumerate() {
+            around.retain(|&outer| lane.bars[outer].end > bar.begin);
+            if let Some(&outer) = around.last() {
+                let end = bar.end.min(lane.bars[outer].end);
+                own[outer] -= self.part_of(&Bar { begin: bar.begin, end, ..Bar::default() });
+            }
+            around.push(index);
+        }
+        own
+    }
+
+    /// For how long of its `own` time in the stretch a bar had something to do.
+    fn work(&self, bar: &Bar, own: f64) -> f64 {
+        let idle = bar.idle * self.part_of(bar) / bar.duration().max(1.0);
+        if bar.is_waiting() { 0.0 } else { (own - idle).max(0.0) }
+    }
+
+    /// What is known of no moment is known of no stretch: threads' times are of whole frames.
     fn spent(&self, lane: &Lane) -> Spent {
         let mut spent = Spent::default();
-        for bar in &lane.bars {
+        for (bar, own) in lane.bars.iter().zip(self.own_times(lane)) {
             match bar.kind {
-                BarKind::Work | BarKind::Session => spent.work += self.part_of(bar),
-                BarKind::Stage if bar.depth == 0 => spent.work += self.part_of(bar),
-                BarKind::Wait => spent.wait += self.part_of(bar),
-                _ => {}
+                BarKind::Parked | BarKind::Between | BarKind::OnCore => {}
+                _ => {
+                    let work = self.work(bar, own);
+                    spent = Spent { work: spent.work + work, wait: spent.wait + own - work };
+                }
             }
         }
         spent
     }
 
-    /// How long each system was worked on, by all workers together, and each stage; the longest
-    /// first.
+    /// How long each system was worked on, by all workers together, and how long each stage took;
+    /// the longest first.
     fn by_name<'a>(&self, recorded: &'a Recorded, systems: &'a [SystemRow]) -> Vec<(&'a str, f64)> {
         let mut sums: Vec<(&str, f64)> = Vec::new();
         let mut add = |name, time| match sums.iter_mut().find(|sum| sum.0 == name) {
@@ -73,19 +101,15 @@ impl Stretch {
             Some(sum) => sum.1 += time,
             None => sums.push((name, time)),
         };
-        for bar in recorded.lanes().flat_map(|lane| &lane.bars) {
-            let time = self.part_of(bar);
-            match bar.kind {
-                BarKind::Work | BarKind::Stage => add(bar.name(systems), time),
-                BarKind::DealtOut => {
-                    add(bar.name(systems), time);
-                    // Its round is of no system.
-                    add(OUTSIDE, -time);
+        for lane in recorded.lanes() {
+            for (bar, own) in lane.bars.iter().zip(self.own_times(lane)) {
+                match bar.kind {
+                    BarKind::System | BarKind::DealtOut | BarKind::Work => add(bar.name(systems), self.work(bar, own)),
+                    BarKind::Stage => add(bar.name(systems), self.part_of(bar)),
+                    _ => {}
                 }
-                _ => {}
             }
         }
-        sums.retain(|sum| sum.1 > 0.0);
         sums.sort_by(|a, b| b.1.total_cmp(&a.1));
         sums
     }
@@ -93,12 +117,14 @@ impl Stretch {
     /// Sums up what went on in it.
     pub(super) fn describe(&self, ui: &mut Ui, recorded: &Recorded, systems: &[SystemRow]) {
         ui.strong(format!("{} selected, from {} on", Nanoseconds(self.length()), Nanoseconds(self.begin)));
+        // Of the rest nothing is known.
+        let copied = self.within(&recorded.copied).length().max(1.0);
         egui::Grid::new("stretch").num_columns(3).spacing([12.0, 2.0]).show(ui, |ui| {
             for lane in recorded.lanes() {
                 let Spent { work, wait } = self.spent(lane);
                 if work + wait > 0.0 {
                     ui.label(&lane.name);
-                    ui.label(format!("at work {} ({:.0} %)", Nanoseconds(work), 100.0 * work / self.length()));
+                    ui.label(format!("at work {} ({:.0} %)", Nanoseconds(work), 100.0 * work / copied));
                     ui.weak(format!("waits {}", Nanoseconds(wait)));
                     ui.end_row();
                 }
@@ -113,32 +139,55 @@ impl Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::overlay::recorded::{OUTSIDE, PRESENT};
 
     fn bar(kind: BarKind, begin: f64, end: f64) -> Bar {
         Bar { kind, begin, end, ..Bar::default() }
     }
 
+    fn lane(bars: Vec<Bar>) -> Lane {
+        Lane { bars, ..Lane::default() }
+    }
+
     #[test]
     fn what_reaches_over_its_ends_counts_with_its_part_inside() {
-        let bars = vec![
-            bar(BarKind::System, 0.0, 100.0),
+        let lane = lane(vec![
+            bar(BarKind::OnCore, 0.0, 500.0),
             bar(BarKind::Work, 0.0, 30.0),
             bar(BarKind::Wait, 30.0, 45.0),
             bar(BarKind::Work, 90.0, 200.0),
-            bar(BarKind::OnCore, 0.0, 500.0),
-        ];
-        let lane = Lane { bars, ..Lane::default() };
+        ]);
         let stretch = Stretch::between(100.0, 20.0);
         assert_eq!((stretch.begin(), stretch.end()), (20.0, 100.0));
         assert_eq!(stretch.spent(&lane), Spent { work: 20.0, wait: 15.0 });
         assert_eq!(Stretch::between(300.0, 400.0).spent(&lane), Spent::default());
+        assert_eq!(Stretch::between(300.0, 400.0).within(&(0.0..350.0)).length(), 50.0);
+        assert_eq!(Stretch::between(300.0, 400.0).within(&(0.0..100.0)).length(), 0.0);
+    }
+
+    /// A system that leads two rounds, of which the second has one inside and is idle for a while.
+    #[test]
+    fn what_a_system_does_between_its_rounds_is_work_and_all_counts_once() {
+        let lane = lane(vec![
+            bar(BarKind::System, 0.0, 100.0),
+            bar(BarKind::Work, 10.0, 20.0),
+            bar(BarKind::Wait, 20.0, 25.0),
+            Bar { idle: 8.0, ..bar(BarKind::Work, 50.0, 80.0) },
+            bar(BarKind::Work, 60.0, 70.0),
+        ]);
+        assert_eq!(Stretch::between(0.0, 200.0).spent(&lane), Spent { work: 87.0, wait: 13.0 });
+        let recorded = Recorded::of_workers(vec![lane]);
+        let by_name = Stretch::between(0.0, 200.0).by_name(&recorded, &[]);
+        assert_eq!(by_name, [(OUTSIDE, 87.0)]);
     }
 
     #[test]
-    fn a_schedule_inside_of_another_is_not_counted_twice() {
+    fn a_schedule_inside_of_another_is_not_counted_twice_and_presenting_is_waiting() {
         let outer = bar(BarKind::Stage, 0.0, 100.0);
         let inner = Bar { depth: 1, ..bar(BarKind::Stage, 10.0, 60.0) };
-        let lane = Lane { bars: vec![outer, inner], ..Lane::default() };
+        let present = Bar { stage: Some(PRESENT.into()), ..bar(BarKind::Stage, 100.0, 130.0) };
+        let lane = lane(vec![outer, inner, present]);
         assert_eq!(Stretch::between(0.0, 50.0).spent(&lane), Spent { work: 50.0, wait: 0.0 });
+        assert_eq!(Stretch::between(0.0, 200.0).spent(&lane), Spent { work: 100.0, wait: 30.0 });
     }
 }

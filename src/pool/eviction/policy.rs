@@ -74,8 +74,8 @@ impl Evidence {
 }
 
 /// How many workers of the gang are left out of rounds, and how many rest. Which ones, each seat's
-/// [`WorkerEviction`] says. Written by the thread that leads, in rounds of pools that avoid busy cores,
-/// and where it is moved.
+/// [`WorkerEviction`] says. Written by the thread that leads, in rounds of pools that avoid busy
+/// cores, and where it is moved.
 #[derive(Default)]
 pub(in crate::pool) struct Eviction {
     out_count: AtomicU32,
