@@ -220,6 +220,16 @@ impl Options {
         given.map(|(option, _)| option).collect()
     }
 
+    /// Options that were given, and mean something in a window only.
+    pub fn for_windows(&self) -> Vec<&'static str> {
+        let given = [
+            ("--view", self.view.is_some()),
+            ("--frames", self.frames.is_some()),
+            ("--screenshot", self.screenshot.is_some()),
+        ];
+        given.into_iter().filter(|&(_, is_given)| is_given).map(|(option, _)| option).collect()
+    }
+
     /// Where a scenario comes from.
     pub fn files(&self) -> Files {
         Files {

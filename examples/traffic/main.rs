@@ -101,8 +101,9 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
         match window(options) {
             Ok(exit) => return Ok(exit),
             Err(obstacle) => {
-                let no_picture = if options.screenshot.is_some() { ", and takes no picture" } else { "" };
-                say(&format!("note: {obstacle}, so this runs as with --headless{no_picture}"));
+                let unused = options.for_windows().join(", ");
+                let unused = if unused.is_empty() { unused } else { format!(", and {unused} without effect") };
+                say(&format!("note: {obstacle}, so this runs as with --headless{unused}"));
             }
         }
     }
@@ -175,12 +176,12 @@ fn warn_of_rush(options: &Options, orders: &[(u32, Order)]) {
     }
 }
 
-/// Trips that turns which are forbidden leave without a way.
+/// Trips without a way, be it that roads are one-way or turns forbidden.
 fn warn_of_left_out(options: &Options, city: &City) {
     if city.left_out > 0 && !options.paced {
         let trips = report::counted(city.left_out.into(), "trip");
         let (are, their) = if city.left_out == 1 { ("is", "its end") } else { ("are", "their ends") };
-        say(&format!("note: {trips} {are} left out: no turns that are allowed lead to {their}"));
+        say(&format!("note: {trips} {are} left out: no way that is allowed leads to {their}"));
     }
 }
 

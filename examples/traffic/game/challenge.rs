@@ -11,7 +11,7 @@ use super::style::{self, PLAYED, QUIET};
 use super::verdict::first_comes_in;
 use crate::challenge::{Challenge, FIRST, MOST_STARS, Standing};
 use crate::cli::Options;
-use crate::simulation::Now;
+use crate::simulation::{Now, Orders};
 use crate::tally::MINUTE;
 
 /// The challenge that is played, if one is.
@@ -62,7 +62,8 @@ impl Task {
     }
 }
 
-/// The untouched city goes its own way from the beginning.
+/// In a challenge, and where a file of orders changes the played city, the untouched one goes its
+/// own way from the beginning.
 fn begin(world: &mut World) {
     let now = world.resource::<Now>().0;
     let mut task = world.resource_mut::<Task>();
@@ -70,6 +71,8 @@ fn begin(world: &mut World) {
     if let Some(challenge) = task.challenge {
         info!("challenge: {}", challenge.name());
         Score::part(world, Some(challenge));
+    } else if world.get_resource::<Orders>().is_some_and(Orders::plans_changes) {
+        Score::part(world, None);
     }
 }
 

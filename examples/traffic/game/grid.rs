@@ -9,10 +9,16 @@ pub struct Grid {
     entries: Vec<([i32; 2], u32)>,
 }
 
+/// Entries that lines are cut into besides their ends, about. A map of a country has some millions
+/// of half cells of road; one with lines around the globe gets larger cells.
+const MOST_SAMPLES: f32 = 8e6;
+
 impl Grid {
     /// Things are lines from point to point, some of several pieces, with their numbers; `cell` is
-    /// the side of a cell.
-    pub fn new(cell: f32, lines: impl Iterator<Item = (u32, (Vec2, Vec2))>) -> Self {
+    /// the side of a cell, at least.
+    pub fn new(cell: f32, lines: impl Iterator<Item = (u32, (Vec2, Vec2))> + Clone) -> Self {
+        let length: f64 = lines.clone().map(|(_, (start, end))| f64::from(start.distance(end))).sum();
+        let cell = cell.max((length * 2.0) as f32 / MOST_SAMPLES);
         let mut entries = Vec::new();
         for (number, (start, end)) in lines {
             // A sample in every half cell: a corner that is cut off is nearer to the cells beside

@@ -12,16 +12,38 @@ pub fn assemble(network: Network) -> Result<Network, MapError> {
     let order = hilbert::order(nodes, &keep);
     let (sorted, old_numbers) = renumber(links, &order, nodes.len());
     if sorted.is_empty() {
-        return Err(MapError::new(name, "empty network: no road can be driven there and back"));
+        return Err(MapError::new(name, why_empty(links)));
     }
+    let mut unread: Vec<_> = note_of_left_out(order.len(), nodes.len(), links).into_iter().collect();
     let bans = renumber_bans(bans, &old_numbers, links.len());
     drop(old_numbers);
     let mut nodes: Vec<Node> = order.iter().map(|&old| nodes[old as usize]).collect();
     let (x, y) = centre(&mut nodes);
     let globe = network.globe.map(|globe| globe.moved(x, y));
+    unread.extend(network.unread);
     let mut bends = network.bends;
     bends.shift(x, y);
-    Ok(Network { nodes, links: sorted, bans, globe, bends, ..network })
+    Ok(Network { nodes, links: sorted, bans, globe, bends, unread, ..network })
+}
+
+/// Why nothing is left of these links.
+fn why_empty(links: &[Link]) -> &'static str {
+    if !links.is_empty() && links.iter().all(|link| link.from == link.to) {
+        "empty network: all its roads are so short that they are one junction"
+    } else {
+        "empty network: no road can be driven there and back"
+    }
+}
+
+/// What is told where `kept` nodes are fewer than have a road.
+pub fn note_of_left_out(kept: usize, nodes: usize, links: &[Link]) -> Option<String> {
+    let mut have_roads = vec![false; nodes];
+    for link in links.iter().filter(|link| link.from != link.to) {
+        (have_roads[link.from as usize], have_roads[link.to as usize]) = (true, true);
+    }
+    let all = have_roads.into_iter().filter(|&has_roads| has_roads).count();
+    let left_out = all.saturating_sub(kept);
+    (left_out > 0).then(|| format!("{left_out} of {all} intersections are left out: no way leads there and back"))
 }
 
 /// Gives the nodes in `order` the numbers 0, 1, 2 and so on, drops links to other nodes and those
@@ -99,6 +121,7 @@ mod tests {
         assert_eq!(network.bans, [(2, 0)], "from the longer of the parallels and back");
         assert_eq!(network.nodes, [node(-50.0, false), node(50.0, true)]);
         assert_eq!(network.attribution.as_deref(), Some("someone"));
+        assert_eq!(network.unread, ["1 of 3 intersections are left out: no way leads there and back"]);
     }
 
     #[test]
@@ -116,5 +139,7 @@ mod tests {
         let nothing = network("void", Vec::new(), Vec::new());
         assert_eq!(one_way.unwrap_err().to_string(), "lane: empty network: no road can be driven there and back");
         assert!(nothing.unwrap_err().to_string().starts_with("void: empty network"));
+        let toy = network("toy", vec![node(0.0, false)], vec![link(0, 0, 10)]);
+        assert!(toy.unwrap_err().to_string().ends_with("so short that they are one junction"));
     }
 }

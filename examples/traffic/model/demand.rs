@@ -48,7 +48,6 @@ impl Demand {
     }
 
     /// Whether all trips were asked for.
-    #[cfg(feature = "game")]
     pub fn is_given(&self) -> bool {
         self.planned.is_some()
     }

@@ -36,6 +36,10 @@ pub enum NetworkError {
         network: String,
         most: u64,
     },
+    /// None of the trips that were asked for.
+    NoTrip {
+        network: String,
+    },
     /// The links of a requested way do not follow each other.
     BrokenWay {
         network: String,
@@ -48,6 +52,9 @@ pub enum NetworkError {
 impl fmt::Display for NetworkError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoTrip { network } => {
+                write!(out, "{network}: no trip that can be driven: no way that is allowed leads to the end of any")
+            }
             Self::Empty { network } => write!(out, "{network}: no roads to drive on"),
             Self::BrokenWay { network, from, to, link } => {
                 write!(out, "{network}: a trip from {from} to {to} is broken at link {link}")

@@ -60,6 +60,9 @@ pub fn plan(
         }
         by_place.push(found);
     }
+    if numbers.is_empty() && !requests.is_empty() {
+        return Err(NetworkError::NoTrip { network: network.name.clone() });
+    }
     let routes = Routes::collect(network, incidence, nodes.clone(), by_place);
     let (trips, left_out) = trips(requests, &numbers);
     Ok(Planned { routes, trips, left_out })
@@ -131,6 +134,7 @@ fn trips(requests: &[TripRequest], numbers: &BTreeMap<(u32, Wish), u32>) -> (Pla
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::Link;
     use crate::routes::tests::ring;
 
     fn back_by_one(network: &Network, trips: u32) -> Result<Planned, NetworkError> {
@@ -141,6 +145,21 @@ mod tests {
         };
         let requests: Vec<TripRequest> = (0..trips).map(request).collect();
         plan(network, &Incidence::new(network).unwrap(), &requests, &ProgressBar::hidden())
+    }
+
+    /// A road with two ways onto it, which no car can leave.
+    #[test]
+    fn where_no_round_leads_back_trips_are_driven_as_far_as_roads_go() {
+        let ring = ring(4, 100);
+        let link = |from, to| Link { from, to, ..ring.links[0] };
+        let network = Network { links: vec![link(0, 2), link(1, 2), link(2, 3)], ..ring };
+        let incidence = Incidence::new(&network).unwrap();
+        let trip = |traveller, from, to| TripRequest { traveller, depart: 0, from, to, via: None };
+        let planned = |requests: &[TripRequest]| plan(&network, &incidence, requests, &ProgressBar::hidden());
+        let Planned { left_out, .. } = planned(&[trip(0, 0, 3), trip(1, 1, 3), trip(2, 2, 3), trip(3, 3, 0)]).unwrap();
+        assert_eq!(left_out, 1);
+        let refusal = planned(&[trip(0, 3, 1)]).err().unwrap().to_string();
+        assert!(refusal.starts_with("ring: no trip that can be driven"), "{refusal}");
     }
 
     #[test]

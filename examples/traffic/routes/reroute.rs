@@ -109,7 +109,7 @@ impl Rerouter {
             let destinations: Vec<u32> = by_destination.keys().copied().collect();
             let paths = self.search.run(&self.graph, node, &destinations, Turns::Allowed);
             for (path, hops) in paths.into_iter().zip(by_destination.into_values()) {
-                if let Some(path) = path {
+                if let Some(path) = path.filter(|path| leads_on(path)) {
                     self.detour(node, &path, &hops);
                 }
             }
@@ -156,7 +156,7 @@ impl Rerouter {
     }
 
     fn find(&mut self, start: u32, goal: u32) -> Option<Vec<u8>> {
-        self.search.run(&self.graph, start, &[goal], Turns::Allowed).pop()?
+        self.search.run(&self.graph, start, &[goal], Turns::Allowed).pop()?.filter(|path| leads_on(path))
     }
 
     pub(super) fn add_way(&mut self, node: u32, path: &[u8]) -> u32 {
@@ -191,6 +191,11 @@ impl Rerouter {
             Some(hop)
         })
     }
+}
+
+/// Whether it is a way: from a place to itself, as in a round trip, the shortest has no road.
+fn leads_on(path: &[u8]) -> bool {
+    !path.is_empty()
 }
 
 #[cfg(test)]

@@ -3,54 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::map::{MapError, Network, component};
+use crate::map::{MapError, Network};
 use crate::model::TripRequest;
-
-/// Which nodes a car can come from and get to.
-pub struct Reach {
-    /// The part in which each place can be reached from each other, by number.
-    parts: Vec<u32>,
-    /// From here the core of the network can be reached.
-    leaves: Vec<bool>,
-    /// From the core this can be reached.
-    enters: Vec<bool>,
-}
-
-impl Reach {
-    pub fn of(network: &Network) -> Self {
-        let nodes = network.nodes.len();
-        let parts = component::numbers(nodes, network.links.iter().map(|link| (link.from, link.to)));
-        let largest = component::largest_of(&parts);
-        let core: Vec<bool> = parts.iter().map(|&part| part == largest).collect();
-        let leaves = spread(&core, network.links.iter().map(|link| (link.to, link.from)));
-        let enters = spread(&core, network.links.iter().map(|link| (link.from, link.to)));
-        Self { parts, leaves, enters }
-    }
-
-    /// Whether there is surely a way: by way of the core, or within a part that is cut off from it.
-    fn joins(&self, from: u32, to: u32) -> bool {
-        let (from, to) = (from as usize, to as usize);
-        self.leaves[from] && self.enters[to] || self.parts[from] == self.parts[to]
-    }
-}
-
-/// Everything that can be reached from the marked nodes.
-fn spread(core: &[bool], edges: impl Iterator<Item = (u32, u32)> + Clone) -> Vec<bool> {
-    let mut next: Vec<Vec<u32>> = vec![Vec::new(); core.len()];
-    for (from, to) in edges.filter(|(_, to)| !core[*to as usize]) {
-        next[from as usize].push(to);
-    }
-    let mut reached = core.to_vec();
-    let mut frontier: Vec<u32> = (0..core.len() as u32).filter(|&node| core[node as usize]).collect();
-    while let Some(node) = frontier.pop() {
-        for &to in &next[node as usize] {
-            if !std::mem::replace(&mut reached[to as usize], true) {
-                frontier.push(to);
-            }
-        }
-    }
-    reached
-}
 
 /// Where and when a trip goes.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +17,6 @@ pub struct Journey {
 /// Collects trips, traveller by traveller.
 pub struct Requests<'a> {
     network: &'a Network,
-    reach: Reach,
     trips: Vec<TripRequest>,
     /// Travellers before the present one, and whether the present one has a trip.
     travellers: u32,
@@ -81,7 +34,7 @@ pub struct Demand {
 impl<'a> Requests<'a> {
     pub fn new(network: &'a Network) -> Self {
         let (trips, skipped) = (Vec::new(), BTreeMap::new());
-        Self { network, reach: Reach::of(network), trips, travellers: 0, has_trip: false, skipped }
+        Self { network, trips, travellers: 0, has_trip: false, skipped }
     }
 
     /// The trips that follow are another traveller's.
@@ -94,12 +47,10 @@ impl<'a> Requests<'a> {
         *self.skipped.entry(reason).or_default() += 1;
     }
 
-    /// Adds a trip whose route the simulation chooses.
+    /// Adds a trip whose route the simulation chooses, if there is one.
     pub fn add(&mut self, journey: Journey) {
         if journey.from == journey.to {
             self.skip("end where they begin");
-        } else if !self.reach.joins(journey.from, journey.to) {
-            self.skip("have no way from begin to end");
         } else {
             self.push(journey, None);
         }
@@ -134,24 +85,5 @@ impl<'a> Requests<'a> {
             return Err(MapError::new(file.display(), format_args!("no trip that can be driven{reasons}")));
         }
         Ok(Demand { trips: self.trips, notes: (skipped > 0).then(line).into_iter().collect() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::map::Link;
-
-    #[test]
-    fn trips_within_a_part_that_is_cut_off_have_a_way() {
-        let mut network = crate::tests::grid(3);
-        let cut_off = network.nodes.len() as u32;
-        network.nodes.extend([network.nodes[0], network.nodes[1]]);
-        let link = |from, to| Link { from, to, ..network.links[0] };
-        let links = [link(cut_off, cut_off + 1), link(cut_off + 1, cut_off)];
-        network.links.extend(links);
-        let reach = Reach::of(&network);
-        assert!(reach.joins(0, 4) && reach.joins(cut_off, cut_off + 1) && reach.joins(cut_off + 1, cut_off));
-        assert!(!reach.joins(0, cut_off) && !reach.joins(cut_off, 0));
     }
 }

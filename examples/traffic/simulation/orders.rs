@@ -54,6 +54,12 @@ impl Orders {
         self.planned.iter().copied().filter(|(_, order)| order.is_for_all())
     }
 
+    /// Whether orders are planned that are for the played city only.
+    #[cfg(feature = "game")]
+    pub fn plans_changes(&self) -> bool {
+        self.planned.iter().any(|(_, order)| !order.is_for_all())
+    }
+
     /// Whether the next signals at an intersection are put up or taken away.
     fn lights(&self, node: u32) -> Option<bool> {
         self.pending.iter().rev().find_map(|&(_, order)| match order {
@@ -215,8 +221,11 @@ fn rush(world: &mut World, node: u32, now: u32) {
     }
 }
 
-/// From second `now` on most trips lead toward an intersection.
+/// From second `now` on most trips lead toward an intersection, but for trips that are given.
 pub fn start_rush(demand: &mut Demand, city: &City, node: u32, now: u32) {
+    if demand.is_given() {
+        return;
+    }
     let position = |node: u32| (city.network.nodes[node as usize].x, city.network.nodes[node as usize].y);
     demand.rush(now + RUSH_HOUR, position(node), position, &city.routes);
 }

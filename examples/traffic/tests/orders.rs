@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use bevy_affinity::prelude::*;
+use indicatif::ProgressBar;
 use proptest::prelude::*;
 
 use super::{city, crowded, grid, hectic};
 use crate::city::{City, Travel};
 use crate::map::Control;
 use crate::measure::Simulation;
-use crate::model::{Intersection, Order, Timing};
+use crate::model::{Intersection, Order, Timing, TripRequest};
 use crate::plain::Plain;
 use crate::simulation::{self, CityApp};
 
@@ -198,6 +199,29 @@ fn trips_without_a_way_end_stuck() {
     assert!(totals.trips_stuck > 0 && totals.trips_arrived > 0, "{totals:?}");
     let approaches = plain.intersections()[node as usize].approaches();
     assert!(approaches.iter().all(|approach| approach.occupancy() == 0), "nobody gets there");
+}
+
+/// A round, and a way that passes its end: from there to there the shortest way has no road.
+#[test]
+fn a_round_over_a_closed_road_ends_stuck() {
+    let network = grid(4);
+    let links = &network.links;
+    let there = 0;
+    let back = (0..links.len() as u32).find(|&link| {
+        let link = links[link as usize];
+        (link.from, link.to) == (links[there as usize].to, links[there as usize].from)
+    });
+    let (from, to, back) = (links[there as usize].from, links[there as usize].to, back.unwrap());
+    let round = TripRequest { traveller: 0, depart: 50, from, to: from, via: Some(vec![there, back]) };
+    let passing = TripRequest { traveller: 1, depart: 9, from, to, via: Some(vec![there, back, there]) };
+    for closed in [there, back] {
+        let trips = [round.clone(), passing.clone()];
+        let city = City::with_trips(grid(4), Travel::default(), &trips, &ProgressBar::hidden()).unwrap();
+        let script = vec![(2, Order::Road { road: closed, closed: true })];
+        let totals = follow_plainly(&Arc::new(city), &script, |_| ()).totals();
+        // One of them meets the closed road where a way leads around it.
+        assert_eq!((totals.trips_arrived, totals.trips_stuck), (1, 1), "{closed}");
+    }
 }
 
 #[test]

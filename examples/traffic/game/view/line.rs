@@ -58,7 +58,7 @@ impl Line {
     }
 
     /// The ends of its pieces.
-    pub fn pieces(&self) -> impl Iterator<Item = (Vec2, Vec2)> {
+    pub fn pieces(&self) -> impl Iterator<Item = (Vec2, Vec2)> + Clone {
         self.pieces.iter().map(|piece| (piece.start, piece.start + piece.direction * piece.length))
     }
 

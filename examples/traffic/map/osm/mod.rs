@@ -169,7 +169,7 @@ fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result
     tally.add(Kind::FootLights, merged.foot_lights);
     let mut network = assemble(merged.network)?;
     let lights = lights::note(lights::place(&mut network, lights::Known::Classes));
-    network.unread = tally.lines().into_iter().chain(lights).collect();
+    network.unread.extend(tally.lines().into_iter().chain(lights));
     Ok(network)
 }
 

@@ -37,7 +37,8 @@ pub struct Parts<'a> {
 /// Movements of a junction while they are put together.
 #[derive(Default)]
 struct Draft<'a> {
-    programme: Option<&'a Programme>,
+    /// With its id.
+    programme: Option<(u32, &'a Programme)>,
     movements: Vec<Movement>,
     /// By the links that they join.
     numbers: BTreeMap<(u32, u32), u32>,
@@ -71,7 +72,11 @@ impl Parts<'_> {
                 )
             };
             greens = Some(programme.greens.get(lamp as usize).ok_or_else(problem)?.clone());
-            draft.programme = Some(programme);
+            if let Some((other, _)) = draft.programme.replace((id, programme)).filter(|&(other, _)| other != id) {
+                let [first, second] = [other, id].map(|id| quote(&self.ids[id as usize]));
+                let problem = format_args!("a junction has signals of {first} and of {second}");
+                return Err(MapError::new(self.file, problem));
+            }
         }
         let lane = connection.lane.map_or(0, |lane| 1 << lane.min(SignalPlan::MOST_LANES - 1));
         let (from, to) = (connection.from, connection.to);
@@ -93,7 +98,7 @@ impl Parts<'_> {
 
 impl Draft<'_> {
     fn finish(mut self, node: u32, right_of_way: Option<&RightOfWay>) -> Option<SignalPlan> {
-        let Programme { cycle, offset, .. } = *self.programme?;
+        let (_, &Programme { cycle, offset, .. }) = self.programme?;
         for (first, second) in right_of_way.map(|rules| self.held(rules)).unwrap_or_default() {
             self.movements[first as usize].holds.push(second);
         }
