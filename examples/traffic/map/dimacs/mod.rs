@@ -58,8 +58,9 @@ pub fn load(path: &Path) -> Result<Network, MapError> {
     // Graphs do not say what is a roundabout.
     let rings = vec![false; map.links.len()];
     let mut network = assemble(junctions::merge(map, &rings, &[]).network)?;
-    let unread = lights::note(lights::place(&mut network, lights::Known::Speeds)).into_iter().collect();
-    Ok(Network { name: stem(path).to_string_lossy().into_owned(), unread, ..network })
+    let lights = lights::note(lights::place(&mut network, lights::Known::Speeds));
+    network.unread.extend(lights);
+    Ok(Network { name: stem(path).to_string_lossy().into_owned(), ..network })
 }
 
 /// The graph says nothing of classes but how fast roads are.

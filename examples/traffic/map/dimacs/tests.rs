@@ -60,6 +60,20 @@ fn a_small_graph_is_read_plain_and_packed() {
 }
 
 #[test]
+fn what_is_cut_off_is_counted() {
+    let arcs = [(1, 2), (2, 1), (2, 3), (3, 2), (4, 5), (5, 4)].map(|(from, to)| format!("a {from} {to} 5000\n"));
+    let places = (1..=5).map(|node| format!("v {node} {} 0\n", node * 5_000));
+    let folder = Folder::with_map(
+        "cut-off",
+        &format!("p sp 5 6\n{}", arcs.concat()),
+        &format!("p aux sp co 5\n{}", places.collect::<String>()),
+    );
+    let map = folder.load("x-d.gr").unwrap();
+    assert_eq!(map.nodes.len(), 3);
+    assert_eq!(map.unread[0], "2 of 5 intersections are left out: no way leads there and back");
+}
+
+#[test]
 fn names_may_be_in_capitals() {
     let folder = Folder::new("capitals");
     folder.write("X.GR", GRAPH.as_bytes());
