@@ -100,17 +100,12 @@ impl AffinityTimeline {
     /// spans: some milliseconds when the recording is full.
     pub fn forecast(&self) -> Option<Forecast> {
         let oldest = self.whole_since();
-        let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0 || self.is_cut(frame));
+        let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0 || frame.cut);
         let last = newest_first.next().filter(|frame| frame.begin >= oldest)?;
         let (mut first, mut count, mut tagged) = (last, 0, 0);
         for frame in newest_first {
             let is_like = (frame.mode, frame.workers) == (last.mode, last.workers);
-            if !is_like
-                || frame.number + 1 != first.number
-                || frame.begin < oldest
-                || frame.delta == 0
-                || self.is_cut(frame)
-            {
+            if !is_like || frame.number + 1 != first.number || frame.begin < oldest || frame.delta == 0 || frame.cut {
                 break;
             }
             (first, count, tagged) = (frame, count + 1, tagged + frame.tagged);
@@ -137,7 +132,8 @@ impl Forecast {
         let mut rounds = BTreeMap::<(u64, usize), Round>::new();
         let mut sweeps_stay = false;
         for span in spans {
-            sweeps_stay |= span.worker.max(span.share_of) > 0 && span.kind != SpanKind::Jobs;
+            let is_round = matches!(span.kind, SpanKind::Share | SpanKind::Session | SpanKind::Batches);
+            sweeps_stay |= is_round && span.worker.max(span.share_of) > 0;
             let Some(system) = span.system else { continue };
             match span.kind {
                 SpanKind::System => systems.entry(system).or_default().total += span.end.saturating_sub(span.begin),
@@ -335,6 +331,11 @@ mod tests {
         let alone = of(1, 30_000, spans.iter());
         let halved = 10_000 + BESIDES as u128 + 5_000;
         assert_eq!([1, 2].map(|workers| with_workers(&alone, workers)), [25_000, halved]);
+        // Systems that are dealt out beside it tell nothing of sweeps.
+        let on_worker = |kind| Span { worker: 1, share_of: 1, ..Span::of_caller(kind, Some(9), 26_000..27_000) };
+        let dealt_out = [SpanKind::System, SpanKind::Jobs].map(on_worker);
+        let dealt_out = Forecast::new(1, 30_000, 25_000, 2, spans.iter().chain(&dealt_out));
+        assert_eq!(with_workers(&dealt_out, 2), halved);
         let beside = round(30_000, &[1_000, 1_000], 100);
         let beside = of(1, 40_000, spans.iter().chain(&beside));
         // Only the round gains: 2 x 1,000 ns on four workers.

@@ -83,6 +83,7 @@ impl AffinityDiagnostics {
             calls: tagged.calls,
             mode,
             workers: u16::try_from(self.workers.len()).unwrap_or(u16::MAX),
+            cut: false,
         };
         self.history.push(frame);
         frame

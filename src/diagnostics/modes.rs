@@ -156,6 +156,7 @@ mod tests {
             calls: 2,
             mode,
             workers: 1,
+            cut: false,
         }
     }
 

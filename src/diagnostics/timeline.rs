@@ -47,9 +47,8 @@ pub struct AffinityTimeline {
     stages: Ring<StageSpan>,
     /// When the last frame ended that had more spans than are kept of one.
     lost_until: u64,
-    /// When recording was turned on or off: in the middle of frames, mostly. Since the oldest frame
-    /// that is kept.
-    turns: Vec<u64>,
+    /// When recording was turned on or off since the last frame ended: in the middle of one, mostly.
+    turned: Option<u64>,
     /// Whether [`record`](Self::record) asked for a recording, and whether the overlay shows one.
     asked: bool,
     watched: bool,
@@ -72,7 +71,7 @@ const STAGES: usize = 1 << 14;
 impl AffinityTimeline {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
         let (spans, frames, stages) = (Ring::default(), Ring::default(), Ring::default());
-        Self { recorder, spans, frames, stages, lost_until: 0, turns: Vec::new(), asked: false, watched: false }
+        Self { recorder, spans, frames, stages, lost_until: 0, turned: None, asked: false, watched: false }
     }
 
     /// Nanoseconds of the clock that all times of the timeline are in: since some moment after the
@@ -100,7 +99,7 @@ impl AffinityTimeline {
     fn start_or_stop(&mut self) {
         let is_on = self.asked || self.watched;
         if is_on != self.is_recording() {
-            self.turns.push(now());
+            self.turned = Some(now());
         }
         if is_on {
             self.spans.reserve(SPANS);
@@ -165,11 +164,6 @@ impl AffinityTimeline {
         Some(begins.into_iter().flatten().min()?..ends.into_iter().flatten().max()?)
     }
 
-    /// Whether recording was turned on or off in the middle of a frame.
-    pub(super) fn is_cut(&self, frame: &FrameSpan) -> bool {
-        self.turns.iter().any(|turn| (frame.begin..frame.end).contains(turn))
-    }
-
     /// From when on no span was dropped to make room for newer ones.
     pub(crate) fn whole_since(&self) -> u64 {
         let oldest = self.spans.values().front().filter(|_| self.spans.is_full());
@@ -207,6 +201,7 @@ impl AffinityTimeline {
     /// Takes what was recorded in `frame`, with the numbers of systems, and says by their places
     /// whose it was.
     pub(super) fn take(&mut self, recorder: &Recorder, frame: FrameSpan, places: &Places) {
+        let cut = self.turned.take().is_some_and(|turned| turned >= frame.begin);
         let vacated = places.vacated();
         if !vacated.is_empty() {
             let whose_systems_are_gone = |span: &&mut Span| span.system.is_some_and(|place| vacated.contains(&place));
@@ -222,10 +217,8 @@ impl AffinityTimeline {
             self.lost_until = frame.end;
         }
         if self.is_recording() || drained > 0 {
-            self.frames.push(frame);
+            self.frames.push(FrameSpan { cut, ..frame });
         }
-        let oldest = self.frames.values().front().map_or(frame.begin, |oldest| oldest.begin);
-        self.turns.retain(|&turn| turn >= oldest);
     }
 }
 
@@ -265,6 +258,7 @@ mod tests {
             calls: 0,
             mode: SchedulerMode::LockStep,
             workers,
+            cut: false,
         }
     }
 

@@ -208,6 +208,8 @@ pub struct FrameSpan {
     pub mode: SchedulerMode,
     /// How many workers the gang had then.
     pub(crate) workers: u16,
+    /// Whether recording was turned on or off in the middle of it.
+    pub(crate) cut: bool,
 }
 
 impl FrameSpan {

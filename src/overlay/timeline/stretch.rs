@@ -51,9 +51,13 @@ impl Stretch {
         Self { begin, end: self.end.clamp(begin, times.end) }
     }
 
-    /// How much of `bar` lies in it.
+    /// How much of what lasts so long lies in it.
+    fn part(&self, begin: f64, end: f64) -> f64 {
+        (end.min(self.end) - begin.max(self.begin)).max(0.0)
+    }
+
     fn part_of(&self, bar: &Bar) -> f64 {
-        (bar.end.min(self.end) - bar.begin.max(self.begin)).max(0.0)
+        self.part(bar.begin, bar.end)
     }
 
     /// How much of each bar of a lane lies in it, without the bars inside of that one.
@@ -63,8 +67,7 @@ impl Stretch {
         for (index, bar) in lane.bars.iter().enumerate() {
             around.retain(|&outer| lane.bars[outer].end > bar.begin);
             if let Some(&outer) = around.last() {
-                let end = bar.end.min(lane.bars[outer].end);
-                own[outer] -= self.part_of(&Bar { begin: bar.begin, end, ..Bar::default() });
+                own[outer] -= self.part(bar.begin, bar.end.min(lane.bars[outer].end));
             }
             around.push(index);
         }
@@ -118,19 +121,20 @@ impl Stretch {
     pub(super) fn describe(&self, ui: &mut Ui, recorded: &Recorded, systems: &[SystemRow]) {
         ui.strong(format!("{} selected, from {} on", Nanoseconds(self.length()), Nanoseconds(self.begin)));
         // Of the rest nothing is known.
-        let copied = self.within(&recorded.copied).length().max(1.0);
+        let known = self.within(&recorded.copied);
+        let length = known.length().max(1.0);
         egui::Grid::new("stretch").num_columns(3).spacing([12.0, 2.0]).show(ui, |ui| {
             for lane in recorded.lanes() {
-                let Spent { work, wait } = self.spent(lane);
+                let Spent { work, wait } = known.spent(lane);
                 if work + wait > 0.0 {
                     ui.label(&lane.name);
-                    ui.label(format!("at work {} ({:.0} %)", Nanoseconds(work), 100.0 * work / copied));
+                    ui.label(format!("at work {} ({:.0} %)", Nanoseconds(work), 100.0 * work / length));
                     ui.weak(format!("waits {}", Nanoseconds(wait)));
                     ui.end_row();
                 }
             }
         });
-        let named = self.by_name(recorded, systems);
+        let named = known.by_name(recorded, systems);
         let named = named.iter().take(NAMED).map(|(name, time)| format!("{name} {}", Nanoseconds(*time)));
         ui.horizontal_wrapped(|ui| ui.label(named.collect::<Vec<_>>().join(" · ")));
     }
@@ -163,6 +167,9 @@ mod tests {
         assert_eq!(Stretch::between(300.0, 400.0).spent(&lane), Spent::default());
         assert_eq!(Stretch::between(300.0, 400.0).within(&(0.0..350.0)).length(), 50.0);
         assert_eq!(Stretch::between(300.0, 400.0).within(&(0.0..100.0)).length(), 0.0);
+        // Bars reach over the ends of what was copied, too.
+        let known = Stretch::between(-50.0, 10.0).within(&(0.0..400.0));
+        assert_eq!(known.spent(&lane), Spent { work: 10.0, wait: 0.0 });
     }
 
     /// A system that leads two rounds, of which the second has one inside and is idle for a while.
