@@ -101,11 +101,13 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
         match window(options) {
             Ok(exit) => return Ok(exit),
             Err(obstacle) => {
-                let unused = options.for_windows().join(", ");
-                let unused = if unused.is_empty() { unused } else { format!(", and {unused} without effect") };
-                say(&format!("note: {obstacle}, so this runs as with --headless{unused}"));
+                say(&format!("note: {obstacle}, so this runs as with --headless"));
+                warn_of_windows(options);
             }
         }
+    }
+    if !options.wants_window() && !options.paced {
+        warn_of_windows(options);
     }
     if let Some(folder) = &options.out {
         output::spare(folder, options.inputs()).map_err(Failure::Input)?;
@@ -159,6 +161,14 @@ fn warn_of_crowding(options: &Options) {
     }
 }
 
+/// Options that mean something in a window only.
+fn warn_of_windows(options: &Options) {
+    let unused = options.for_windows();
+    if !unused.is_empty() {
+        say(&format!("note: {} without effect: there is no window", unused.join(", ")));
+    }
+}
+
 /// Options that say when and how often cars set out mean nothing where their trips are given.
 fn warn_of_unused(options: &Options) {
     let unused = options.without_effect();
@@ -202,16 +212,19 @@ fn warn_of_jams(options: &Options, city: &City) {
     }
 }
 
-/// What the map says and the simulation does not know of: in one line, or with counts.
+/// What the map says and the simulation does not know of: in a line or two, or with counts.
 fn tell_of_unread(options: &Options, unread: &[String]) {
     if options.paced {
         // The process that started this one tells.
     } else if options.verbose {
         unread.iter().for_each(|line| say(&format!("note: {line}")));
-    } else if let (Some(first), false) = (unread.first(), options.json) {
-        match unread.len() - 1 {
-            0 => say(&format!("note: {first}")),
-            more => say(&format!("note: {first}, and {more} more kinds of things (--verbose tells)")),
+    } else if !options.json {
+        match unread {
+            [first, _, _, ..] => {
+                let more = unread.len() - 1;
+                say(&format!("note: {first}, and {more} more kinds of things (--verbose tells)"));
+            }
+            few => few.iter().for_each(|line| say(&format!("note: {line}"))),
         }
     }
 }

@@ -77,7 +77,7 @@ fn trip(ui: &mut egui::Ui, due: Due, trips: &Trips, way: Option<&WayAhead>) {
             style::row(ui, "arrives", format!("at {} at best", style::clock(way.arrival)));
             style::row(ui, "delay", format!("{} s so far", way.arrival.saturating_sub(trips.expected)));
         }
-        None if due == Due::NO_MORE => style::row(ui, "rests", "has no more trips"),
+        None if due == Due::NO_MORE => style::row(ui, "rests", "for good: no more trips"),
         None if due.is_resting() => style::row(ui, "rests", format!("until {}", style::clock(due.0))),
         None => style::row(ui, "waits", "to set out"),
     }

@@ -80,4 +80,14 @@ mod tests {
             assert!(near.is_sorted_by(|a, b| a < b) && near.len() < 200);
         }
     }
+
+    /// From one end of the earth to the other, and a street.
+    #[test]
+    fn lines_around_the_globe_take_no_more_entries_than_a_country() {
+        let ends = [(Vec2::ZERO, Vec2::new(1e9, 0.0)), (Vec2::new(50.0, 50.0), Vec2::new(90.0, 50.0))];
+        let grid = Grid::new(150.0, (0..).zip(ends));
+        assert!(grid.entries.len() < 10_000_000, "{}", grid.entries.len());
+        assert_eq!(grid.near(Vec2::new(5e8, 3.0), 10.0).collect::<Vec<_>>(), [0]);
+        assert_eq!(grid.near(Vec2::new(60.0, 55.0), 10.0).collect::<Vec<_>>(), [0, 1]);
+    }
 }

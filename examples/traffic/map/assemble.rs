@@ -14,13 +14,13 @@ pub fn assemble(network: Network) -> Result<Network, MapError> {
     if sorted.is_empty() {
         return Err(MapError::new(name, why_empty(links)));
     }
-    let mut unread: Vec<_> = note_of_left_out(order.len(), nodes.len(), links).into_iter().collect();
+    let lost = note_of_left_out(order.len(), nodes.len(), links);
     let bans = renumber_bans(bans, &old_numbers, links.len());
     drop(old_numbers);
     let mut nodes: Vec<Node> = order.iter().map(|&old| nodes[old as usize]).collect();
     let (x, y) = centre(&mut nodes);
     let globe = network.globe.map(|globe| globe.moved(x, y));
-    unread.extend(network.unread);
+    let unread = with_note(network.unread, lost);
     let mut bends = network.bends;
     bends.shift(x, y);
     Ok(Network { nodes, links: sorted, bans, globe, bends, unread, ..network })
@@ -29,21 +29,32 @@ pub fn assemble(network: Network) -> Result<Network, MapError> {
 /// Why nothing is left of these links.
 fn why_empty(links: &[Link]) -> &'static str {
     if !links.is_empty() && links.iter().all(|link| link.from == link.to) {
-        "empty network: all its roads are so short that they are one junction"
+        "empty network: all its roads end at the junction where they begin"
     } else {
         "empty network: no road can be driven there and back"
     }
 }
 
-/// What is told where `kept` nodes are fewer than have a road.
-pub fn note_of_left_out(kept: usize, nodes: usize, links: &[Link]) -> Option<String> {
+/// With a note of what is left out, which comes first if that is much: not all see the others.
+pub fn with_note(mut notes: Vec<String>, lost: Option<(String, bool)>) -> Vec<String> {
+    match lost {
+        Some((note, true)) => notes.insert(0, note),
+        Some((note, false)) => notes.push(note),
+        None => {}
+    }
+    notes
+}
+
+/// What is told where `kept` nodes are fewer than have a road, and whether they are far fewer.
+pub fn note_of_left_out(kept: usize, nodes: usize, links: &[Link]) -> Option<(String, bool)> {
     let mut have_roads = vec![false; nodes];
     for link in links.iter().filter(|link| link.from != link.to) {
         (have_roads[link.from as usize], have_roads[link.to as usize]) = (true, true);
     }
     let all = have_roads.into_iter().filter(|&has_roads| has_roads).count();
     let left_out = all.saturating_sub(kept);
-    (left_out > 0).then(|| format!("{left_out} of {all} intersections are left out: no way leads there and back"))
+    let note = || format!("{left_out} of {all} intersections are left out: no way leads there and back");
+    (left_out > 0).then(|| (note(), left_out > all / 20))
 }
 
 /// Gives the nodes in `order` the numbers 0, 1, 2 and so on, drops links to other nodes and those
@@ -140,6 +151,6 @@ mod tests {
         assert_eq!(one_way.unwrap_err().to_string(), "lane: empty network: no road can be driven there and back");
         assert!(nothing.unwrap_err().to_string().starts_with("void: empty network"));
         let toy = network("toy", vec![node(0.0, false)], vec![link(0, 0, 10)]);
-        assert!(toy.unwrap_err().to_string().ends_with("so short that they are one junction"));
+        assert!(toy.unwrap_err().to_string().ends_with("all its roads end at the junction where they begin"));
     }
 }

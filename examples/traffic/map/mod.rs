@@ -27,7 +27,7 @@ mod signal_plan;
 use std::io::Cursor;
 use std::path::Path;
 
-pub use assemble::note_of_left_out;
+pub use assemble::{note_of_left_out, with_note};
 pub use bends::{Bends, Shape};
 pub use error::MapError;
 use geo::Projection;

@@ -36,7 +36,7 @@ pub enum NetworkError {
         network: String,
         most: u64,
     },
-    /// None of the trips that were asked for.
+    /// None of the trips that were asked for has a way.
     NoTrip {
         network: String,
     },

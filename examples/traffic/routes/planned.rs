@@ -128,6 +128,8 @@ fn trips(requests: &[TripRequest], numbers: &BTreeMap<(u32, Wish), u32>) -> (Pla
             None => left_out += 1,
         }
     }
+    // Who has no trip that can be driven has no car.
+    by_car.retain(|trips| !trips.is_empty());
     (PlannedTrips::new(by_car), left_out)
 }
 

@@ -3,8 +3,53 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::map::{MapError, Network};
+use crate::map::{MapError, Network, component};
 use crate::model::TripRequest;
+
+/// Which nodes a car can come from and get to.
+pub struct Reach {
+    /// From here the core of the network can be reached.
+    leaves: Vec<bool>,
+    /// From the core this can be reached.
+    enters: Vec<bool>,
+}
+
+impl Reach {
+    pub fn of(network: &Network) -> Self {
+        let nodes = network.nodes.len();
+        let parts = component::numbers(nodes, network.links.iter().map(|link| (link.from, link.to)));
+        let largest = component::largest_of(&parts);
+        let core: Vec<bool> = parts.iter().map(|&part| part == largest).collect();
+        let leaves = spread(&core, network.links.iter().map(|link| (link.to, link.from)));
+        let enters = spread(&core, network.links.iter().map(|link| (link.from, link.to)));
+        Self { leaves, enters }
+    }
+
+    /// Whether there is surely no way: where the core reaches one end, a way would have it reach the
+    /// other, and back alike. Where it reaches neither a search tells.
+    fn parts(&self, from: u32, to: u32) -> bool {
+        let (from, to) = (from as usize, to as usize);
+        self.enters[from] && !self.enters[to] || self.leaves[to] && !self.leaves[from]
+    }
+}
+
+/// Everything that can be reached from the marked nodes.
+fn spread(core: &[bool], edges: impl Iterator<Item = (u32, u32)> + Clone) -> Vec<bool> {
+    let mut next: Vec<Vec<u32>> = vec![Vec::new(); core.len()];
+    for (from, to) in edges.filter(|(_, to)| !core[*to as usize]) {
+        next[from as usize].push(to);
+    }
+    let mut reached = core.to_vec();
+    let mut frontier: Vec<u32> = (0..core.len() as u32).filter(|&node| core[node as usize]).collect();
+    while let Some(node) = frontier.pop() {
+        for &to in &next[node as usize] {
+            if !std::mem::replace(&mut reached[to as usize], true) {
+                frontier.push(to);
+            }
+        }
+    }
+    reached
+}
 
 /// Where and when a trip goes.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +62,7 @@ pub struct Journey {
 /// Collects trips, traveller by traveller.
 pub struct Requests<'a> {
     network: &'a Network,
+    reach: Reach,
     trips: Vec<TripRequest>,
     /// Travellers before the present one, and whether the present one has a trip.
     travellers: u32,
@@ -34,7 +80,7 @@ pub struct Demand {
 impl<'a> Requests<'a> {
     pub fn new(network: &'a Network) -> Self {
         let (trips, skipped) = (Vec::new(), BTreeMap::new());
-        Self { network, trips, travellers: 0, has_trip: false, skipped }
+        Self { network, reach: Reach::of(network), trips, travellers: 0, has_trip: false, skipped }
     }
 
     /// The trips that follow are another traveller's.
@@ -51,6 +97,8 @@ impl<'a> Requests<'a> {
     pub fn add(&mut self, journey: Journey) {
         if journey.from == journey.to {
             self.skip("end where they begin");
+        } else if self.reach.parts(journey.from, journey.to) {
+            self.skip("have no way from begin to end");
         } else {
             self.push(journey, None);
         }
@@ -85,5 +133,29 @@ impl<'a> Requests<'a> {
             return Err(MapError::new(file.display(), format_args!("no trip that can be driven{reasons}")));
         }
         Ok(Demand { trips: self.trips, notes: (skipped > 0).then(line).into_iter().collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::Link;
+
+    #[test]
+    fn only_trips_that_surely_have_no_way_are_left_out() {
+        let mut network = crate::tests::grid(3);
+        let cut_off = network.nodes.len() as u32;
+        network.nodes.extend([network.nodes[0], network.nodes[1]]);
+        let link = |from, to| Link { from, to, ..network.links[0] };
+        let links = [link(cut_off, cut_off + 1), link(cut_off + 1, cut_off)];
+        network.links.extend(links);
+        let reach = Reach::of(&network);
+        let parts =
+            [(0, 4), (cut_off, cut_off + 1), (0, cut_off), (cut_off, 0)].map(|(from, to)| reach.parts(from, to));
+        assert_eq!(parts, [false, false, true, true]);
+        // Where no way leads back, one may lead there: a search tells.
+        network.links.truncate(1);
+        let Link { from, to, .. } = network.links[0];
+        assert!(!Reach::of(&network).parts(from, to));
     }
 }

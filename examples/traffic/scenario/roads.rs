@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::map::{
-    Control, Link, MapError, Movement, Network, Node, SignalPlan, component, geo, hilbert, note_of_left_out,
+    Control, Link, MapError, Movement, Network, Node, SignalPlan, component, geo, hilbert, note_of_left_out, with_note,
 };
 
 /// In the place of a number: the file has such a thing, the network does not.
@@ -127,7 +127,7 @@ impl Draft {
         };
         let nodes: Vec<Node> = self.nodes.iter().zip(&self.controls).map(place).collect();
         let order = hilbert::order(&nodes, &keep);
-        let note = note_of_left_out(order.len(), nodes.len(), &self.links);
+        let lost = note_of_left_out(order.len(), nodes.len(), &self.links);
         let new_nodes = inverse(&order, nodes.len());
         let (links, new_links) = renumber(&self.links, &new_nodes);
         if links.is_empty() {
@@ -140,7 +140,7 @@ impl Draft {
             bans: renumber_bans(&self.bans, &new_links),
             plans: renumber_plans(self.plans, &new_nodes, &new_links),
             left_hand: self.left_hand,
-            unread: note.into_iter().chain(self.unread).collect(),
+            unread: with_note(self.unread, lost),
             ..Network::new(self.name, nodes, links)
         };
         Ok(Roads { network, nodes: self.node_ids, links: self.link_ids, origin })

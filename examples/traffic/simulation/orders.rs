@@ -57,7 +57,7 @@ impl Orders {
     /// Whether orders are planned that are for the played city only.
     #[cfg(feature = "game")]
     pub fn plans_changes(&self) -> bool {
-        self.planned.iter().any(|(_, order)| !order.is_for_all())
+        self.planned.iter().chain(&self.pending).any(|(_, order)| !order.is_for_all())
     }
 
     /// Whether the next signals at an intersection are put up or taken away.

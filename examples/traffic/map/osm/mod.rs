@@ -167,9 +167,9 @@ fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result
     let merged = junctions::merge(map, &rings, &paths);
     tally.add(Kind::LongTurns, merged.long_turns);
     tally.add(Kind::FootLights, merged.foot_lights);
-    let mut network = assemble(merged.network)?;
+    let mut network = assemble(Network { unread: tally.lines(), ..merged.network })?;
     let lights = lights::note(lights::place(&mut network, lights::Known::Classes));
-    network.unread.extend(tally.lines().into_iter().chain(lights));
+    network.unread.extend(lights);
     Ok(network)
 }
 

@@ -182,6 +182,11 @@ fn mistakes_in_programmes_are_told_with_their_line() {
         let error = lit("sumo-lights-wrong", &LIGHTS.replacen(right, wrong, 1), "<additional/>").err().unwrap();
         assert!(error.contains(part), "{part:?} is not in {error:?}");
     }
+    let other = r#"<tlLogic id="u" programID="0"><phase duration="9" state="G"/></tlLogic><junction id="a""#;
+    let two = LIGHTS.replacen(r#"tl="t" linkIndex="2""#, r#"tl="u" linkIndex="0""#, 1);
+    let two = two.replacen(r#"<junction id="a""#, other, 1);
+    let error = lit("sumo-two-lights", &two, "<additional/>").err().unwrap();
+    assert!(error.ends_with("a junction has signals of `t` and of `u`"), "{error}");
     let added = "<additional>\n<tlLogic id=\"q\" programID=\"0\"/></additional>";
     let error = lit("sumo-added-wrong", LIGHTS, added).err().unwrap();
     assert!(error.contains("r.add.xml, line 2: signals `q` have no phases"), "{error}");
