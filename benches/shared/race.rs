@@ -166,9 +166,10 @@ impl<'a, Data> Race<'a, Data> {
                 break;
             }
             for turn in 0..self.contenders.len() {
-                // Each round starts with another contender, so that none always follows the same
-                // one.
-                let index = (round + turn) % self.contenders.len();
+                // Each round starts with another contender, and every second one goes the other way,
+                // so that none always follows the same one.
+                let (place, last) = ((round + turn) % self.contenders.len(), self.contenders.len() - 1);
+                let index = if round.is_multiple_of(2) { place } else { last - place };
                 let samples = self.take_turn(index, Turn::new(timed))?;
                 self.contenders[index].samples.push_round(samples);
             }
