@@ -166,10 +166,7 @@ impl<'a, Data> Race<'a, Data> {
                 break;
             }
             for turn in 0..self.contenders.len() {
-                // Each round starts with another contender, and every second one goes the other way,
-                // so that none always follows the same one.
-                let (place, last) = ((round + turn) % self.contenders.len(), self.contenders.len() - 1);
-                let index = if round.is_multiple_of(2) { place } else { last - place };
+                let index = in_turn(round, turn, self.contenders.len());
                 let samples = self.take_turn(index, Turn::new(timed))?;
                 self.contenders[index].samples.push_round(samples);
             }
@@ -208,4 +205,11 @@ impl<'a, Data> Race<'a, Data> {
         };
         self.contenders.iter().map(standing).collect()
     }
+}
+
+/// Who has a turn in a round: every second round another contender starts, and the round between
+/// goes the other way, so that none always follows the same one.
+fn in_turn(round: usize, turn: usize, contenders: usize) -> usize {
+    let place = (round / 2 + turn) % contenders;
+    if round.is_multiple_of(2) { place } else { contenders - 1 - place }
 }

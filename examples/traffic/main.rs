@@ -102,12 +102,12 @@ fn start(options: &Options) -> Result<ExitCode, Failure> {
             Ok(exit) => return Ok(exit),
             Err(obstacle) => {
                 say(&format!("note: {obstacle}, so this runs as with --headless"));
-                warn_of_windows(options);
+                let unused = options.for_windows();
+                if !unused.is_empty() {
+                    say(&format!("note: {} without effect: there is no window", unused.join(", ")));
+                }
             }
         }
-    }
-    if !options.wants_window() && !options.paced {
-        warn_of_windows(options);
     }
     if let Some(folder) = &options.out {
         output::spare(folder, options.inputs()).map_err(Failure::Input)?;
@@ -158,14 +158,6 @@ fn warn_of_crowding(options: &Options) {
     }
     if let Some(workers) = options.workers.map(usize::from).filter(|&workers| workers > cores && !options.paced) {
         say(&format!("warning: {workers} workers on {cores} cores take turns, and are slower than {cores} would be"));
-    }
-}
-
-/// Options that mean something in a window only.
-fn warn_of_windows(options: &Options) {
-    let unused = options.for_windows();
-    if !unused.is_empty() {
-        say(&format!("note: {} without effect: there is no window", unused.join(", ")));
     }
 }
 

@@ -45,7 +45,8 @@ pub struct AffinityTimeline {
     spans: Ring<Span>,
     frames: Ring<FrameSpan>,
     stages: Ring<StageSpan>,
-    /// When the last frame ended that had more spans than are kept of one.
+    /// Spans of before this moment were lost: of a frame that had more than are kept of one, or by
+    /// [`clear`](Self::clear).
     lost_until: u64,
     /// When recording was turned on or off since the last frame ended: in the middle of one, mostly.
     turned: Option<u64>,
@@ -196,12 +197,13 @@ impl AffinityTimeline {
         self.spans.clear();
         self.frames.clear();
         self.stages.clear();
+        self.lost_until = now();
     }
 
     /// Takes what was recorded in `frame`, with the numbers of systems, and says by their places
     /// whose it was.
     pub(super) fn take(&mut self, recorder: &Recorder, frame: FrameSpan, places: &Places) {
-        let cut = self.turned.take().is_some_and(|turned| turned >= frame.begin);
+        let cut = self.turned.take().is_some_and(|turned| turned >= frame.begin || !self.is_recording());
         let vacated = places.vacated();
         if !vacated.is_empty() {
             let whose_systems_are_gone = |span: &&mut Span| span.system.is_some_and(|place| vacated.contains(&place));

@@ -208,7 +208,8 @@ pub struct FrameSpan {
     pub mode: SchedulerMode,
     /// How many workers the gang had then.
     pub(crate) workers: u16,
-    /// Whether recording was turned on or off in the middle of it.
+    /// Whether recording was turned on or off in the middle of it; known of the timeline's frames
+    /// only.
     pub(crate) cut: bool,
 }
 

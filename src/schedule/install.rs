@@ -8,8 +8,8 @@ use crate::executor::AffinityExecutor;
 impl AffinityExecutor {
     /// Gives `schedule` an executor that has measured nothing yet, and a build pass that tells it
     /// what the gang needs to know. A schedule that has been built is built once more. Once is
-    /// enough, but for systems that wait for a tag: each further one wraps the run conditions of
-    /// the schedule once more. Orders that a build pass adds which comes later are not seen: add
+    /// enough, but for systems that wait for a tag; each further `install` wraps the run conditions
+    /// of the schedule once more. Orders that a build pass adds which comes later are not seen: add
     /// yours before.
     ///
     /// Systems that wait for their tag (`(a, b).chain().affine()`) get it now, if the schedule was

@@ -62,8 +62,8 @@ impl Task {
     }
 }
 
-/// In a challenge, and where a file of orders changes the played city, the untouched one goes its
-/// own way from the beginning.
+/// In a challenge, and where orders of a file are still to come, the untouched city goes its own
+/// way from the beginning.
 fn begin(world: &mut World) {
     let now = world.resource::<Now>().0;
     let mut task = world.resource_mut::<Task>();

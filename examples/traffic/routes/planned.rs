@@ -158,8 +158,10 @@ mod tests {
         let incidence = Incidence::new(&network).unwrap();
         let trip = |traveller, from, to| TripRequest { traveller, depart: 0, from, to, via: None };
         let planned = |requests: &[TripRequest]| plan(&network, &incidence, requests, &ProgressBar::hidden());
-        let Planned { left_out, .. } = planned(&[trip(0, 0, 3), trip(1, 1, 3), trip(2, 2, 3), trip(3, 3, 0)]).unwrap();
-        assert_eq!(left_out, 1);
+        let requests = [trip(0, 3, 0), trip(1, 0, 3), trip(2, 1, 3), trip(3, 2, 3)];
+        let Planned { left_out, trips, .. } = planned(&requests).unwrap();
+        assert_eq!((left_out, trips.cars()), (1, 3), "who has no way has no car");
+        assert!((0..3).all(|car| trips.trip(car, 0).is_some()));
         let refusal = planned(&[trip(0, 3, 1)]).err().unwrap().to_string();
         assert!(refusal.starts_with("ring: no trip that can be driven"), "{refusal}");
     }

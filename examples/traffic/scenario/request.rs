@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::map::{MapError, Network, component};
 use crate::model::TripRequest;
 
-/// Which nodes a car can come from and get to.
+/// Which nodes lead to the core of a network, and which it leads to.
 pub struct Reach {
     /// From here the core of the network can be reached.
     leaves: Vec<bool>,
@@ -25,8 +25,8 @@ impl Reach {
         Self { leaves, enters }
     }
 
-    /// Whether there is surely no way: where the core reaches one end, a way would have it reach the
-    /// other, and back alike. Where it reaches neither a search tells.
+    /// Whether there is surely no way: what the core reaches leads to no place that it does not
+    /// reach, and what leads to the core is behind no place that does not. Else a search tells.
     fn parts(&self, from: u32, to: u32) -> bool {
         let (from, to) = (from as usize, to as usize);
         self.enters[from] && !self.enters[to] || self.leaves[to] && !self.leaves[from]

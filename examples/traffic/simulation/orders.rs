@@ -54,7 +54,7 @@ impl Orders {
         self.planned.iter().copied().filter(|(_, order)| order.is_for_all())
     }
 
-    /// Whether orders are planned that are for the played city only.
+    /// Whether orders are still to take effect, planned or given, that are for the played city only.
     #[cfg(feature = "game")]
     pub fn plans_changes(&self) -> bool {
         self.planned.iter().chain(&self.pending).any(|(_, order)| !order.is_for_all())

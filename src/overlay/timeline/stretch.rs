@@ -51,11 +51,12 @@ impl Stretch {
         Self { begin, end: self.end.clamp(begin, times.end) }
     }
 
-    /// How much of what lasts so long lies in it.
+    /// How much of the time from `begin` to `end` lies in it.
     fn part(&self, begin: f64, end: f64) -> f64 {
         (end.min(self.end) - begin.max(self.begin)).max(0.0)
     }
 
+    /// How much of `bar` does.
     fn part_of(&self, bar: &Bar) -> f64 {
         self.part(bar.begin, bar.end)
     }
