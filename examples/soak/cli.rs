@@ -9,7 +9,7 @@ use crate::program;
 /// Everything at once, for as long as you like: random worlds, settings, modes, panics and pauses,
 /// compared with plain Bevy after every frame.
 ///
-/// Two apps run the same program of some 30 systems: one over Bevy's `Query` on one thread, one
+/// Two apps run the same program of some 40 systems: one over Bevy's `Query` on one thread, one
 /// over this crate's parameters on the gang. Between frames entities come, go and move between
 /// tables; the gang's settings and mode change at random. After each frame every component of every
 /// entity, what counts as changed, and every result must be the same to the bit.

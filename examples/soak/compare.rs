@@ -8,9 +8,10 @@ use bevy::{
     },
     prelude::*,
 };
+use bevy_affinity::Due;
 
 use crate::{
-    components::{A, B, Link, Mail, Mark, Number, S, Seen, Sum, Tag, Watch, Z},
+    components::{A, At, B, Link, Mail, Mark, Number, S, Seen, Sum, Tag, Watch, Z},
     dice::Trail,
     order::by_archetype,
     program::Log,
@@ -23,6 +24,7 @@ type Values<'a> = (
     Option<&'a Link>,
     Option<&'a Mail>,
     Option<&'a Sum>,
+    (Option<&'a At>, Option<&'a Due>),
     &'a Seen,
     &'a Watch,
 );
@@ -48,6 +50,8 @@ struct Row {
     link: Option<Option<u32>>,
     mail: Option<u64>,
     sum: Option<u64>,
+    /// When it is due.
+    time: Option<u64>,
     seen: u64,
     watch: Watch,
     marks: [bool; 5],
@@ -59,7 +63,7 @@ struct Row {
 
 impl Row {
     fn of(world: &World, entity: Entity, (number, values, marks, places): Item) -> Self {
-        let (a, b, s, link, mail, sum, seen, watch) = values;
+        let (a, b, s, link, mail, sum, (at, due), seen, watch) = values;
         let (transform, global, parent, children) = places;
         let place = world.entities().get_spawned(entity).expect("a row's entity exists");
         let number_of = |entity: Entity| world.get::<Number>(entity).map(|number| number.0);
@@ -75,6 +79,7 @@ impl Row {
             link: link.map(|link| number_of(link.0)),
             mail: mail.map(|mail| mail.0),
             sum: sum.map(|sum| sum.0),
+            time: at.map(|at| at.0).or(due.map(Due::time)),
             seen: seen.0,
             watch: *watch,
             marks: marks.into(),

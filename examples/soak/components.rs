@@ -1,8 +1,9 @@
 //! What entities are made of.
 
 use bevy::{ecs::entity_disabling::Disabled, prelude::*};
+use bevy_affinity::Due;
 
-use crate::dice::mix;
+use crate::{dice::mix, program::Side};
 
 /// Tells the entities of a world apart: each has a number of its own, and the same one in both
 /// worlds.
@@ -42,6 +43,13 @@ pub struct Link(pub Entity);
 /// What was received, in this order.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub struct Mail(pub u64);
+
+/// When a row is due, in the plain world; in ours that is [`Due`].
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub struct At(pub u64);
+
+/// The time of a row that sleeps until it is woken.
+pub const NEVER: u64 = Due::<()>::NEVER;
 
 /// What a tree was found to hold.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
@@ -88,13 +96,15 @@ pub enum Kind {
     Tag,
     Link,
     Mail,
+    /// A time: see [`At`].
+    Due,
     /// A place in space and in trees.
     Node,
     Disabled,
 }
 
 impl Kind {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::A,
         Self::B,
         Self::S,
@@ -104,6 +114,7 @@ impl Kind {
         Self::Tag,
         Self::Link,
         Self::Mail,
+        Self::Due,
         Self::Node,
         Self::Disabled,
     ];
@@ -119,6 +130,10 @@ impl Kind {
             Self::Tag => entity.insert(Tag),
             Self::Link => entity.insert(Link(target)),
             Self::Mail => entity.insert(Mail(value)),
+            Self::Due => match entity.resource::<Side>() {
+                Side::Plain => entity.insert(At(time(value))),
+                Side::Ours => entity.insert(Due::<()>::at(time(value))),
+            },
             Self::Node => entity.insert((transform(value), Sum(0))),
             Self::Disabled => entity.insert(Disabled),
         };
@@ -135,10 +150,17 @@ impl Kind {
             Self::Tag => entity.remove::<Tag>(),
             Self::Link => entity.remove::<Link>(),
             Self::Mail => entity.remove::<Mail>(),
+            Self::Due => entity.remove::<(At, Due)>(),
             Self::Node => entity.remove::<(Transform, GlobalTransform, Sum)>(),
             Self::Disabled => entity.remove::<Disabled>(),
         };
     }
+}
+
+/// One row in eight sleeps; of the others some are due at once, most in the course of a life.
+fn time(value: u64) -> u64 {
+    let value = mix(value);
+    if value.is_multiple_of(8) { NEVER } else { value / 8 % 64 }
 }
 
 fn transform(value: u64) -> Transform {

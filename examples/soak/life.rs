@@ -94,12 +94,14 @@ impl Life {
         let mode = dice.once_in(4).then(|| machine::draw_mode(dice));
         let pause = dice.once_in(100).then(|| Duration::from_micros(dice.number() % 4_000));
         let (salt, steps) = (dice.number(), dice.number() | dice.number());
+        // The clock may stand still, jump, and go back.
+        let now = self.frames.saturating_sub(dice.below(4) as u64) + if dice.once_in(16) { 20 } else { 0 };
         let row = dice.below(self.twins.count());
         let dies = self.doomed && self.frames + 1 == self.length;
         let doomed = dies.then(|| self.twins.number_of(row)).flatten();
         Frame {
             changes: if without.changes { Vec::new() } else { changes },
-            script: Script { salt, steps: steps & !without.steps, doomed },
+            script: Script { salt, steps: steps & !without.steps, now, doomed },
             settings: settings.filter(|_| !without.settings),
             mode: mode.filter(|_| !without.modes),
             pause: pause.filter(|_| !without.pauses),

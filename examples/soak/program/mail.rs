@@ -20,18 +20,18 @@ fn letters(salt: u64, number: &Number) -> impl Iterator<Item = u64> + use<> {
 }
 
 /// The order of letters makes a difference.
-fn receive(mail: &mut Mail, letter: u64) {
+pub fn receive(mail: &mut Mail, letter: u64) {
     mail.0 = mix(mail.0 ^ letter);
 }
 
-fn note(log: &mut Log, report: ScatterReport) {
+pub fn note(log: &mut Log, report: ScatterReport) {
     log.note("delivered", report.delivered);
     log.note("to nobody", report.despawned);
     log.note("to no receiver", report.unmatched);
 }
 
 /// One letter after another.
-fn deliver(
+pub fn deliver(
     letters: Vec<(Entity, u64)>,
     mut receive: impl FnMut(Entity, u64) -> Result<(), QueryEntityError>,
 ) -> ScatterReport {

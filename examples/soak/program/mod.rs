@@ -1,6 +1,7 @@
 //! The program that both worlds run: each step once over plain `Query` and once over this crate's
 //! parameters, and the same function of a row in both.
 
+mod due;
 mod faults;
 mod inner;
 mod kernels;
@@ -23,7 +24,7 @@ pub use orders::Note;
 pub type Configs = ScheduleConfigs<ScheduleSystem>;
 
 /// Which of the two worlds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Resource, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Bevy alone.
     Plain,
@@ -60,6 +61,8 @@ pub struct Script {
     pub salt: u64,
     /// A bit for each step that runs.
     pub steps: u64,
+    /// What the clock shows: rows are due by it.
+    pub now: u64,
     /// The entity whose row panics, and nobody catches it.
     pub doomed: Option<u32>,
 }
@@ -82,6 +85,7 @@ pub fn steps(side: Side) -> Vec<Step> {
     let parts = [
         sweeps::steps(side),
         mail::steps(side),
+        due::steps(side),
         kernels::steps(side),
         orders::steps(side),
         trees::steps(side),
@@ -99,7 +103,8 @@ pub fn step_names() -> Vec<&'static str> {
 
 /// Adds the program to an app.
 pub fn add_to(app: &mut App, side: Side) {
-    app.init_resource::<Script>().init_resource::<Log>().add_message::<Note>();
+    app.insert_resource(side).init_resource::<Script>().init_resource::<Log>().add_message::<Note>();
+    app.init_resource::<due::Post>().init_resource::<Calendar<u64>>();
     for (number, step) in steps(side).into_iter().enumerate() {
         let runs = move |script: Res<Script>| script.steps >> number & 1 == 1;
         app.configure_sets(Update, StepSet(number).run_if(runs));
