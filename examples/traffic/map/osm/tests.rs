@@ -1,4 +1,5 @@
 mod markup;
+mod repeats;
 mod turns;
 
 use std::io::Cursor;

@@ -50,6 +50,16 @@ impl Kinds {
         self.0 |= Self::of(kind).0;
     }
 
+    /// The kinds of both sets.
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The kinds that are not in the other set.
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// That kind if it is in the set, and no other.
     pub fn only(self, kind: Kind) -> Self {
         Self(self.0 & Self::of(kind).0)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::marks::Marks;
 use super::tags::Road;
-use super::unread::Tally;
+use super::unread::{Kinds, Tally};
 use super::wire::Broken;
 use crate::map::geo::Place;
 
@@ -84,6 +84,8 @@ pub struct Point {
     pub place: Option<Place>,
     pub signal: bool,
     pub mini_roundabout: bool,
+    /// What else stands here, of which each kind is in the tally.
+    unread: Kinds,
     /// A way ends here or several meet: what lies between two junctions is only the shape of the
     /// road.
     pub junction: bool,
@@ -131,16 +133,15 @@ impl Points {
         Ok(())
     }
 
-    /// Tells where a point is and what stands there.
+    /// Tells where a point is and what stands there. A node may come twice, as Overpass writes it
+    /// also once without its tags, and counts once.
     pub fn put(&mut self, number: u32, place: Place, marks: Marks) {
         let point = &mut self.points[number as usize];
-        // An element may come twice, and counts once.
-        if point.place.is_none() {
-            self.tally.add_all(marks.unread);
-        }
         point.place = Some(place);
-        point.signal = marks.signal;
-        point.mini_roundabout = marks.mini_roundabout;
+        point.signal |= marks.signal;
+        point.mini_roundabout |= marks.mini_roundabout;
+        self.tally.add_all(marks.unread.without(point.unread));
+        point.unread = point.unread.with(marks.unread);
     }
 
     /// The parts of ways that lie in the extract: the number of the way and a range of `named`.

@@ -1,0 +1,20 @@
+//! Elements that come twice, or not at all.
+
+use super::markup::Markup;
+
+/// Two streets that cross at node 5.
+fn crossing() -> Markup {
+    let ends = [(100.0, 0.0), (0.0, 100.0), (-100.0, 0.0), (0.0, -100.0)];
+    let map = (1..).zip(ends).fold(Markup::default(), |map, (id, end)| map.node(id, end, ""));
+    map.way(1, &[1, 5, 3], "highway=residential").way(2, &[2, 5, 4], "highway=residential")
+}
+
+#[test]
+fn a_node_that_comes_again_without_its_tags_keeps_them() {
+    let tags = ["highway=traffic_signals barrier=gate", ""];
+    for [first, second] in [tags, [tags[1], tags[0]], [tags[0]; 2]] {
+        let map = crossing().node(5, (0.0, 0.0), first).node(5, (0.0, 0.0), second).read().unwrap();
+        assert_eq!(map.nodes.iter().filter(|node| node.has_signals()).count(), 1);
+        assert_eq!(map.unread, ["1 gates and other barriers on roads, open"]);
+    }
+}
