@@ -144,7 +144,8 @@ fn read(name: &str, source: &mut impl Source) -> Result<Network, MapError> {
 fn take_in(source: &mut impl Source) -> Result<(Points, Vec<Restriction>), MapError> {
     let mut survey = Survey::new(source.length());
     source.survey(&mut survey)?;
-    let Survey { ways, restrictions, tally } = survey;
+    let Survey { mut ways, restrictions, mut tally } = survey;
+    tally.add(Kind::RepeatedRoads, ways.dedup());
     let mut points = Points::of(ways);
     points.tally = tally;
     source.place(&mut points)?;

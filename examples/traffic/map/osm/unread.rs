@@ -17,10 +17,11 @@ pub enum Kind {
     LongTurns,
     UnclearTurns,
     TurnsElsewhere,
+    RepeatedRoads,
 }
 
 /// Every kind in its order, with what to say of it.
-const TEXTS: [(Kind, &str); 14] = [
+const TEXTS: [(Kind, &str); 15] = [
     (Kind::ServiceRoads, "service roads, left out"),
     (Kind::ClosedRoads, "roads closed to cars, left out"),
     (Kind::Destination, "roads for residents and visitors only, open to all"),
@@ -35,6 +36,7 @@ const TEXTS: [(Kind, &str); 14] = [
     (Kind::LongTurns, "turns forbidden by way of a road in between, allowed"),
     (Kind::UnclearTurns, "turn restrictions that do not add up, left out"),
     (Kind::TurnsElsewhere, "turn restrictions on roads that are not driven on, left out"),
+    (Kind::RepeatedRoads, "roads that come twice, read once"),
 ];
 
 /// A set of kinds.

@@ -54,6 +54,42 @@ impl Ways {
         }
         Ok(())
     }
+
+    /// Leaves the first of the ways with the same id, and tells how many go: extracts that were
+    /// joined have those across their border twice.
+    pub fn dedup(&mut self) -> usize {
+        // Nearly all files are sorted, which takes no memory to see.
+        if self.ways.is_sorted_by(|a, b| a.id < b.id) {
+            return 0;
+        }
+        let is_first = self.first_of_their_ids();
+        let (mut begin, mut kept) = (0, 0);
+        for (way, is_first) in self.ways.iter_mut().zip(&is_first) {
+            let named = begin..way.end as usize;
+            begin = named.end;
+            if *is_first {
+                self.nodes.copy_within(named.clone(), kept);
+                kept += named.len();
+                way.end = kept as u32;
+            }
+        }
+        self.nodes.truncate(kept);
+        let before = self.ways.len();
+        let mut is_first = is_first.into_iter();
+        self.ways.retain(|_| is_first.next() == Some(true));
+        before - self.ways.len()
+    }
+
+    fn first_of_their_ids(&self) -> Vec<bool> {
+        let id = |way: u32| self.ways[way as usize].id;
+        let mut order: Vec<u32> = (0..self.ways.len() as u32).collect();
+        order.sort_unstable_by_key(|&way| (id(way), way));
+        let mut is_first = vec![true; order.len()];
+        for pair in order.windows(2) {
+            is_first[pair[1] as usize] = id(pair[0]) != id(pair[1]);
+        }
+        is_first
+    }
 }
 
 /// The most nodes that the ways of a file of so many bytes may name.

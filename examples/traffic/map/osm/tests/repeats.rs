@@ -18,3 +18,13 @@ fn a_node_that_comes_again_without_its_tags_keeps_them() {
         assert_eq!(map.unread, ["1 gates and other barriers on roads, open"]);
     }
 }
+
+#[test]
+fn a_road_that_comes_twice_is_one() {
+    let once = crossing().way(3, &[1, 2], "highway=residential");
+    let twice = once.clone().way(1, &[1, 5, 3], "highway=primary").way(3, &[1, 2], "highway=residential");
+    let twice = twice.way(1, &[1, 5, 3], "highway=residential");
+    let (once, twice) = (once.read().unwrap(), twice.read().unwrap());
+    assert_eq!((twice.nodes, twice.links), (once.nodes, once.links));
+    assert_eq!(twice.unread, ["3 roads that come twice, read once"]);
+}
