@@ -275,7 +275,7 @@ fn elements_that_do_not_add_up_are_refused() {
     refused("key", &way(Message::default().packed(2, [1, 1]).packed(3, [2])), &["keys without values"]);
     refused("string", &way(Message::default().packed(2, [u64::MAX]).packed(3, [2])), &["string 18446744073709551615"]);
     refused("refs", &way(street([i64::MAX, i64::MAX])), &["more than 64 bits"]);
-    refused("missing", &way(street((0..200_000).map(|_| 7))), &["empty network"]);
+    refused("missing", &way(street((0..200_000).map(|_| 7))), &["the nodes that its roads name are not in it"]);
     let relation = |relation: Message| extract(&block(&Message::default().bytes(4, &relation.0)));
     let turn = || Message::default().packed(2, [4]).packed(3, [5]).packed(9, [1]);
     refused("roles", &relation(turn()), &["fewer roles or kinds than members"]);

@@ -49,6 +49,10 @@ use super::{MapError, Network, driving_side, ending, junctions, lights, limits};
 
 const ATTRIBUTION: &str = "© OpenStreetMap contributors";
 
+/// Why roads are refused that say themselves where they run.
+const NO_NODES: &str = "the nodes that its roads name are not in it: export those too, from Overpass by \
+                        `(._;>;); out;` instead of `out geom;`, from osmium without `add-locations-to-ways`";
+
 /// In degrees: the unit of coordinates.
 const NANODEGREE: f64 = 1e-9;
 
@@ -155,6 +159,7 @@ fn take_in(source: &mut impl Source) -> Result<(Points, Vec<Restriction>), MapEr
 /// From what the file says to a network.
 fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result<Network, MapError> {
     let mut tally = std::mem::take(&mut points.tally);
+    tally.add(Kind::MissingNodes, missing_nodes(name, &points)?);
     let left_hand = driving::votes(&points);
     let raw = Raw::new(points);
     let left_hand = left_hand.unwrap_or_else(|| driving_side::is_left_hand(raw.middle));
@@ -172,6 +177,12 @@ fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result
     let lights = lights::note(lights::place(&mut network, lights::Known::Classes));
     network.unread.extend(lights);
     Ok(network)
+}
+
+/// How many of the nodes of roads are not in the file: not so many that nothing of them is left.
+fn missing_nodes(name: &str, points: &Points) -> Result<usize, MapError> {
+    let missing = points.missing();
+    if missing > 0 && points.runs().is_empty() { Err(MapError::new(name, NO_NODES)) } else { Ok(missing) }
 }
 
 impl Survey {

@@ -18,10 +18,11 @@ pub enum Kind {
     UnclearTurns,
     TurnsElsewhere,
     RepeatedRoads,
+    MissingNodes,
 }
 
 /// Every kind in its order, with what to say of it.
-const TEXTS: [(Kind, &str); 15] = [
+const TEXTS: [(Kind, &str); 16] = [
     (Kind::ServiceRoads, "service roads, left out"),
     (Kind::ClosedRoads, "roads closed to cars, left out"),
     (Kind::Destination, "roads for residents and visitors only, open to all"),
@@ -37,6 +38,7 @@ const TEXTS: [(Kind, &str); 15] = [
     (Kind::UnclearTurns, "turn restrictions that do not add up, left out"),
     (Kind::TurnsElsewhere, "turn restrictions on roads that are not driven on, left out"),
     (Kind::RepeatedRoads, "roads that come twice, read once"),
+    (Kind::MissingNodes, "nodes of roads that are not in the file: the roads end there"),
 ];
 
 /// A set of kinds.

@@ -180,6 +180,11 @@ impl Points {
         point.unread = point.unread.with(marks.unread);
     }
 
+    /// How many of the nodes that ways name are not in the extract.
+    pub fn missing(&self) -> usize {
+        self.points.iter().filter(|point| point.place.is_none()).count()
+    }
+
     /// The parts of ways that lie in the extract: the number of the way and a range of `named`.
     pub fn runs(&self) -> Vec<(u32, Range<usize>)> {
         let inside = |&point: &u32| self.points[point as usize].place.is_some();

@@ -28,3 +28,19 @@ fn a_road_that_comes_twice_is_one() {
     assert_eq!((twice.nodes, twice.links), (once.nodes, once.links));
     assert_eq!(twice.unread, ["3 roads that come twice, read once"]);
 }
+
+#[test]
+fn roads_end_where_nodes_are_missing() {
+    let map = crossing().way(3, &[1, 2, 8, 9], "highway=residential").read().unwrap();
+    assert_eq!(map.links.len(), 10);
+    assert_eq!(map.unread, ["2 nodes of roads that are not in the file: the roads end there"]);
+}
+
+#[test]
+fn roads_without_nodes_are_refused_by_one_line() {
+    for map in [Markup::default(), Markup::default().node(1, (0.0, 0.0), "").node(3, (9.0, 0.0), "barrier=gate")] {
+        let error = map.way(1, &[1, 2, 3], "highway=residential").read().unwrap_err().to_string();
+        assert!(error.starts_with("map: the nodes that its roads name are not in it: export those too"), "{error}");
+        assert_eq!(error.lines().count(), 1);
+    }
+}
