@@ -175,6 +175,20 @@ fn blocks_may_come_twice_or_in_another_order() {
 }
 
 #[test]
+fn features_that_are_not_known_are_named() {
+    let with = |features: &[&str]| {
+        let header = features.iter().fold(Message::default(), |header, feature| header.bytes(4, feature.as_bytes()));
+        [raw_blob("OSMHeader", &header.0), packed_blob("OSMData", &grid(4).0)].concat()
+    };
+    assert_eq!(read("features", &with(&["OsmSchema-V0.6", "DenseNodes"])).unwrap().nodes.len(), 16);
+    let history = with(&["OsmSchema-V0.6", "HistoricalInformation"]);
+    refused("history", &history, &["x.osm.pbf: a file with history, which is not read"]);
+    refused("feature", &with(&["\u{1b}[2J"]), &["x.osm.pbf: needs the feature `\\u{1b}[2J`"]);
+    let number = raw_blob("OSMHeader", &Message::default().number(4, 1).0);
+    refused("number", &number, &["x.osm.pbf, byte 0: broken or cut short: a field has a number"]);
+}
+
+#[test]
 fn lengths_that_lie_are_named_by_their_byte() {
     let at = format!("x.osm.pbf, byte {}: broken or cut short: ", header().len());
     let data = grid(4).0;

@@ -7,11 +7,15 @@ use std::io::{self, Read, Seek, SeekFrom};
 use flate2::read::ZlibDecoder;
 
 use super::wire::{Broken, Fields};
+use super::xml::printable;
 use crate::map::{MapError, limits};
 
 /// The format's own limits, in bytes.
 const LONGEST_HEADER: u64 = 64 << 10;
 const LARGEST_BLOB: u64 = 32 << 20;
+
+/// What a file may need its reader to know.
+const FEATURES: [&[u8]; 2] = [b"OsmSchema-V0.6", b"DenseNodes"];
 
 /// Of deflate: more than this no byte can unpack to.
 const HIGHEST_RATIO: u64 = 1_032;
@@ -68,7 +72,10 @@ impl<'a, R: Read + Seek> Blobs<'a, R> {
         while at < self.length {
             let (kind, size) = self.read(at, &mut unpacked_left).map_err(|problem| self.broken(at, problem))?;
             match kind {
-                Kind::Header => header_seen = true,
+                Kind::Header => {
+                    self.check_features(at)?;
+                    header_seen = true;
+                }
                 Kind::Data => visit(&self.data).map_err(|problem| self.broken(at, problem))?,
                 Kind::Unknown => {}
             }
@@ -78,6 +85,20 @@ impl<'a, R: Read + Seek> Blobs<'a, R> {
             return Err(MapError::new(self.name, "not an OpenStreetMap extract: it has no header"));
         }
         Ok(())
+    }
+
+    /// Refuses a file that means something else to those who know more of the format.
+    fn check_features(&self, at: u64) -> Result<(), MapError> {
+        match unknown_feature(&self.data).map_err(|problem| self.broken(at, problem))? {
+            None => Ok(()),
+            Some(b"HistoricalInformation") => {
+                Err(MapError::new(self.name, "a file with history, which is not read: export the present state"))
+            }
+            Some(feature) => {
+                let feature = printable(&String::from_utf8_lossy(feature));
+                Err(MapError::new(self.name, format_args!("needs the feature `{feature}`, which is not supported")))
+            }
+        }
     }
 
     /// Reads and unpacks the blob at a byte of the file; returns what it is and how many bytes it
@@ -148,6 +169,19 @@ impl Kind {
             _ => Self::Unknown,
         }
     }
+}
+
+/// The first feature that a file's header asks for and that is not known.
+fn unknown_feature(header: &[u8]) -> Result<Option<&[u8]>, Broken> {
+    for field in Fields::of(header) {
+        if let (4, feature) = field? {
+            let feature = feature.bytes()?;
+            if !FEATURES.contains(&feature) {
+                return Ok(Some(feature));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Unpacks a blob into `data`, at most `most` bytes.

@@ -315,7 +315,7 @@ fn place(lon: Option<&str>, lat: Option<&str>) -> Option<Place> {
 }
 
 /// The start of a text from a file, safe to print.
-fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars().take(100).flat_map(char::escape_debug).collect()
 }
 
