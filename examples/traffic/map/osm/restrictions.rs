@@ -45,6 +45,8 @@ pub struct Restrictions {
 pub struct RelationTags {
     is_restriction: bool,
     only: Option<bool>,
+    /// The value says something else.
+    unclear: bool,
     except_cars: bool,
     conditional: bool,
 }
@@ -75,7 +77,10 @@ impl RelationTags {
     pub fn add(&mut self, key: &str, value: &str) {
         match key {
             "type" => self.is_restriction = value == "restriction",
-            "restriction" => self.only = self.only.or(rule(value)),
+            "restriction" => {
+                self.only = self.only.or(rule(value));
+                self.unclear = rule(value).is_none();
+            }
             "except" => self.except_cars = value.split(';').any(|whom| CARS.contains(&whom.trim())),
             "hour_on" | "hour_off" | "day_on" | "day_off" => self.conditional = true,
             _ => match key.strip_prefix("restriction:") {
@@ -88,8 +93,15 @@ impl RelationTags {
     }
 }
 
-/// Whether only this turn is allowed, or it alone is not.
+/// Whether only this turn is allowed, or it alone is not; of several values all have to say the
+/// same.
 fn rule(value: &str) -> Option<bool> {
+    let mut rules = value.split(';').map(|value| single_rule(value.trim()));
+    let first = rules.next()??;
+    rules.all(|rule| rule == Some(first)).then_some(first)
+}
+
+fn single_rule(value: &str) -> Option<bool> {
     let known = |turn: &str| TURNS.contains(&turn);
     match value.split_once('_')? {
         ("no", turn) if known(turn) => Some(false),
@@ -127,12 +139,12 @@ impl Restrictions {
         if !tags.is_restriction || tags.except_cars {
             return Ok(None);
         }
-        let Some(only) = tags.only else {
-            return Ok(tags.conditional.then_some(Kind::Conditional));
-        };
         if tags.conditional {
             return Ok(Some(Kind::Conditional));
         }
+        let Some(only) = tags.only else {
+            return Ok(tags.unclear.then_some(Kind::UnclearTurns));
+        };
         let Some(via) = members.via() else {
             return Ok(Some(Kind::UnclearTurns));
         };
@@ -190,8 +202,20 @@ mod tests {
         assert_eq!(at_node(&[("restriction", "no_left_turn")]), Some(false));
         assert_eq!(at_node(&[("restriction", "no_u_turn")]), Some(false));
         assert_eq!(at_node(&[("restriction", "only_straight_on")]), Some(true));
-        for value in ["", "no", "no_right_turn_on_red", "only_", "left_turn", "no_parking"] {
-            assert_eq!(at_node(&[("restriction", value)]), None, "{value}");
+        assert_eq!(at_node(&[("restriction", "no_left_turn;no_u_turn")]), Some(false));
+        assert_eq!(at_node(&[("restriction", "only_left_turn; only_u_turn")]), Some(true));
+        for value in [
+            "",
+            "no",
+            "no_right_turn_on_red",
+            "only_",
+            "left_turn",
+            "no_parking",
+            "no_u_turn;only_left_turn",
+            "no_u_turn;",
+        ] {
+            let read = read(&[("type", "restriction"), ("restriction", value)], &TURN);
+            assert_eq!(read, (Vec::new(), Some(Kind::UnclearTurns)), "{value}");
         }
         assert_eq!(read(&[("type", "route"), ("restriction", "no_exit")], &TURN), (Vec::new(), None));
     }
