@@ -19,6 +19,9 @@ const LONGEST_LINE: u64 = 4_096;
 /// What any packed file may unpack to, in bytes.
 const UNPACKED_ANYWAY: u64 = 4 << 20;
 
+/// What some editors put before the text to say that it is UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// The shortest record about a node, `v 1 0 0` and the end of the line.
 const SHORTEST_RECORD: u64 = 8;
 
@@ -69,7 +72,7 @@ impl Records {
     pub fn next(&mut self) -> Result<Option<Record<'_>>, MapError> {
         while self.read_line()? {
             let text = self.text.trim_ascii();
-            if !text.is_empty() && text != b"c" && !text.starts_with(b"c ") {
+            if !text.is_empty() && !is_comment(text) {
                 return self.record().map(Some);
             }
         }
@@ -96,6 +99,9 @@ impl Records {
                 self.in_line(format_args!("the file unpacks to more than {ratio} times its size, as no map does"))
             );
         }
+        if self.line == 1 && self.text.starts_with(BYTE_ORDER_MARK) {
+            self.text.drain(..BYTE_ORDER_MARK.len());
+        }
         Ok(bytes > 0)
     }
 
@@ -107,6 +113,10 @@ impl Records {
         let text = str::from_utf8(self.text.trim_ascii()).map_err(|_| self.in_line("not text"))?;
         Ok(Record { file: &self.file, line: self.line, text, fields: text.split_ascii_whitespace() })
     }
+}
+
+fn is_comment(text: &[u8]) -> bool {
+    text.strip_prefix(b"c").is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
 /// One line and the fields of it that are not read yet.

@@ -60,6 +60,15 @@ fn a_small_graph_is_read_plain_and_packed() {
 }
 
 #[test]
+fn tabs_and_byte_order_marks_make_no_difference() {
+    let (graph, places) = (format!("\u{feff}c\ta map\n{GRAPH}"), format!("\u{feff}{PLACES}").replace(' ', "\t"));
+    let folder = Folder::with_map("tabs", &graph, &places);
+    assert_eq!(folder.load("x-d.gr").unwrap().links.len(), 4);
+    folder.write("x-d.gr", GRAPH.replace("c a", "ca").as_bytes());
+    assert_eq!(folder.error("x-d.gr"), "x-d.gr, line 1: expected `p sp ..` first, found `ca square`");
+}
+
+#[test]
 fn what_is_cut_off_is_counted() {
     let arcs = [(1, 2), (2, 1), (2, 3), (3, 2), (4, 5), (5, 4)].map(|(from, to)| format!("a {from} {to} 5000\n"));
     let places = (1..=5).map(|node| format!("v {node} {} 0\n", node * 5_000));
