@@ -50,7 +50,7 @@ impl Projection {
     /// The place at so many metres east and north of the origin.
     pub fn place(&self, x: f32, y: f32) -> Place {
         let (east, north) = self.degree();
-        let lon = self.centre.lon + (self.origin.0 + f64::from(x)) / east.max(f64::MIN_POSITIVE);
+        let lon = eastward(0.0, self.centre.lon + (self.origin.0 + f64::from(x)) / east.max(f64::MIN_POSITIVE));
         let lat = self.centre.lat + (self.origin.1 + f64::from(y)) / north;
         // A little beyond them is a matter of rounding; at a pole all longitudes are one.
         Place { lon: lon.clamp(-180.0, 180.0), lat: lat.clamp(-90.0, 90.0) }
@@ -59,7 +59,7 @@ impl Projection {
     /// Metres east and north of the origin.
     pub fn point(&self, place: Place) -> (f32, f32) {
         let (east, north) = self.degree();
-        let x = (place.lon - self.centre.lon) * east - self.origin.0;
+        let x = eastward(self.centre.lon, place.lon) * east - self.origin.0;
         let y = (place.lat - self.centre.lat) * north - self.origin.1;
         (x as f32, y as f32)
     }
@@ -78,7 +78,25 @@ pub fn project(places: &[Place]) -> Vec<(f32, f32)> {
 
 /// The middle of the box around all places.
 pub fn middle_of(places: &[Place]) -> Place {
-    Place { lon: middle(places.iter().map(|place| place.lon)), lat: middle(places.iter().map(|place| place.lat)) }
+    Place { lon: middle_lon(places), lat: middle(places.iter().map(|place| place.lat)) }
+}
+
+/// Halfway between west and east, of a box that may go on at -180 degrees where 180 end.
+fn middle_lon(places: &[Place]) -> f64 {
+    let lons = || places.iter().map(|place| place.lon);
+    let beyond = || lons().map(|lon| if lon < 0.0 { lon + 360.0 } else { lon });
+    let width = |(least, greatest): (f64, f64)| greatest - least;
+    let whole = width(span(lons()));
+    if whole > 180.0 && width(span(beyond())) < whole { eastward(0.0, middle(beyond())) } else { middle(lons()) }
+}
+
+/// Degrees to the east from one longitude to another, the shorter way around.
+pub fn eastward(from: f64, to: f64) -> f64 {
+    match to - from {
+        degrees if degrees > 180.0 => degrees - 360.0,
+        degrees if degrees < -180.0 => degrees + 360.0,
+        degrees => degrees,
+    }
 }
 
 /// The least and the greatest value.
@@ -111,6 +129,23 @@ mod tests {
         }
         let pole = Projection::at(Place { lon: 7.0, lat: 90.0 }).place(5.0, 5.0);
         assert!(Place::on_earth(pole.lon, pole.lat).is_some(), "{pole:?}");
+    }
+
+    #[test]
+    fn islands_on_both_sides_of_the_date_line_lie_together() {
+        let fiji = [178.0, 179.9, -179.8, -178.0].map(|lon| Place { lon, lat: -17.0 });
+        let middle = middle_of(&fiji);
+        assert!((middle.lon - 180.0).abs() < 1e-9, "{middle:?}");
+        let projection = Projection::at(middle);
+        for (place, (x, y)) in fiji.iter().zip(project(&fiji)) {
+            assert!(projection.place(x, y).distance(*place) < 0.1, "{place:?}");
+            assert!(x.abs() < 2.1 * 111_195.0, "{x}");
+        }
+        assert_eq!(middle_of(&fiji[1..]).lon, eastward(0.0, (179.9 + 182.0) / 2.0));
+        // Nearer to each other by way of Greenwich; one and the same.
+        for (lons, middle) in [([-80.0, 80.0], 0.0), ([-100.0, 79.0], -10.5), ([-180.0, 180.0], 180.0)] {
+            assert_eq!(middle_of(&lons.map(|lon| Place { lon, lat: 0.0 })).lon, middle, "{lons:?}");
+        }
     }
 
     #[test]

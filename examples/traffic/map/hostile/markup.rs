@@ -116,6 +116,20 @@ fn wrong_markup_is_named_by_its_byte() {
 }
 
 #[test]
+fn the_date_line_is_a_line_like_any_other() {
+    let node = |id: i64, lon: f64| format!("<node id='{id}' lat='-17' lon='{lon}'/>");
+    let way = "<way id='1'><nd ref='1'/><nd ref='2'/><tag k='highway' v='residential'/></way>";
+    let text = format!("<osm>{}{}{way}</osm>", node(1, 179.99), node(2, -179.99));
+    let map = read("fiji.osm", text.as_bytes()).unwrap();
+    assert!(map.left_hand);
+    // 2,127 m from one end to the other.
+    let ends = [map.nodes[0].x, map.nodes[1].x];
+    assert!((ends[0] - ends[1]).abs() < 2_200.0 && ends[0].abs() < 1_100.0, "{ends:?}");
+    let globe = map.globe.unwrap();
+    assert!(ends.iter().all(|&x| (globe.place(x, 0.0).lon.abs() - 179.99).abs() < 1e-4));
+}
+
+#[test]
 fn editors_leave_what_they_deleted() {
     let text = grid(4).replace("<way id=\"2\">", "<way id=\"2\" action='delete'>");
     let map = read("deleted.osm", text.as_bytes()).unwrap();

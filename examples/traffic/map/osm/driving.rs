@@ -1,6 +1,7 @@
 //! On which side of the road cars drive, as far as the map itself says.
 
 use super::ways::Points;
+use crate::map::geo::eastward;
 
 /// Whether to the left: cars turn clockwise in roundabouts where they keep to the left, and
 /// some roads have a tag. `None` if neither says anything, or both sides as often.
@@ -22,7 +23,7 @@ fn winding(points: &Points, line: &[u32]) -> i64 {
     let (x0, y0) = place(line[0]);
     let twice_area = |pair: &[u32]| {
         let ((ax, ay), (bx, by)) = (place(pair[0]), place(pair[1]));
-        (ax - x0) * (by - y0) - (bx - x0) * (ay - y0)
+        eastward(x0, ax) * (by - y0) - eastward(x0, bx) * (ay - y0)
     };
     let area: f64 = line.windows(2).map(twice_area).sum();
     if area == 0.0 { 0 } else { area.signum() as i64 }
