@@ -9,6 +9,10 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use super::text::{Bounded, quote, read_problem};
 use crate::map::MapError;
 
+/// What is said where a carriage return alone stands for the end of a line: what follows it would
+/// be lost.
+const LINE_ENDS: &str = "lines should end with LF or CRLF";
+
 /// The fields of one line after another.
 pub struct Lines {
     file: String,
@@ -33,14 +37,17 @@ impl Lines {
                 return Ok(None);
             }
             if text.starts_with(b"#") {
+                if text.trim_ascii_end().contains(&b'\r') {
+                    return Err(self.error(LINE_ENDS));
+                }
                 continue;
             }
             // A reader for each line knows nothing of lines, so that the number is always ours.
             let mut fields = ReaderBuilder::new();
             let fields = fields.has_headers(false).trim(Trim::All).buffer_capacity(256);
-            let record = fields.from_reader(text.trim_ascii()).into_records().next();
-            if let Some(record) = record.transpose().map_err(|_| self.error("not UTF-8 text"))? {
-                return Ok(Some(record));
+            let mut records = fields.from_reader(text.trim_ascii()).into_records();
+            if let Some(record) = records.next().transpose().map_err(|_| self.error("not UTF-8 text"))? {
+                return if records.next().is_none() { Ok(Some(record)) } else { Err(self.error(LINE_ENDS)) };
             }
         }
     }

@@ -18,6 +18,7 @@ fn trips_come_with_or_without_travellers() {
         ("traveller,depart,from,to\n9,20,1,2\n4,5,0,1\n9,10,0,1\n", vec![(0, 5), (1, 10), (1, 20)]),
         ("car,depart,arrive,from,to\n1,5,9,0,1\n0,6,,1,2\n", vec![(0, 6), (1, 5)]),
         ("depart,from,to\r\n1,0,1\r\n2,0,0\r\n", vec![(0, 1)]),
+        ("depart,from,to,note\n1,0,1,\"x\ry\"\n", vec![(0, 1)]),
     ] {
         let folder = Folder::with("csv", &[("n.xml", LINE.as_bytes()), ("t.csv", csv.as_bytes())]);
         assert_eq!(departures(&folder.read("n.xml", "t.csv").unwrap()), expected, "{csv}");
@@ -44,6 +45,9 @@ fn mistakes_are_told_with_their_line() {
         ("depart,from,to\n1,0,1\n25h,1,2\n", "line 3: depart should be a time"),
         ("depart,from,to\n1,\u{1b}[2J,2\n", "found `\\u{1b}[2J`"),
         ("traveller,depart,from,to\nJohn,1,0,1\n", "traveller should be a whole number, found `John`"),
+        ("depart,from,to\r1,0,1\r", "t.csv, line 1: lines should end with LF or CRLF"),
+        ("depart,from,to\n1,0,1\r2,0\n", "line 2: lines should end with LF or CRLF"),
+        ("depart,from,to\n# a remark\r1,0,1\n2,0,1\n", "line 2: lines should end with LF or CRLF"),
         ("depart,from,to\n", "t.csv: no trip that can be driven"),
         ("depart,from,to\n1,1,1\n", "no trip that can be driven: 1 of 1 trips are left out: 1 end where they begin"),
     ] {
