@@ -26,7 +26,19 @@ const MOST_SHARED_LINKS: usize = 100_000_000;
 const MOST_ROUTES: usize = 10_000;
 
 const LEFT_OUT: &str = "use edges that are left out";
+const NOT_CARS: &str = "are not cars";
+const SOME_CARS: &str = "are of types of which only some are cars";
 const NO_TIME: &str = "have no time of departure";
+
+/// The types that are there before any is defined, and why their vehicles are left out, if they are.
+const TYPES: [(&str, Option<&str>); 6] = [
+    ("DEFAULT_VEHTYPE", None),
+    ("DEFAULT_TAXITYPE", None),
+    ("DEFAULT_BIKETYPE", Some(NOT_CARS)),
+    ("DEFAULT_PEDTYPE", Some(NOT_CARS)),
+    ("DEFAULT_CONTAINERTYPE", Some(NOT_CARS)),
+    ("DEFAULT_RAILTYPE", Some(NOT_CARS)),
+];
 
 /// Reads files in turn: later ones may name what earlier ones define.
 pub fn read(paths: &[PathBuf], roads: &Roads, seed: u64) -> Result<Demand, MapError> {
@@ -34,7 +46,7 @@ pub fn read(paths: &[PathBuf], roads: &Roads, seed: u64) -> Result<Demand, MapEr
         roads,
         seed,
         requests: Requests::new(&roads.network),
-        types: HashMap::new(),
+        types: TYPES.into_iter().map(|(id, reason)| (id.to_owned(), reason)).collect(),
         routes: HashMap::new(),
         elements: 0,
         shared_links: 0,
@@ -57,8 +69,8 @@ struct Reader<'a> {
     roads: &'a Roads,
     seed: u64,
     requests: Requests<'a>,
-    /// Whether the vehicles of a type are cars.
-    types: HashMap<String, bool>,
+    /// Why the vehicles of a type are left out, if they are.
+    types: HashMap<String, Option<&'static str>>,
     /// The routes behind a name.
     routes: HashMap<String, Routes>,
     /// Vehicles, trips and flows so far: a number for random choices.
@@ -82,9 +94,9 @@ impl Reader<'_> {
         while let Some(tag) = xml.next_tag()? {
             match tag.name() {
                 "vType" => {
-                    let class = tag.get("vClass")?;
-                    self.types.insert(tag.text("id")?, class.is_none_or(|class| is_car(&class)));
+                    self.vehicle_type(&tag)?;
                 }
+                "vTypeDistribution" => self.type_distribution(&tag, &mut xml)?,
                 "route" => {
                     let route = self.route(&tag)?;
                     self.routes.insert(tag.text("id")?, Rc::new([(1.0, route)]));
@@ -103,6 +115,40 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Defines a type, and tells why its vehicles are left out, if they are.
+    fn vehicle_type(&mut self, tag: &Tag) -> Result<Option<&'static str>, MapError> {
+        let is_car = tag.get("vClass")?.is_none_or(|class| is_car(&class));
+        let reason = (!is_car).then_some(NOT_CARS);
+        self.types.insert(tag.text("id")?, reason);
+        Ok(reason)
+    }
+
+    /// Defines a type that is one of several for each vehicle.
+    fn type_distribution(&mut self, tag: &Tag, xml: &mut Xml) -> Result<(), MapError> {
+        let names = tag.get("vTypes")?.unwrap_or_default();
+        let named = names.split_ascii_whitespace().map(|name| self.named_type(name, tag));
+        let mut reasons = named.collect::<Result<Vec<_>, _>>()?;
+        while let Some(piece) = xml.next()? {
+            match piece {
+                Piece::Close(name) if name == "vTypeDistribution" => break,
+                Piece::Open(tag) if tag.name() == "vType" => reasons.push(match tag.get("refId")? {
+                    Some(name) => self.named_type(&name, &tag)?,
+                    None => self.vehicle_type(&tag)?,
+                }),
+                _ => {}
+            }
+        }
+        let first = *reasons.first().ok_or_else(|| tag.error("no types in it"))?;
+        let are_alike = reasons.iter().all(|reason| *reason == first);
+        self.types.insert(tag.text("id")?, if are_alike { first } else { Some(SOME_CARS) });
+        Ok(())
+    }
+
+    fn named_type(&self, name: &str, tag: &Tag) -> Result<Option<&'static str>, MapError> {
+        let reason = self.types.get(name).copied();
+        reason.ok_or_else(|| tag.error(format_args!("type {} is not defined before it is used", quote(name))))
     }
 
     fn vehicle(&mut self, tag: &Tag, xml: &mut Xml) -> Result<(), MapError> {
@@ -170,8 +216,10 @@ impl Reader<'_> {
     fn course(&mut self, tag: &Tag, xml: &mut Xml) -> Result<Course, MapError> {
         self.elements += 1;
         let nested = self.nested(tag.name(), xml)?;
-        if tag.get("type")?.is_some_and(|kind| self.types.get(&kind) == Some(&false)) {
-            return Ok(Course::None("are not cars"));
+        if let Some(name) = tag.get("type")?
+            && let Some(reason) = self.named_type(&name, tag)?
+        {
+            return Ok(Course::None(reason));
         }
         if let Some(routes) = nested {
             return Ok(Course::Routes(routes));

@@ -263,6 +263,25 @@ fn vehicles_trips_and_routes_have_many_forms() {
 }
 
 #[test]
+fn types_tell_what_is_a_car() {
+    let scenario = read(
+        "sumo-types",
+        r#"<vType id="car"/><vType id="bus" vClass="bus"/>
+           <vTypeDistribution id="cars" vTypes="car DEFAULT_VEHTYPE"/>
+           <vTypeDistribution id="buses"><vType refId="bus"/><vType id="coach" vClass="coach"/></vTypeDistribution>
+           <vTypeDistribution id="all" vTypes="cars buses"><vType id="van" vClass="delivery"/></vTypeDistribution>
+           <trip depart="1" type="cars" from="ab" to="bc"/><trip depart="2" type="buses" from="ab" to="bc"/>
+           <trip depart="3" type="all" from="ab" to="bc"/><trip depart="4" type="van" from="ab" to="bc"/>
+           <trip depart="5" type="coach" from="ab" to="bc"/><trip depart="6" type="DEFAULT_VEHTYPE" from="ab" to="bc"/>
+           <trip depart="7" type="DEFAULT_BIKETYPE" from="ab" to="bc"/>"#,
+    )
+    .unwrap();
+    assert_eq!(departures(&scenario), [(0, 1), (1, 4), (2, 6)]);
+    let line = "4 of 7 trips are left out: 3 are not cars, 1 are of types of which only some are cars";
+    assert_eq!(scenario.notes[1], line);
+}
+
+#[test]
 fn flows_keep_their_pace() {
     let flow = |attributes: &str| {
         let routes = format!("<route id=\"r\" edges=\"ab bc\"/><flow id=\"f\" route=\"r\" {attributes}/>");
@@ -322,6 +341,12 @@ fn mistakes_are_told_with_their_line() {
         (r#"<flow begin="0" from="ab" to="bc"/>"#, "a flow needs number, period, vehsPerHour or probability"),
         (r#"<flow probability="2" from="ab" to="bc"/>"#, "probability should be above 0 and at most 1, found `2`"),
         (r#"<routeDistribution id="d"/>"#, "no routes in it"),
+        (r#"<vTypeDistribution id="d"/>"#, "no types in it"),
+        (r#"<vTypeDistribution id="d" vTypes="q"/>"#, "line 2: type `q` is not defined before it is used"),
+        (
+            r#"<trip depart="0" type="bus" from="ab" to="bc"/><vType id="bus"/>"#,
+            "line 2: type `bus` is not defined before it is used",
+        ),
         ("", "r.rou.xml: no trip that can be driven"),
         (r#"<person><walk/></person>"#, "no trip that can be driven: 1 of 1 trips are left out: 1 are not by car"),
     ] {
