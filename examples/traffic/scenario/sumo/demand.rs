@@ -48,6 +48,7 @@ pub fn read(paths: &[PathBuf], roads: &Roads, seed: u64) -> Result<Demand, MapEr
         requests: Requests::new(&roads.network),
         types: TYPES.into_iter().map(|(id, reason)| (id.to_owned(), reason)).collect(),
         routes: HashMap::new(),
+        interval: None,
         elements: 0,
         shared_links: 0,
         in_flows: 0,
@@ -73,6 +74,8 @@ struct Reader<'a> {
     types: HashMap<String, Option<&'static str>>,
     /// The routes behind a name.
     routes: HashMap<String, Routes>,
+    /// What is around the flows that are being read, if they have their times from there.
+    interval: Option<Tag>,
     /// Vehicles, trips and flows so far: a number for random choices.
     elements: u64,
     in_flows: usize,
@@ -91,28 +94,38 @@ impl Reader<'_> {
     fn read(&mut self, path: &Path) -> Result<(), MapError> {
         let mut xml = Xml::open(path)?;
         xml.root(&["routes", "additional", "add", "trips"])?;
-        while let Some(tag) = xml.next_tag()? {
-            match tag.name() {
-                "vType" => {
-                    self.vehicle_type(&tag)?;
-                }
-                "vTypeDistribution" => self.type_distribution(&tag, &mut xml)?,
-                "route" => {
-                    let route = self.route(&tag)?;
-                    self.routes.insert(tag.text("id")?, Rc::new([(1.0, route)]));
-                }
-                "routeDistribution" => {
-                    let routes = self.distribution(&tag, &mut xml)?;
-                    self.routes.insert(tag.text("id")?, routes);
-                }
-                "vehicle" | "trip" => self.vehicle(&tag, &mut xml)?,
-                "flow" => self.flow(&tag, &mut xml)?,
-                name @ ("person" | "personFlow" | "container" | "containerFlow") => {
-                    self.requests.skip("are not by car");
-                    skip(name, &mut xml)?;
-                }
-                _ => {}
+        while let Some(piece) = xml.next()? {
+            match piece {
+                Piece::Open(tag) if tag.name() == "interval" => self.interval = Some(tag),
+                Piece::Open(tag) => self.element(&tag, &mut xml)?,
+                Piece::Close(name) if name == "interval" => self.interval = None,
+                Piece::Close(_) | Piece::Text(_) => {}
             }
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, tag: &Tag, xml: &mut Xml) -> Result<(), MapError> {
+        match tag.name() {
+            "vType" => {
+                self.vehicle_type(tag)?;
+            }
+            "vTypeDistribution" => self.type_distribution(tag, xml)?,
+            "route" => {
+                let route = self.route(tag)?;
+                self.routes.insert(tag.text("id")?, Rc::new([(1.0, route)]));
+            }
+            "routeDistribution" => {
+                let routes = self.distribution(tag, xml)?;
+                self.routes.insert(tag.text("id")?, routes);
+            }
+            "vehicle" | "trip" => self.vehicle(tag, xml)?,
+            "flow" => self.flow(tag, xml)?,
+            name @ ("person" | "personFlow" | "container" | "containerFlow") => {
+                self.requests.skip("are not by car");
+                skip(name, xml)?;
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -168,7 +181,7 @@ impl Reader<'_> {
             self.requests.skip(NO_TIME);
             return skip("flow", xml);
         }
-        let flow = Flow::read(tag)?;
+        let flow = Flow::read(tag, self.interval.as_ref())?;
         let course = self.course(tag, xml)?;
         let key = hash(&[self.seed, self.elements]);
         for (vehicle, second) in (0..).zip(flow.departures(key)) {

@@ -6,8 +6,8 @@ use crate::scenario::text::{finite, number, positive, quote};
 use crate::scenario::time;
 use crate::scenario::xml::Tag;
 
-/// When a flow ends whose file does not say so: after a day.
-const END: u32 = 86_400;
+/// How long a flow goes on whose file does not say when it ends, in seconds.
+const A_DAY: u32 = 86_400;
 
 /// When the vehicles of a flow depart.
 pub struct Flow {
@@ -28,9 +28,10 @@ enum Pace {
 }
 
 impl Flow {
-    pub fn read(tag: &Tag) -> Result<Self, MapError> {
-        let begin = tag.optional("begin", time::parse)?.unwrap_or(0);
-        let end = tag.optional("end", time::parse)?.unwrap_or(END.max(begin));
+    /// A flow, which has its times from the interval around it where it has none of its own.
+    pub fn read(tag: &Tag, interval: Option<&Tag>) -> Result<Self, MapError> {
+        let begin = second(tag, interval, "begin")?.unwrap_or(0);
+        let end = second(tag, interval, "end")?.unwrap_or((begin + A_DAY).min(time::LATEST));
         if end < begin {
             return Err(tag.error("the flow ends before it begins"));
         }
@@ -71,6 +72,13 @@ impl Flow {
             };
             (second < f64::from(end)).then_some(second.ceil() as u32)
         })
+    }
+}
+
+fn second(tag: &Tag, interval: Option<&Tag>, name: &str) -> Result<Option<u32>, MapError> {
+    match (tag.optional(name, time::parse)?, interval) {
+        (None, Some(interval)) => interval.optional(name, time::parse),
+        (own, _) => Ok(own),
     }
 }
 

@@ -293,6 +293,8 @@ fn flows_keep_their_pace() {
     assert_eq!(flow(r#"begin="0" end="20" period="7.5""#), [0, 8, 15]);
     assert_eq!(flow(r#"begin="5" period="2" number="3""#), [5, 7, 9]);
     assert_eq!(flow(r#"begin="3" end="6" probability="1""#), [3, 4, 5]);
+    assert_eq!(flow(r#"begin="100000" period="43200""#), [100_000, 143_200], "a day");
+    assert_eq!(flow(r#"begin="8639999" probability="1""#), [8_639_999], "the last second");
     // Some 1,000 each, give or take four standard deviations.
     for attributes in [r#"end="10000" probability="0.1""#, r#"end="10000" period="exp(0.1)""#] {
         let departures = flow(attributes);
@@ -300,6 +302,19 @@ fn flows_keep_their_pace() {
         assert!(departures.is_sorted() && departures.last() <= Some(&10_000));
         assert_eq!(departures, flow(attributes), "the same in every run");
     }
+}
+
+#[test]
+fn intervals_tell_the_times_of_their_flows() {
+    let scenario = read(
+        "sumo-interval",
+        r#"<route id="r" edges="ab bc"/>
+           <interval begin="100" end="00:01:50"><flow id="f" route="r" period="5"/>
+           <flow id="g" begin="105" end="120" period="10"><route edges="ab bc"/></flow></interval>
+           <interval begin="soon"/><flow id="h" route="r" period="43200"/>"#,
+    );
+    let departs: Vec<u32> = departures(&scenario.unwrap()).into_iter().map(|(_, depart)| depart).collect();
+    assert_eq!(departs, [100, 105, 105, 115, 0, 43_200]);
 }
 
 #[test]
@@ -338,6 +353,10 @@ fn mistakes_are_told_with_their_line() {
         (r#"<vehicle depart="soon"><route edges="ab"/></vehicle>"#, "depart should be a time"),
         (r#"<trip depart="0" from="q" to="ab"/>"#, "unknown edge `q`"),
         (r#"<flow begin="9" end="5" number="1" from="ab" to="bc"/>"#, "the flow ends before it begins"),
+        (
+            "<interval begin=\"soon\">\n<flow number=\"1\" from=\"ab\" to=\"bc\"/></interval>",
+            "line 2: begin should be a time",
+        ),
         (r#"<flow begin="0" from="ab" to="bc"/>"#, "a flow needs number, period, vehsPerHour or probability"),
         (r#"<flow probability="2" from="ab" to="bc"/>"#, "probability should be above 0 and at most 1, found `2`"),
         (r#"<routeDistribution id="d"/>"#, "no routes in it"),
