@@ -11,7 +11,7 @@ use crate::hash::hash;
 use crate::map::MapError;
 use crate::scenario::request::{Demand, Journey, Requests};
 use crate::scenario::roads::{Id, Roads};
-use crate::scenario::text::{finite, quote};
+use crate::scenario::text::{finite, number, quote};
 use crate::scenario::time;
 use crate::scenario::xml::{Piece, Tag, Xml};
 
@@ -19,7 +19,8 @@ use crate::scenario::xml::{Piece, Tag, Xml};
 /// trips take 250 MB.
 const MOST_IN_FLOWS: usize = 5_000_000;
 
-/// Most links in the routes that vehicles share, each counted for every vehicle: 400 MB.
+/// Most links in the routes that vehicles share, each counted for every vehicle, and in those that
+/// are repeated: 400 MB.
 const MOST_SHARED_LINKS: usize = 100_000_000;
 
 /// Most routes in a distribution, whose routes may be other distributions.
@@ -210,12 +211,7 @@ impl Reader<'_> {
                 Some(route) => {
                     // A route of its own is no longer than what the file says of it.
                     let is_shared = Rc::strong_count(routes) > 1 || Rc::strong_count(route) > 1 || vehicle > 0;
-                    self.shared_links += if is_shared { route.len() } else { 0 };
-                    if self.shared_links > MOST_SHARED_LINKS {
-                        let problem =
-                            format_args!("vehicles share routes of more than {MOST_SHARED_LINKS} links in all");
-                        return Err(tag.error(problem));
-                    }
+                    self.share(if is_shared { route.len() } else { 0 }, tag)?;
                     self.requests.add_route(depart, route.to_vec());
                 }
                 None => self.requests.skip(LEFT_OUT),
@@ -223,6 +219,15 @@ impl Reader<'_> {
         }
         self.requests.next_traveller();
         Ok(())
+    }
+
+    /// Counts links that the file does not say one by one.
+    fn share(&mut self, links: usize, tag: &Tag) -> Result<(), MapError> {
+        self.shared_links = self.shared_links.saturating_add(links);
+        if self.shared_links <= MOST_SHARED_LINKS {
+            return Ok(());
+        }
+        Err(tag.error(format_args!("vehicles share or repeat routes of more than {MOST_SHARED_LINKS} links in all")))
     }
 
     /// Where a vehicle goes; reads up to the end of its element.
@@ -322,7 +327,7 @@ impl Reader<'_> {
         routes.ok_or_else(|| tag.error(format_args!("unknown route {}", quote(name))))
     }
 
-    fn route(&self, tag: &Tag) -> Result<Route, MapError> {
+    fn route(&mut self, tag: &Tag) -> Result<Route, MapError> {
         let mut links = Vec::new();
         let mut is_whole = true;
         for id in tag.text("edges")?.split_ascii_whitespace() {
@@ -332,7 +337,9 @@ impl Reader<'_> {
                 Id::Unknown => return Err(tag.error(format_args!("unknown edge {}", quote(id)))),
             }
         }
-        Ok(is_whole.then(|| links.into()))
+        let repeat = tag.optional("repeat", number::<usize>)?.unwrap_or(0);
+        self.share(links.len().saturating_mul(repeat), tag)?;
+        Ok(is_whole.then(|| links.repeat(repeat.saturating_add(1)).into()))
     }
 
     fn edge(&self, tag: &Tag, name: &str) -> Result<Option<Id>, MapError> {

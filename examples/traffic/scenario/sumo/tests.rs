@@ -263,6 +263,21 @@ fn vehicles_trips_and_routes_have_many_forms() {
 }
 
 #[test]
+fn routes_are_repeated() {
+    let scenario = read(
+        "sumo-repeated",
+        r#"<vehicle depart="0"><route edges="ab bc ca" repeat="1"/></vehicle>
+           <vehicle depart="1"><route edges="ab bc" repeat="0"/></vehicle>
+           <vehicle depart="2"><route edges="ab bc" repeat="2"/></vehicle>
+           <vehicle depart="3"><route edges="" repeat="18446744073709551615"/></vehicle>"#,
+    )
+    .unwrap();
+    assert_eq!(names_along(&scenario, 0), ["ab", "bc", "ca", "ab", "bc", "ca"]);
+    assert_eq!(names_along(&scenario, 1), ["ab", "bc"]);
+    assert_eq!(scenario.trips.as_ref().map(Vec::len), Some(2), "from the end to the begin there is a gap");
+}
+
+#[test]
 fn types_tell_what_is_a_car() {
     let scenario = read(
         "sumo-types",
@@ -350,6 +365,7 @@ fn mistakes_are_told_with_their_line() {
     for (routes, part) in [
         (r#"<vehicle depart="0"><route edges="ab q"/></vehicle>"#, "r.rou.xml, line 2: unknown edge `q`"),
         (r#"<vehicle depart="0" route="q"/>"#, "line 2: unknown route `q`"),
+        (r#"<route id="r" edges="ab" repeat="-1"/>"#, "line 2: repeat should be a number, found `-1`"),
         (r#"<vehicle depart="soon"><route edges="ab"/></vehicle>"#, "depart should be a time"),
         (r#"<trip depart="0" from="q" to="ab"/>"#, "unknown edge `q`"),
         (r#"<flow begin="9" end="5" number="1" from="ab" to="bc"/>"#, "the flow ends before it begins"),
@@ -392,7 +408,12 @@ fn flows_and_shared_routes_take_bounded_memory() {
     let long = "ab bc ca ".repeat(100_000);
     let vehicles = "<vehicle depart=\"0\" route=\"r\"/>".repeat(400);
     let error = refused("sumo-shared", &format!("<route id=\"r\" edges=\"{long}\"/>{vehicles}"));
-    assert!(error.contains("vehicles share routes of more than 100000000 links in all"), "{error}");
+    assert!(error.contains("vehicles share or repeat routes of more than 100000000 links in all"), "{error}");
+    for repeat in ["40000000", "18446744073709551615"] {
+        let route = format!("<route id=\"r\" edges=\"ab bc ca\" repeat=\"{repeat}\"/>");
+        let error = refused("sumo-repeat", &route);
+        assert!(error.contains("line 1: vehicles share or repeat routes of more than"), "{error}");
+    }
     let mut laughs = "<route id=\"d0\" edges=\"ab\"/>".to_owned();
     for number in 1..10 {
         let names = format!("d{} ", number - 1).repeat(10);
