@@ -32,13 +32,19 @@ impl Draft {
         write(&mut self.out).map_err(|error| format!("{}: cannot write: {error}", self.part.display()))
     }
 
-    pub fn finish(mut self) -> Result<(), String> {
-        self.write(Write::flush)?;
+    fn rename(mut self) -> Result<(), String> {
         fs::rename(&self.part, &self.path)
             .map_err(|error| format!("{}: cannot write: {error}", self.path.display()))?;
         self.is_complete = true;
         Ok(())
     }
+}
+
+/// Gives files their names once all of them are whole: a disk that is full leaves those of another
+/// run as they are, instead of some of each.
+pub fn finish(mut drafts: Vec<Draft>) -> Result<(), String> {
+    drafts.iter_mut().try_for_each(|draft| draft.write(Write::flush))?;
+    drafts.into_iter().try_for_each(Draft::rename)
 }
 
 /// A folder that is refused keeps no half of a file.
@@ -63,4 +69,24 @@ fn open(part: &Path) -> io::Result<File> {
     }
     file.set_len(0)?;
     Ok(file)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::tests::TempFolder;
+
+    #[test]
+    fn a_full_disk_leaves_the_files_of_another_run() {
+        let folder = TempFolder::new("full-disk");
+        let names = ["a.csv", "b.csv"];
+        names.iter().for_each(|name| fs::write(folder.join(name), "old").unwrap());
+        let mut drafts = names.map(|name| Draft::create(&folder, name).unwrap());
+        drafts[1].out = BufWriter::new(File::options().write(true).open("/dev/full").unwrap());
+        drafts.iter_mut().for_each(|draft| draft.write(|out| out.write_all(b"new")).unwrap());
+        let error = finish(drafts.into()).unwrap_err();
+        assert!(error.contains("b.csv.part: cannot write: "), "{error}");
+        names.iter().for_each(|name| assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), "old"));
+        assert_eq!(fs::read_dir(&*folder).unwrap().count(), 2, "drafts go");
+    }
 }

@@ -54,8 +54,8 @@ impl Links {
         Ok(())
     }
 
-    pub fn finish(self) -> Result<(), String> {
-        self.draft.finish()
+    pub fn into_draft(self) -> Draft {
+        self.draft
     }
 }
 

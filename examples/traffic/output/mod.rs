@@ -143,13 +143,10 @@ impl Output {
         if !self.now.is_multiple_of(QUARTER) {
             self.links.end_quarter(self.now, source, &mut self.fundamental)?;
         }
-        for (mut draft, plot) in self.plots.into_iter().zip([self.series.plot(), self.fundamental.plot()]) {
+        for (draft, plot) in self.plots.iter_mut().zip([self.series.plot(), self.fundamental.plot()]) {
             draft.write(|out| out.write_all(plot.as_bytes()))?;
-            draft.finish()?;
         }
-        self.network.finish()?;
-        self.trips.finish()?;
-        self.timeline.finish()?;
-        self.links.finish()
+        let tables = [self.trips.into_draft(), self.timeline.into_draft(), self.links.into_draft()];
+        file::finish(tables.into_iter().chain(self.plots).chain([self.network]).collect())
     }
 }

@@ -52,7 +52,7 @@ impl Timeline {
         Ok(minute)
     }
 
-    pub fn finish(self) -> Result<(), String> {
-        self.draft.finish()
+    pub fn into_draft(self) -> Draft {
+        self.draft
     }
 }

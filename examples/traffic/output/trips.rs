@@ -31,7 +31,7 @@ impl Trips {
         })
     }
 
-    pub fn finish(self) -> Result<(), String> {
-        self.0.finish()
+    pub fn into_draft(self) -> Draft {
+        self.0
     }
 }
