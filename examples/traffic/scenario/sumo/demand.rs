@@ -31,7 +31,8 @@ const NOT_CARS: &str = "are not cars";
 const SOME_CARS: &str = "are of types of which only some are cars";
 const NO_TIME: &str = "have no time of departure";
 
-/// The types that are there before any is defined, and why their vehicles are left out, if they are.
+/// The types that are there before any is defined, and why their vehicles are left out, if they
+/// are.
 const TYPES: [(&str, Option<&str>); 6] = [
     ("DEFAULT_VEHTYPE", None),
     ("DEFAULT_TAXITYPE", None),
