@@ -5,7 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 
-use crate::due::Now;
+use crate::due::{
+    Now,
+    visitors::{Visitors, rehearse},
+};
 use crate::{common::Scheduling, mix::mix_slowly};
 
 #[derive(Component)]
@@ -29,10 +32,14 @@ fn visit(
     mut commands: AffineCommands,
     now: Res<Now>,
     bad: Res<Bad>,
+    visitors: Option<Res<Visitors>>,
 ) {
     let call = || {
         rows.par_iter_mut().due(&mut agenda, now.0).for_each_with_commands(&mut commands, |commands, (entity, row)| {
             let number = row.0;
+            if visitors.as_ref().is_some_and(|visitors| visitors.meet(number)) {
+                return Some(number % 5);
+            }
             std::hint::black_box(mix_slowly(number));
             assert!(bad.0 != Some(number), "row {number} is bad");
             match number % 4 {
@@ -88,7 +95,9 @@ fn applied_in_the_order_of_rows_in_every_mode() {
 fn none_is_applied_after_a_panic_and_the_row_stays_due() {
     for scheduling in Scheduling::all() {
         let mut app = app(scheduling, 2_000, 1);
+        app.init_resource::<Visitors>();
         app.world_mut().resource_mut::<Now>().0 = 4;
+        rehearse(&mut app, scheduling);
         app.world_mut().resource_mut::<Bad>().0 = Some(1_500);
         app.update();
         assert!(app.world().resource::<Applied>().0.is_empty(), "{scheduling:?}");

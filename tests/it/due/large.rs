@@ -7,7 +7,10 @@ use bevy::prelude::*;
 use bevy_affinity::prelude::*;
 use proptest::{collection::vec, prelude::*};
 
-use crate::due::{Now, chain};
+use crate::due::{
+    Now, chain,
+    visitors::{Visitors, rehearse},
+};
 use crate::{common::Scheduling, mix::mix_slowly};
 
 /// 8 KiB a row: from 128 rows on a table is large enough to be asked for.
@@ -41,11 +44,20 @@ fn receive(row: &mut Large, message: u64, now: u64) -> Option<u64> {
     message.is_multiple_of(2).then_some(now + message % 3)
 }
 
-fn on_gang(mut rows: AffineQuery<(&mut Large, &Targets)>, mut agenda: Agenda, now: Res<Now>, bad: Res<Bad>) {
+fn on_gang(
+    mut rows: AffineQuery<(&mut Large, &Targets)>,
+    mut agenda: Agenda,
+    now: Res<Now>,
+    bad: Res<Bad>,
+    visitors: Option<Res<Visitors>>,
+) {
     let now = now.0;
     let call = || {
         rows.par_iter_mut().due(&mut agenda, now).scatter_within(
             |outbox, (mut row, targets)| {
+                if visitors.as_ref().is_some_and(|visitors| visitors.meet(row.ballast[0])) {
+                    return Some(now);
+                }
                 assert!(bad.0 != Some(row.ballast[0]), "a bad row");
                 let next = visit(&mut row, now);
                 targets.0.iter().for_each(|&target| outbox.send(target, row.state));
@@ -116,6 +128,9 @@ fn no_row_is_lost_in_a_panic() {
     let rows: Vec<_> = (0..500).map(|row| (if row % 3 == 0 { 9 } else { 1 }, vec![])).collect();
     for scheduling in Scheduling::all() {
         let (mut app, spawned) = app(Some(scheduling), &rows);
+        app.init_resource::<Visitors>();
+        app.world_mut().resource_mut::<Now>().0 = 1;
+        rehearse(&mut app, scheduling);
         app.world_mut().resource_mut::<Bad>().0 = Some(250);
         step(&mut app, 1);
         app.world_mut().resource_mut::<Bad>().0 = None;

@@ -10,6 +10,7 @@ mod reduce;
 mod saves;
 mod scatter;
 mod sparse;
+mod visitors;
 
 use bevy::prelude::*;
 
