@@ -11,6 +11,7 @@ mod saves;
 mod scatter;
 mod sparse;
 mod visitors;
+mod wakes;
 
 use bevy::prelude::*;
 
