@@ -16,23 +16,23 @@ use crate::scatter::{Received, Sender};
 
 /// How many messages were made and dropped.
 #[derive(Resource, Clone, Default)]
-struct Counts {
+pub(super) struct Counts {
     made: Arc<AtomicUsize>,
     dropped: Arc<AtomicUsize>,
 }
 
 impl Counts {
-    fn message(&self) -> Message {
+    pub(super) fn message(&self) -> Message {
         self.made.fetch_add(1, Ordering::Relaxed);
         Message { dropped: self.dropped.clone(), _heap: Box::new(7) }
     }
 
-    fn read(&self) -> (usize, usize) {
+    pub(super) fn read(&self) -> (usize, usize) {
         (self.made.load(Ordering::Relaxed), self.dropped.load(Ordering::Relaxed))
     }
 }
 
-struct Message {
+pub(super) struct Message {
     dropped: Arc<AtomicUsize>,
     /// A second drop would free this twice.
     _heap: Box<u64>,
@@ -46,18 +46,18 @@ impl Drop for Message {
 
 /// Where a system is to panic.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
-enum Fault {
+pub(super) enum Fault {
     None,
     Send,
     Receive,
 }
 
 /// Enough senders for a first sweep to go parallel.
-const SENDERS: usize = 5000;
+pub(super) const SENDERS: usize = 5000;
 
 /// The number of the sender (and of the receiver) that panics: neither the first nor the last of
 /// its worker's run.
-const FAULTY: u64 = 2300;
+pub(super) const FAULTY: u64 = 2300;
 
 fn deliver(
     senders: AffineQuery<&Sender>,

@@ -5,6 +5,7 @@ mod drops;
 mod edges;
 mod later;
 mod order;
+mod timed_drops;
 
 use bevy::prelude::*;
 
