@@ -114,16 +114,19 @@ macro_rules! add_systems {
 /// lie between those of another.
 fn app(mut app: App, rows: u32) -> App {
     app.init_resource::<Passed>();
-    for number in 0..rows {
-        let mut row = app.world_mut().spawn((Number(number), Visits(0), A(0), B(0)));
-        if number * 4 > rows {
-            row.insert(InATable);
-        }
-        if number % 5 == 0 || number * 3 > rows * 2 {
-            row.insert(InASet(0));
-        }
-    }
+    (0..rows).for_each(|number| spawn(app.world_mut(), number, rows));
     app
+}
+
+/// Spawns the row of that number, of `rows` rows and others behind them.
+fn spawn(world: &mut World, number: u32, rows: u32) {
+    let mut row = world.spawn((Number(number), Visits(0), A(0), B(0)));
+    if number * 4 > rows {
+        row.insert(InATable);
+    }
+    if number % 5 == 0 || number * 3 > rows * 2 {
+        row.insert(InASet(0));
+    }
 }
 
 /// What passed in a frame, and how often each row was visited so far.
@@ -165,4 +168,51 @@ fn sorted(lists: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let mut lists = lists.to_vec();
     lists.iter_mut().for_each(|list| list.sort_unstable());
     lists
+}
+
+/// True in every third frame.
+fn now_and_then(mut frames: Local<u32>) -> bool {
+    *frames += 1;
+    frames.is_multiple_of(3)
+}
+
+/// Adds a system for some filters, each of which runs now and then.
+macro_rules! add_seldom_systems {
+    ($app:ident, $sweep:ident, $tag:expr) => {
+        $app.add_systems(
+            Visit,
+            (
+                $tag($sweep::<Changed<A>>).run_if(now_and_then),
+                $tag($sweep::<Added<A>>).run_if(now_and_then),
+                $tag($sweep::<Or<(Changed<B>, Changed<InASet>)>>).run_if(now_and_then),
+            )
+                .chain(),
+        )
+    };
+}
+
+/// Whichever modes it ran in, and whichever there were in between.
+#[test]
+fn who_runs_now_and_then_sees_what_changed_since() {
+    const ROWS: u32 = 3_000;
+    const FRAMES: u32 = 45;
+    for workers in 1..=3 {
+        let mut with = app(Scheduling::auto(workers).app(), ROWS);
+        add_seldom_systems!(with, affine, IntoAffine::affine);
+        let mut without = app(App::new(), ROWS);
+        add_seldom_systems!(without, plain, std::convert::identity);
+        for (frame, &mode) in (1..=FRAMES).zip(SchedulerMode::ALL.iter().cycle()) {
+            with.insert_resource(mode);
+            let changes = vec![(300, frame % 4), (40, 7), (frame, 1), (900, 0)];
+            let frame_of = |app: &mut App| {
+                (0..4).for_each(|more| spawn(app.world_mut(), ROWS + 4 * frame + more, ROWS));
+                run(app, &changes)
+            };
+            let ((ours, ours_visited), (passed, visits)) = (frame_of(&mut with), frame_of(&mut without));
+            assert_eq!(ours.len(), if frame.is_multiple_of(3) { 3 } else { 0 }, "frame {frame}");
+            assert!(ours.iter().all(|list| !list.is_empty()), "frame {frame}, {mode:?}, {workers} workers");
+            assert_eq!(sorted(&ours), sorted(&passed), "frame {frame}, {mode:?}, {workers} workers");
+            assert_eq!(ours_visited, visits, "frame {frame}, {mode:?}, {workers} workers");
+        }
+    }
 }
