@@ -2,13 +2,24 @@
 //! apps of a process are one.
 #![cfg(target_os = "linux")]
 
-use std::{fs, thread, time::Duration};
+use std::{
+    fs,
+    hint::black_box,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use bevy::{
     prelude::*,
     tasks::{ComputeTaskPool, TaskPoolBuilder},
 };
 use bevy_affinity::prelude::*;
+
+#[path = "common/skip.rs"]
+mod skip;
+
+use skip::skip;
 
 #[derive(Component)]
 struct Count(u64);
@@ -24,8 +35,12 @@ const PERIOD: Duration = Duration::from_millis(10);
 /// would take most of it, and on a machine that is shared with ten busy processes a tenth.
 const NOTHING: Duration = Duration::from_millis(5);
 
+/// Takes tens of microseconds, which is worth a round.
 fn count_up(mut counts: AffineQuery<&mut Count>) {
-    counts.par_iter_mut().for_each(|mut count| count.0 += 1);
+    counts.par_iter_mut().for_each(|mut count| {
+        (0..20).for_each(|round| _ = black_box(round));
+        count.0 += 1;
+    });
 }
 
 fn untagged(mut counts: Query<&mut Count>) {
@@ -43,6 +58,12 @@ fn app_that_swept() -> App {
     app.world_mut().spawn_batch((0..ROWS).map(|_| Count(0)));
     app.add_systems(Update, count_up.affine().run_if(resource_exists::<Swept>)).insert_resource(Swept);
     (0..10).for_each(|_| app.update());
+    // The system may be slow to run a new thread, which then has no name yet.
+    let has_worker = (0..1_000).any(|_| {
+        thread::sleep(PERIOD);
+        !workers().is_empty()
+    });
+    assert!(has_worker, "the gang has no thread");
     app
 }
 
@@ -50,23 +71,34 @@ fn app_that_swept() -> App {
 #[derive(Resource)]
 struct Swept;
 
-/// The CPU time that the threads of the gang have taken so far; `None` where the system does not
-/// tell.
-fn workers_time() -> Option<Duration> {
-    let tasks = fs::read_dir("/proc/self/task").ok()?.flatten().map(|task| task.path());
-    let is_worker = |task: &std::path::PathBuf| {
-        fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("affinity worker"))
-    };
-    let times: Option<Vec<u64>> = tasks
-        .filter(is_worker)
-        .map(|task| fs::read_to_string(task.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok())
-        .collect();
-    let times = times.filter(|times| !times.is_empty())?;
-    Some(Duration::from_nanos(times.iter().sum()))
+/// The folders of the gang's threads.
+fn workers() -> Vec<PathBuf> {
+    let tasks = fs::read_dir("/proc/self/task").expect("Linux lists the threads").flatten().map(|task| task.path());
+    let is_worker =
+        |task: &PathBuf| fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("affinity worker"));
+    tasks.filter(is_worker).collect()
 }
 
-/// What the workers take while `frame` is called again and again; zero where the system does not
-/// tell.
+/// The CPU time that a thread has taken so far; `None` where the system does not tell.
+fn time_of(task: &Path) -> Option<Duration> {
+    let account = fs::read_to_string(task.join("schedstat")).ok()?;
+    account.split_whitespace().next()?.parse::<u64>().ok().map(Duration::from_nanos)
+}
+
+/// Whether the system tells what a thread has taken once it has left its core, as this one has.
+fn tells_times() -> bool {
+    thread::sleep(PERIOD);
+    time_of(Path::new("/proc/thread-self")).is_some_and(|time| !time.is_zero())
+}
+
+/// The CPU time that the threads of the gang have taken so far.
+fn workers_time() -> Duration {
+    let workers = workers();
+    assert!(!workers.is_empty(), "the gang has no thread any more");
+    workers.iter().map(|task| time_of(task).expect("the system tells of all threads")).sum()
+}
+
+/// What the workers take while `frame` is called again and again.
 fn taken_during(mut frame: impl FnMut()) -> Duration {
     // Whoever was awake blocks first.
     thread::sleep(PERIOD);
@@ -75,12 +107,15 @@ fn taken_during(mut frame: impl FnMut()) -> Duration {
         frame();
         thread::sleep(PERIOD);
     }
-    workers_time().zip(before).map_or(Duration::ZERO, |(after, before)| after - before)
+    workers_time() - before
 }
 
 /// One test, for the tests of a process run at the same time and share the gang.
 #[test]
 fn workers_rest_while_nobody_needs_them() {
+    if !tells_times() {
+        return skip("needs a system that tells what threads take");
+    }
     let mut app = app_that_swept();
     let paused = taken_during(|| {});
     assert!(paused < NOTHING, "a paused app: {paused:?}");
@@ -98,6 +133,11 @@ fn workers_rest_while_nobody_needs_them() {
 
     // In each frame a worker sweeps for some microseconds and stays awake for 50 us.
     app.insert_resource(Swept);
-    let working = taken_during(|| app.update());
-    assert!(working < FRAMES * PERIOD / 4, "between the frames of a running app: {working:?}");
+    let takes_time = |_| {
+        let working = taken_during(|| app.update());
+        assert!(working < FRAMES * PERIOD / 4, "between the frames of a running app: {working:?}");
+        !working.is_zero()
+    };
+    // On a busy machine it may be left out of rounds for a while.
+    assert!((0..20).any(takes_time), "no worker swept anything");
 }
