@@ -2,7 +2,10 @@
 
 use std::{panic::resume_unwind, thread};
 
-use bevy_affinity::{prelude::*, topology::Topology};
+use bevy_affinity::{
+    prelude::*,
+    topology::{PinError, Topology, pin_current_thread},
+};
 use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::Pid,
@@ -21,6 +24,13 @@ pub fn stay_on(core: usize) {
     let mut mask = CpuSet::new();
     mask.set(core).expect("a number of a core");
     sched_setaffinity(Pid::from_raw(0), &mask).expect("a core of ours");
+}
+
+/// Whether the system lets threads be pinned: containers may forbid it.
+pub fn may_pin() -> bool {
+    let pin = || Topology::get().cores.first().map(|core| pin_current_thread(core.id));
+    let pinned = thread::scope(|scope| scope.spawn(pin).join());
+    !matches!(pinned, Ok(Some(Err(PinError::Refused(_)))))
 }
 
 /// Runs `start` on a thread that is kept to `core`: a process that it starts is kept there from its

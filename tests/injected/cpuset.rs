@@ -8,13 +8,13 @@ use std::{
 };
 
 use bevy::prelude::*;
-use bevy_affinity::prelude::*;
+use bevy_affinity::{prelude::*, topology::Topology};
 
 use crate::{
     alone::{PATIENCE, alone, skip},
     assert_frames,
     common::Scheduling,
-    cores::allowed,
+    cores::{allowed, may_pin},
     counting, gang, workers,
 };
 
@@ -90,6 +90,12 @@ fn a_cpuset_that_shrinks_and_grows() {
         let [.., last] = *all else { return };
         if all.len() < 2 {
             return skip("needs two cores");
+        }
+        if Topology::get().parallelism() < all.len() {
+            return skip("needs leave to keep all cores busy");
+        }
+        if !may_pin() {
+            return skip("needs leave to pin threads");
         }
         let set = match Cpuset::enter() {
             Ok(set) => set,

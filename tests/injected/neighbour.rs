@@ -14,12 +14,12 @@ use std::{
 
 use bevy_affinity::{
     prelude::*,
-    topology::{CoreId, pin_current_thread},
+    topology::{CoreId, Topology, pin_current_thread},
 };
 
 use crate::{
     alone::{PATIENCE, alone, skip},
-    cores::{allowed, on_core},
+    cores::{may_pin, on_core},
 };
 
 /// A busy process, until it is dropped or the one that started it ends.
@@ -62,10 +62,14 @@ fn rounds_until(pool: &AffinityPool, what: &str, done: impl Fn(ThreadId) -> bool
     }
 }
 
+/// What is missing where there is no [`pool_and_core`].
+const NEEDS: &str = "needs two cores, and leave to pin threads to them";
+
 /// A pool of two that avoids busy cores, whose worker has taken part, and the core it is pinned to;
-/// `None` on one core.
+/// `None` if there cannot be one.
 fn pool_and_core() -> Option<(AffinityPool, CoreId)> {
-    if allowed().len() < 2 {
+    // On one core, or with a quota of one, workers take turns, and none is left out.
+    if Topology::get().parallelism() < 2 || !may_pin() {
         return None;
     }
     let settings = AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() };
@@ -101,7 +105,7 @@ fn left_out(pool: &AffinityPool) -> u64 {
 #[test]
 fn busy_processes_on_a_workers_core() {
     alone(|| {
-        let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
+        let Some((pool, core)) = pool_and_core() else { return skip(NEEDS) };
         let me = thread::current().id();
         let before = left_out(&pool);
         let neighbours = [(); 3].map(|()| Neighbour::on(core.index()));
@@ -128,7 +132,7 @@ fn stays(pool: &AffinityPool) -> bool {
 #[test]
 fn a_busy_process_on_a_workers_core() {
     alone(|| {
-        let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
+        let Some((pool, core)) = pool_and_core() else { return skip(NEEDS) };
         let me = thread::current().id();
         let _neighbour = Neighbour::on(core.index());
         assert!(stays(&pool), "the worker was left out again and again");
@@ -140,7 +144,7 @@ fn a_busy_process_on_a_workers_core() {
 #[test]
 fn a_busy_thread_of_this_process_on_a_workers_core() {
     alone(|| {
-        let Some((pool, core)) = pool_and_core() else { return skip("needs two cores") };
+        let Some((pool, core)) = pool_and_core() else { return skip(NEEDS) };
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -7,14 +7,13 @@ use std::{
 };
 
 use bevy::prelude::*;
-use bevy_affinity::prelude::*;
+use bevy_affinity::{prelude::*, topology::Topology};
 
 use crate::{
     alone::{PATIENCE, alone, skip},
     assert_frames,
     cgroup::OwnGroup,
     common::{Scheduling, start_compute_threads},
-    cores::allowed,
     counting, workers,
 };
 
@@ -25,8 +24,9 @@ fn auto() -> AffinitySettings {
 
 /// A group of this process; says what is missing where there can be none.
 fn own_group() -> Option<OwnGroup> {
-    if allowed().len() < 2 {
-        skip("needs two cores");
+    // Not by the topology, which would keep for a while what it finds here.
+    if thread::available_parallelism().map_or(1, usize::from) < 2 {
+        skip("needs two cores, and leave to keep them busy");
         return None;
     }
     OwnGroup::enter().map_err(|error| skip(&format!("needs a control group that may be limited ({error})"))).ok()
@@ -65,7 +65,7 @@ fn a_quota_that_comes_and_goes() {
         let Some(group) = own_group() else { return };
         let mut app = app();
         let all = workers(&app);
-        assert_eq!(all, allowed().len());
+        assert_eq!(all, Topology::get().parallelism());
         // Less than a core for the whole gang: rounds stop in their midst until the next period.
         group.limit(Some(20)).expect("a group of ours");
         app.insert_resource(Scheduling::lock_step(all).settings());
