@@ -5,7 +5,7 @@ use std::{
     env,
     io::{self, Read},
     process::{Child, Command, ExitStatus, Stdio},
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -18,13 +18,15 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// How a child ended.
 pub struct Ended {
     pub status: ExitStatus,
+    pub stdout: String,
     pub stderr: String,
 }
 
 impl Ended {
-    /// Asserts that the child's test passed.
+    /// Asserts that the child's test passed: a child that found no such test is content too.
     pub fn assert_passed(&self) {
         assert!(self.status.success(), "{}: {}", self.status, self.stderr);
+        assert!(self.stdout.contains("test result: ok. 1 passed;"), "not one test: {}", self.stdout);
     }
 
     /// Asserts that the child aborted.
@@ -62,24 +64,30 @@ pub fn run_after(test: &str, setup: &str) -> Option<Ended> {
 }
 
 fn run_by(test: &str, mut command: Command) -> Option<Ended> {
-    let mut child = start(test, command.stderr(Stdio::piped()))?;
-    let mut stderr = child.stderr.take().expect("a pipe");
-    let reader = thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = stderr.read_to_end(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    });
+    let mut child = start(test, command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
+    let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
     let status = wait(&mut child);
-    let stderr = reader.join().expect("reading does not panic");
-    Some(Ended { status: status.unwrap_or_else(|| panic!("the child hung: {stderr}")), stderr })
+    let [stdout, stderr] = [stdout, stderr].map(|reader| reader.join().expect("reading does not panic"));
+    Some(Ended { status: status.unwrap_or_else(|| panic!("the child hung: {stderr}")), stdout, stderr })
+}
+
+/// Reads all that comes out of a pipe, however much that is.
+fn read(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    let mut pipe = pipe.expect("a pipe");
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = pipe.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
 }
 
 /// As [`run`], in a child whose stderr cannot be written to: nobody reads it any more.
 pub fn run_without_stderr(test: &str) -> Option<Ended> {
     let (reader, writer) = io::pipe().expect("a pipe");
     drop(reader);
-    let mut child = start(test, Command::new(this_program()).stderr(writer))?;
-    Some(Ended { status: wait(&mut child).expect("the child hung"), stderr: String::new() })
+    let mut child = start(test, Command::new(this_program()).stdout(Stdio::null()).stderr(writer))?;
+    let status = wait(&mut child).expect("the child hung");
+    Some(Ended { status, stdout: String::new(), stderr: String::new() })
 }
 
 fn this_program() -> std::path::PathBuf {
@@ -91,7 +99,7 @@ fn start(test: &str, command: &mut Command) -> Option<Child> {
         return None;
     }
     let command = command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
-    Some(command.env(CHILD, test).stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("a process can be started"))
+    Some(command.env(CHILD, test).stdin(Stdio::null()).spawn().expect("a process can be started"))
 }
 
 /// How the child ended; nothing if it had to be killed.
