@@ -3,7 +3,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
 };
 
 use bevy::{ecs::system::RunSystemOnce, prelude::*};
@@ -34,10 +34,12 @@ impl Log for Warnings {
 }
 
 fn listen() {
-    // Another test may have been first.
-    if log::set_logger(&WARNINGS).is_ok() {
+    static HEARD: Once = Once::new();
+    // Other tests wait until the first one has done both.
+    HEARD.call_once(|| {
+        log::set_logger(&WARNINGS).expect("the first logger of this process");
         log::set_max_level(LevelFilter::Warn);
-    }
+    });
 }
 
 fn warnings_with(words: &str) -> Vec<String> {
