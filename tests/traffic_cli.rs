@@ -1,10 +1,12 @@
 //! The traffic example from outside: its command line, its output, and how it says no.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{self, Command, Output};
 use std::sync::LazyLock;
 
+use bevy_affinity::topology::Topology;
 use serde_json::Value;
 
 /// The example, built once for all tests of this file: `cargo test` itself builds only its unit
@@ -30,15 +32,54 @@ fn build_example() -> PathBuf {
     profile.join("examples").join(format!("traffic{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// A folder that this test alone writes to.
-fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("traffic-{name}"));
+/// A folder that this test alone writes to, in this run alone.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let scratch = Self(in_build_folder(&format!("traffic-{name}-{}", process::id())));
+        // Of a process of that number that was killed.
+        scratch.remove();
+        fs::create_dir_all(&scratch.0).expect("the build folder can be written to");
+        scratch
+    }
+
+    /// Links are removed, not what they lead to.
+    fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Deref for Scratch {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Of a test that fails one wants to see what it wrote.
+        if !std::thread::panicking() {
+            self.remove();
+        }
+    }
+}
+
+fn in_build_folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Where the program keeps what takes long to prepare: one for all tests, and for later runs.
+fn cache() -> PathBuf {
+    let folder = in_build_folder("traffic-cache");
     fs::create_dir_all(&folder).expect("the build folder can be written to");
     folder
 }
 
 fn run(arguments: &str) -> Output {
-    let cache = scratch("cache");
+    let cache = cache();
     Command::new(example())
         .args(arguments.split_whitespace())
         .envs([("XDG_CACHE_HOME", &cache), ("LOCALAPPDATA", &cache)])
@@ -108,7 +149,7 @@ fn refused_in_little_memory(map: &Path, parts: &[&str]) {
 #[cfg(target_os = "linux")]
 #[test]
 fn hostile_maps_are_refused_in_one_line() {
-    let folder = scratch("hostile-maps");
+    let folder = Scratch::new("hostile-maps");
     let write = |name: &str, content: &[u8]| {
         fs::write(folder.join(name), content).expect("the folder can be written to");
         folder.join(name)
@@ -126,7 +167,6 @@ fn hostile_maps_are_refused_in_one_line() {
     refused_in_little_memory(&write("long.osm.pbf", &[0xFF; 9]), &["long.osm.pbf, byte 0: ", "4294967295 bytes"]);
 
     let endless = folder.join("endless.osm.pbf");
-    let _ = fs::remove_file(&endless);
     std::os::unix::fs::symlink("/dev/zero", &endless).expect("the folder can be written to");
     refused_in_little_memory(&endless, &["endless.osm.pbf: not a regular file"]);
 }
@@ -139,7 +179,7 @@ fn a_reader_that_has_gone_is_one_line() {
         let (reader, writer) = std::io::pipe().expect("a pipe can be made");
         drop(reader);
         let mut command = Command::new(example());
-        command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache")).stdout(writer);
+        command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", cache()).stdout(writer);
         let output = command.output().expect("the example starts");
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{arguments}: {told}");
@@ -162,11 +202,10 @@ fn help_that_cannot_be_written_is_one_line() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_relative_folder_for_caches_is_none() {
-    let folder = scratch("relative-cache");
-    let _ = fs::remove_dir_all(folder.join("relative"));
+    let folder = Scratch::new("relative-cache");
     let mut command = Command::new(example());
     command.args("--headless --city 4 --cars 1 --steps 1 --warmup 0 --workers 1".split_whitespace());
-    let output = command.env("XDG_CACHE_HOME", "relative").env("HOME", &folder).current_dir(&folder).output();
+    let output = command.env("XDG_CACHE_HOME", "relative").env("HOME", &*folder).current_dir(&*folder).output();
     let output = output.expect("the example starts");
     let (table, told) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success() && told.is_empty(), "{told}");
@@ -181,7 +220,7 @@ fn a_mode_whose_comparison_has_gone_ends_without_a_word() {
     drop(reader);
     let arguments = "--headless --city 4 --cars 10 --steps 5 --warmup 1 --mode plain --paced";
     let mut command = Command::new(example());
-    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache")).stdout(writer);
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", cache()).stdout(writer);
     let output = command.output().expect("the example starts");
     assert_eq!(text(&output.stderr), "");
 }
@@ -195,7 +234,7 @@ fn a_mode_that_is_killed_is_one_line() {
 
     let arguments = "--headless --city 4 --cars 10 --steps 1000000000 --warmup 0 --mode plain-and-gang";
     let mut command = Command::new(example());
-    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache"));
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", cache());
     let comparison = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the example starts");
     let (id, start) = (comparison.id(), Instant::now());
     let mode = loop {
@@ -218,7 +257,7 @@ fn interrupted_after(arguments: &str, wait: std::time::Duration) -> Output {
     use std::process::Stdio;
 
     let mut command = Command::new(example());
-    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", scratch("cache"));
+    command.args(arguments.split_whitespace()).env("XDG_CACHE_HOME", cache());
     let run = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the example starts");
     std::thread::sleep(wait);
     kill(nix::unistd::Pid::from_raw(run.id() as i32), Signal::SIGINT).expect("it is ours");
@@ -228,7 +267,7 @@ fn interrupted_after(arguments: &str, wait: std::time::Duration) -> Output {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_that_is_interrupted_leaves_what_it_has() {
-    let folder = scratch("interrupted");
+    let folder = Scratch::new("interrupted");
     let arguments =
         format!("--headless --city 4 --cars 10 --steps 1000000000 --warmup 1 --workers 1 --out {}", folder.display());
     // Too early there is nothing to leave.
@@ -247,7 +286,7 @@ fn a_run_that_is_interrupted_leaves_what_it_has() {
 
 #[test]
 fn trips_after_the_end_are_told_of() {
-    let folder = scratch("late-trips");
+    let folder = Scratch::new("late-trips");
     let trips = folder.join("trips.csv");
     fs::write(&trips, "depart,from,to\n00:00:10,0,5\n06:30:00,0,5\n").expect("the folder can be written to");
     let output = run(&format!("--headless --city 4 --steps 60 --workers 1 --trips {}", trips.display()));
@@ -257,7 +296,7 @@ fn trips_after_the_end_are_told_of() {
 
 #[test]
 fn what_a_run_reads_it_does_not_write_over() {
-    let folder = scratch("own-trips");
+    let folder = Scratch::new("own-trips");
     let (out, trips) = (folder.join("out"), folder.join("out/trips.csv"));
     fs::create_dir_all(&out).expect("the folder can be written to");
     let drawn = "depart,from,to\n00:00:10,0,5\n";
@@ -279,7 +318,7 @@ fn what_a_run_reads_it_does_not_write_over() {
 /// Figures of one moment: where no car is on the road no road is the busiest one.
 #[test]
 fn roads_are_told_of_as_they_are_at_the_end() {
-    let folder = scratch("empty-roads");
+    let folder = Scratch::new("empty-roads");
     let trips = folder.join("trips.csv");
     let all_at_once = (0..40).map(|number| format!("0,{},24\n", number % 5)).collect::<String>();
     fs::write(&trips, format!("depart,from,to\n{all_at_once}")).expect("the folder can be written to");
@@ -311,7 +350,7 @@ fn arguments_may_end_in_two_dashes() {
 
 #[test]
 fn broken_maps_are_refused() {
-    let folder = scratch("broken-maps");
+    let folder = Scratch::new("broken-maps");
     refused("--headless --map nowhere.osm.pbf", &["nowhere.osm.pbf", "cannot open"]);
 
     let isle = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/maps/isle-of-man.osm.pbf")).expect("it is here");
@@ -334,7 +373,7 @@ fn broken_maps_are_refused() {
 
 #[test]
 fn orders_that_a_city_does_not_take_are_refused_with_their_line() {
-    let folder = scratch("orders");
+    let folder = Scratch::new("orders");
     let file = folder.join("orders.csv");
     let write = |lines: &str| {
         let text = format!("at,order,where,cycle,green,offset\n{lines}");
@@ -394,7 +433,8 @@ fn a_number_of_workers_changes_nothing_but_the_time() {
         let object: Value = serde_json::from_slice(&output.stdout).expect("one object");
         assert_eq!((&object["mode"], &object["workers"]), (&"auto".into(), &workers.into()));
         hashes.push(object["state_hash"].clone());
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // As the program counts them.
+        let cores = Topology::get().parallelism();
         assert_eq!(text(&output.stderr).starts_with("warning: "), workers > cores, "{}", text(&output.stderr));
     }
     assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
