@@ -86,6 +86,8 @@ fn a_sub_app_has_a_gang_of_its_own() {
     (0..3).for_each(|_| app.update());
     assert_counted(app.world_mut(), 3);
     assert_counted(app.sub_app_mut(Simulation).world_mut(), 6);
+    let workers = |world: &World| world.resource::<AffinityPool>().workers();
+    assert_eq!([workers(app.world()), workers(app.sub_app(Simulation).world())], [2, 3]);
 }
 
 #[test]
