@@ -13,7 +13,7 @@ use super::{AffinityPool, Measured, Participants, Worker, WorkerStats, round::Le
 use crate::{
     record::Recorder,
     settings::{AffinitySettings, Pinning, WorkerCount},
-    topology::Topology,
+    topology::{Topology, pin_current_thread},
 };
 
 fn pool(workers: usize) -> AffinityPool {
@@ -61,6 +61,19 @@ fn rounds_after_a_sleep_find_their_workers() {
     }
 }
 
+/// Calls all workers of a pool back when it is dropped: the gang is that of the whole process. The
+/// thread must not lead then.
+struct CallBack<'a>(&'a AffinityPool);
+
+impl Drop for CallBack<'_> {
+    fn drop(&mut self) {
+        let pool = self.0;
+        let _leading = lead(pool);
+        pool.gang.eviction.call_all_back(pool.seats.iter().map(|seat| &*seat.eviction), super::now());
+        pool.prepare_round(Participants::ALL, false);
+    }
+}
+
 /// A pool that does not avoid busy cores neither honours nor changes what others have found out.
 /// And a worker is called from when it counts as present.
 #[test]
@@ -75,12 +88,15 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
         // On one core it has nobody to leave out.
         return;
     }
+    let _undo = CallBack(&watchful);
     let worker = &careless.seats[0].eviction;
     let leading = lead(&careless);
     watchful.gang.eviction.leave_out(worker, 1, super::eviction::Evidence::Account);
-    while watchful.present() == 1 {
+    let returns = (0..10_000).any(|_| {
         thread::sleep(Duration::from_millis(1));
-    }
+        watchful.present() == 2
+    });
+    assert!(returns, "it stays out though its time is over");
     watchful.prepare_round(Participants::ALL, false);
     assert!(!watchful.is_left_out(1), "its time is over");
     watchful.gang.eviction.leave_out(worker, super::now() + MINUTE, super::eviction::Evidence::Account);
@@ -91,10 +107,6 @@ fn whom_others_leave_out_is_called_by_who_does_not_look() {
     drop(leading);
     assert_takes_part(&careless);
     assert!(careless.worker_stats().all(|worker| worker.rounds_left_out == 0));
-    // The gang is that of the whole process.
-    let _leading = lead(&careless);
-    watchful.gang.eviction.call_all_back(careless.seats.iter().map(|seat| &*seat.eviction), super::now());
-    watchful.prepare_round(Participants::ALL, false);
 }
 
 /// The core that the leader would be better off on is of no use to one that cannot go there.
@@ -205,17 +217,28 @@ fn pools_share_the_gang_and_lead_in_turn() {
 fn pinned_workers_tell_cores_of_their_own() {
     let pool = pool(2);
     let cores = Mutex::new(HashSet::new());
-    for _ in 0..100 {
+    let told_after_a_round = || {
         pool.run(|worker| {
             if let Some(core) = worker.core() {
                 cores.lock().unwrap().insert((worker.index(), core));
             }
             thread::sleep(Duration::from_micros(100));
         });
+        cores.lock().unwrap().len()
+    };
+    (0..100).for_each(|_| _ = told_after_a_round());
+    if may_pin_a_worker() {
+        // On a busy machine the worker may come too late for many rounds.
+        assert!((0..20_000).any(|_| told_after_a_round() > 0), "no core was told");
     }
-    // One core for worker 1, none for the leader; nothing where pinning is refused or there is one
-    // core.
+    // One core for worker 1, none for the leader.
     assert!(cores.into_inner().unwrap().iter().all(|(index, _)| *index == 1));
+}
+
+/// Whether there is a core for worker 1, and the system lets threads be pinned to it.
+fn may_pin_a_worker() -> bool {
+    let core = Topology::get().cores.get(1).map(|core| core.id);
+    core.is_some_and(|core| thread::spawn(move || pin_current_thread(core).is_ok()).join().unwrap())
 }
 
 #[test]
