@@ -62,10 +62,12 @@ impl Cell {
         })
     }
 
-    fn fill(self, schedule: &mut Schedule, _: &mut World) {
+    /// Without tags for Bevy's executors: they would bind systems to the main thread there.
+    fn fill(self, schedule: &mut Schedule, world: &mut World) {
+        let tagged = if world.contains_resource::<AffinityPool>() { self.tagged * self.systems } else { 0 };
         let mut dice = Dice::new();
         for number in 0..self.systems {
-            let mut system = self.system(number).in_set(Numbered(number));
+            let mut system = self.system(number * 100 < tagged).in_set(Numbered(number));
             match self.order {
                 Order::Chained if number > 0 => system = system.after(Numbered(number - 1)),
                 Order::Mixed if number > 0 && dice.below(3) == 0 => {
@@ -77,16 +79,13 @@ impl Cell {
         }
     }
 
-    fn system(self, number: usize) -> ScheduleConfigs<ScheduleSystem> {
+    fn system(self, is_tagged: bool) -> ScheduleConfigs<ScheduleSystem> {
         let microseconds = self.microseconds;
         let system = move |mut runs: Local<u32>| {
             *runs += 1;
             spin(microseconds);
         };
-        match number * 100 < self.tagged * self.systems {
-            true => system.affine(),
-            false => system.into_configs(),
-        }
+        if is_tagged { system.affine() } else { system.into_configs() }
     }
 
     fn name(self) -> String {

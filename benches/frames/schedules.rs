@@ -24,7 +24,7 @@ const BUDGET: Duration = Duration::from_secs(8);
 /// Between the runs of a schedule that is not run back to back: the rest of a frame.
 const SLEEP: Duration = Duration::from_millis(3);
 
-/// A schedule by what is in it.
+/// A schedule by what is in it. The world of a contender of ours has a pool by then.
 type Fill = fn(&mut Schedule, &mut World);
 
 /// With the number of runs that are timed together.
@@ -84,8 +84,10 @@ impl Contest {
 
     fn fill(self, fill: &dyn Fn(&mut Schedule, &mut World), workers: usize) -> (Schedule, World) {
         let (mut schedule, mut world) = (Schedule::default(), World::new());
+        if let Self::Ours | Self::Gang = self {
+            world.insert_resource(AffinityPool::new(&ours::settings(workers)));
+        }
         fill(&mut schedule, &mut world);
-        world.insert_resource(AffinityPool::new(&ours::settings(workers)));
         match self {
             Self::Multi => _ = schedule.set_executor(MultiThreadedExecutor::new()),
             Self::Single => _ = schedule.set_executor(SingleThreadedExecutor::new()),

@@ -57,6 +57,11 @@ impl Standing {
         let excess = |(&own, &other): (&u64, &u64)| own as f64 - factor * other as f64;
         median(self.medians.iter().zip(&other.medians).map(excess).collect())
     }
+
+    /// The same of the means of all samples: trials, and calls that something else delayed, count.
+    pub fn mean_excess_over(&self, factor: f64, other: &Standing) -> f64 {
+        self.mean.as_nanos() as f64 - factor * other.mean.as_nanos() as f64
+    }
 }
 
 fn median_ratio(own: &[u64], base: &[u64]) -> f64 {
