@@ -12,10 +12,10 @@ pub enum Mode {
     LockStep,
     /// On the same gang by fork/join: rows go to the worker that has nothing to do
     Heartbeat,
-    /// Bevy at its best: the same systems without the plugin, on as many compute threads as the
-    /// gang has workers
+    /// Bevy at its best: the same systems without the plugin, one after the other, each on as many
+    /// compute threads as the gang has workers
     Bevy,
-    /// The same with the compute threads that Bevy starts by itself
+    /// Bevy as it comes: its default executor, and the compute threads that it starts by itself
     BevyDefault,
     /// The plugin's serial mode: every row on the main thread
     Serial,

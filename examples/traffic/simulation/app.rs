@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bevy::app::{App, Last, TaskPoolOptions, TaskPoolPlugin};
+use bevy::ecs::schedule::SingleThreadedExecutor;
 use bevy_affinity::prelude::*;
 
 use super::entities::{Directory, Number, Plan};
@@ -11,7 +12,7 @@ use super::gauge::Gauge;
 use super::orders;
 use super::record::{self, Record};
 use super::threads::ThreadClocks;
-use super::{Now, TrafficPlugin, populate, step};
+use super::{Now, Step, TrafficPlugin, populate, step};
 use crate::city::City;
 use crate::districts::{Districts, Square, Traffic};
 use crate::measure::{Simulation, Workload};
@@ -32,11 +33,15 @@ impl CityApp {
         Self::start(app, city, true, Gauge::gang())
     }
 
-    /// Without the plugin, on Bevy's compute threads: so many, or as many as Bevy thinks right.
+    /// Without the plugin, on Bevy's compute threads: so many, with the executor that suits systems
+    /// in a chain, or as Bevy does it by itself.
     pub fn on_compute_threads(city: Arc<City>, threads: Option<usize>) -> Self {
         let clocks = ThreadClocks::default();
         let mut app = App::new();
         app.add_plugins(TaskPoolPlugin { task_pool_options: task_pools(threads, clocks.clone()) });
+        if threads.is_some() {
+            app.edit_schedule(Step, |schedule| _ = schedule.set_executor(SingleThreadedExecutor::new()));
+        }
         Self::start(app, city, false, Gauge::compute_threads(clocks))
     }
 
