@@ -1,5 +1,5 @@
 //! Who sweeps which chunk of a worker's share: the worker takes chunks from the front, others that
-//! are done take them from the far end.
+//! are done take them from the far end. [`ClaimBoard::steal`] says from whom.
 
 use crossbeam_utils::CachePadded;
 
@@ -15,6 +15,18 @@ pub(crate) struct CallNumber(u32);
 /// Calls are cut into at most twice this many chunks, shares too: either end counts to one more at
 /// most, far from what 16 bits hold.
 pub(crate) const MAX_CHUNKS: u32 = 1 << 14;
+
+/// A theft begins only where at least this many chunks are left: less is the ordinary difference
+/// between two cores, and rows that stay are worth more.
+pub(crate) const FEWEST_LEFT: u32 = 2;
+
+/// And only where at least one part in this many of the share is left, for the same reason.
+const LEAST_PART_LEFT: u32 = 10;
+
+/// A share with this many chunks is only stolen from where this many are left.
+fn fewest_left(chunks: u32) -> u32 {
+    FEWEST_LEFT.max(chunks / LEAST_PART_LEFT)
+}
 
 /// Which chunks of one share are taken, in one word.
 ///
@@ -192,6 +204,30 @@ impl ClaimBoard {
         &self.shares[worker].claims
     }
 
+    /// Takes a chunk from the one of `owners` who has most left, if that is more than it should be;
+    /// returns who that is, too. `chunks_of` says how many chunks a share has, of which at most
+    /// `most` are taken.
+    pub(crate) fn steal(
+        &self,
+        call: CallNumber,
+        owners: impl Iterator<Item = usize> + Clone,
+        chunks_of: impl Fn(usize) -> u32,
+        most: u32,
+    ) -> Option<(usize, Back)> {
+        loop {
+            let with_left = owners.clone().filter_map(|owner| {
+                let chunks = chunks_of(owner);
+                let left = self.claims_of(owner).left(call, chunks, most);
+                (left >= fewest_left(chunks)).then_some((owner, chunks, left))
+            });
+            let (owner, chunks, _) = with_left.max_by_key(|&(_, _, left)| left)?;
+            // Another thief may have been faster.
+            if let Some(back) = self.claims_of(owner).take_back(call, chunks, fewest_left(chunks), most) {
+                return Some((owner, back));
+            }
+        }
+    }
+
     /// Notes that `thief` swept rows of `owner` for `nanoseconds`. Relaxed: read after the
     /// round.
     pub(crate) fn note_theft(&self, owner: usize, thief: usize, nanoseconds: u64) {
@@ -297,6 +333,19 @@ mod tests {
         }
         assert_eq!(claims.take_back(call, 2 * MAX_CHUNKS, 1, u32::MAX), None);
         assert_eq!(claims.take_front(call), Front { chunk: MAX_CHUNKS, taken: MAX_CHUNKS });
+    }
+
+    #[test]
+    fn thieves_go_where_most_is_left_until_that_is_little() {
+        let mut board = ClaimBoard::new(3);
+        let (call, chunks) = (board.begin(), [3, 4, 40]);
+        let steal = |most| board.steal(call, 0..3, |owner| chunks[owner], most).map(|(owner, _)| owner);
+        let stolen: Vec<_> = std::iter::from_fn(|| steal(u32::MAX)).collect();
+        // Of the third share one part in ten is left to its owner, of the others one chunk.
+        assert_eq!([0, 1, 2].map(|owner| stolen.iter().filter(|&&other| other == owner).count()), [2, 3, 37]);
+        assert_eq!(stolen[..36], [2; 36]);
+        let call = board.begin();
+        assert_eq!(board.steal(call, 0..3, |_| 9, 0), None);
     }
 
     #[test]

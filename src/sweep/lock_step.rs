@@ -6,11 +6,12 @@ use super::{
     layout::Layout,
     part::Part,
     rows::Rows,
-    share::{CallShares, Chunking, FEWEST_LEFT, steal},
+    share::{CallShares, Chunking, steal},
 };
 use crate::{
     ablation::Mechanism,
     auto::{Outcome, in_proportion},
+    claims::FEWEST_LEFT,
     context::{Context, Ownership},
     pool::{Finished, Measured, Participants},
 };

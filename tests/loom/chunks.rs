@@ -64,17 +64,13 @@ fn steal(board: &ClaimBoard, call: CallNumber, rows: &Rows, fewest: u32) {
     }
 }
 
-/// Takes chunks from whoever has most left, as long as somebody has one left and `most` were not
-/// taken from it. Each theft from a share has a lane of its own.
+/// Takes chunks from whoever has most left, as long as `most` were not taken from it. Each theft
+/// from a share has a lane of its own.
 fn help(board: &ClaimBoard, call: CallNumber, shares: &[Rows], lanes: &[Rows], most: u32) {
-    let left = |worker: usize| board.claims_of(worker).left(call, shares[worker].0.len() as u32, most);
-    while let Some(worker) = (0..shares.len()).filter(|&worker| left(worker) > 0).max_by_key(|&worker| left(worker)) {
-        let chunks = shares[worker].0.len() as u32;
-        // Somebody else may have been faster.
-        if let Some(back) = board.claims_of(worker).take_back(call, chunks, 1, most) {
-            lanes[worker].sweep(back.taken);
-            shares[worker].sweep(back.chunk);
-        }
+    let chunks_of = |worker: usize| shares[worker].0.len() as u32;
+    while let Some((worker, back)) = board.steal(call, 0..shares.len(), chunks_of, most) {
+        lanes[worker].sweep(back.taken);
+        shares[worker].sweep(back.chunk);
     }
 }
 
@@ -145,5 +141,5 @@ fn no_more_chunks_of_a_share_are_taken_than_there_are_lanes() {
 
 #[test]
 fn two_helpers_take_each_chunk_of_a_third_once() {
-    model(2, || round_of_helpers(&[0, 0, 2], 1));
+    model(2, || round_of_helpers(&[0, 0, 3], 1));
 }
