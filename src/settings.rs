@@ -7,6 +7,8 @@ use bevy_ecs::{prelude::Resource, reflect::ReflectResource};
 use bevy_reflect::Reflect;
 use bevy_reflect::std_traits::ReflectDefault;
 
+use crate::topology::Topology;
+
 /// How many workers a gang has. The leader (the thread that runs the tagged systems) counts as one.
 ///
 /// ```
@@ -19,6 +21,7 @@ use bevy_reflect::std_traits::ReflectDefault;
 /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Startup, use_two).update();
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[non_exhaustive]
 pub enum WorkerCount {
     /// As many as can run at once, less the [spare cores](AffinitySettings::spare_cores): no more
     /// than the affinity mask has cores, nor than a CPU quota keeps busy
@@ -45,6 +48,7 @@ pub enum WorkerCount {
 /// App::new().insert_resource(settings).add_plugins(AffinityParallelPlugin).update();
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[non_exhaustive]
 pub enum SpareCores {
     /// One of every eight cores, and no more than two: none on 2 and 4 cores, one on 8, two on 16
     /// and more.
@@ -71,7 +75,9 @@ impl SpareCores {
 }
 
 /// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would
-/// inherit that.
+/// inherit that. Under a CPU quota that allows fewer threads than there are cores all of these
+/// count as [`Pinning::Off`]: other processes with quotas of their own run on the same cores, and
+/// each would pin its workers to the first ones.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -81,6 +87,7 @@ impl SpareCores {
 /// App::new().insert_resource(settings).add_plugins(AffinityParallelPlugin).update();
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[non_exhaustive]
 pub enum Pinning {
     /// Each worker on one core of its own: rows stay in that core's caches.
     #[default]
@@ -93,9 +100,19 @@ pub enum Pinning {
     Off,
 }
 
+impl Pinning {
+    /// What counts on the cores of `topology`.
+    pub(crate) fn on(self, topology: &Topology) -> Self {
+        if topology.has_quota() { Self::Off } else { self }
+    }
+}
+
 /// Settings of the plugin, and of a pool without an app. Insert the resource before the plugin or
-/// change it while the app runs: changes apply between rounds, before the next tagged system. The
-/// resource [`AffinityPool`](crate::AffinityPool) is exchanged in the next frame, in `First`.
+/// change it while the app runs: changes apply between rounds, before the next tagged system, but
+/// for [`exclusive`](Self::exclusive), which systems read once. The resource
+/// [`AffinityPool`](crate::AffinityPool) is exchanged in the next frame, in `First`.
+///
+/// Write the others as `..default()`: there may be more of them in a later version.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -246,6 +263,20 @@ mod tests {
     #[test]
     fn the_leader_is_left_whatever_is_spared() {
         assert_eq!([0, 1, 3, 4, usize::MAX].map(|spare| SpareCores::Exactly(spare).leave_of(4)), [4, 3, 1, 1, 1]);
+    }
+
+    /// Each of several processes with quotas would pin its workers to the first cores.
+    #[test]
+    fn nothing_is_pinned_under_a_quota() {
+        let with = |available| Topology { available, ..Topology::clone(&Topology::get()) };
+        let cores = with(0).cores.len();
+        for pinning in [Pinning::Core, Pinning::CacheDomain, Pinning::Off] {
+            assert_eq!(pinning.on(&with(cores)), pinning);
+            assert_eq!(
+                pinning.on(&with(cores.saturating_sub(1))) == Pinning::Off,
+                cores > 0 || pinning == Pinning::Off
+            );
+        }
     }
 
     #[test]

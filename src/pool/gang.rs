@@ -66,6 +66,13 @@ struct Members {
     refused: Option<u64>,
 }
 
+impl Members {
+    /// Whether it is long enough ago that the system refused to start a thread, if it ever did.
+    fn may_grow(&self) -> bool {
+        self.refused.is_none_or(|refused| now().saturating_sub(refused) >= NEXT_TRY)
+    }
+}
+
 struct Member {
     seat: SharedSeat,
     thread: JoinHandle<()>,
@@ -211,7 +218,7 @@ impl Gang {
         pinning: Pinning,
         topology: &Arc<Topology>,
     ) -> Option<io::Error> {
-        if members.refused.is_some_and(|refused| now().saturating_sub(refused) < NEXT_TRY) {
+        if !members.may_grow() {
             return None;
         }
         while members.list.len() + 1 < workers {
@@ -221,6 +228,11 @@ impl Gang {
             }
         }
         None
+    }
+
+    /// Whether a pool for which threads are missing might get them now.
+    pub(super) fn may_grow(&self) -> bool {
+        lock(&self.members).may_grow()
     }
 
     fn start_member(&self, index: WorkerIndex, pinning: Pinning, topology: Arc<Topology>) -> io::Result<Member> {
@@ -285,10 +297,17 @@ fn pin_again(identity: Identity, pin_state: PinState, topology: &Topology) {
 /// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay
 /// unpinned: they would share a core with another worker while the system may know a free one. A
 /// new one `is_free` already, unless the thread that started it was not.
+///
+/// That each has a core of its own is the default, so that nothing is said of it on systems where it
+/// can never be.
 fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology, is_free: bool) -> Option<CoreId> {
     let core = topology.cores.get(index.0).map(|core| core.id);
     let pinned = match (pinning, core) {
-        (Pinning::Core, Some(core)) => pin_current_thread(core).map(|()| Some(core)),
+        (Pinning::Core, Some(core)) => match pin_current_thread(core) {
+            Err(PinError::Unsupported) => Ok(None),
+            pinned => pinned.map(|()| Some(core)),
+        },
+        (Pinning::Core | Pinning::CacheDomain, None) if topology.cores.is_empty() => Err(PinError::Untold),
         (Pinning::CacheDomain, Some(core)) => pin_current_thread_to(&topology.sharing_cache(core)).map(|()| None),
         _ if is_free => {
             let _ = unpin_current_thread();

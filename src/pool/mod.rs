@@ -152,7 +152,8 @@ impl AffinityPool {
     pub const MAX_WORKERS: usize = 1024;
 
     /// A pool as `settings` says. Starts the threads that are missing; if that fails there are
-    /// fewer [workers](Self::workers), and one warning; it is not tried again for some seconds.
+    /// fewer [workers](Self::workers), and one warning. It is not tried again for ten seconds; then
+    /// apps try by themselves.
     pub fn new(settings: &AffinitySettings) -> Self {
         Self::recorded(settings, Topology::get(), Arc::default())
     }
@@ -161,8 +162,8 @@ impl AffinityPool {
     pub(crate) fn recorded(settings: &AffinitySettings, topology: Arc<Topology>, recorder: Arc<Recorder>) -> Self {
         let cores = topology.parallelism();
         warn_of_count(settings.workers, cores);
-        let gang = Gang::shared();
-        let seats = gang.seats(wanted_workers(settings, cores), settings.pinning, &topology);
+        let (gang, pinning) = (Gang::shared(), settings.pinning.on(&topology));
+        let seats = gang.seats(wanted_workers(settings, cores), pinning, &topology);
         let workers = seats.len() + 1;
         Self {
             gang,
@@ -176,7 +177,7 @@ impl AffinityPool {
             short_calls: Arc::default(),
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
-            pin_state: PinState::new(settings.pinning, &topology),
+            pin_state: PinState::new(pinning, &topology),
             topology,
         }
     }
@@ -190,10 +191,13 @@ impl AffinityPool {
     pub(crate) fn is_outdated(&self, settings: &AffinitySettings, topology: &Topology) -> bool {
         let (cores, had) = (topology.parallelism(), self.topology.parallelism());
         let is_crowded_on = |cores| self.workers() > cores;
+        let wanted = wanted_workers(settings, cores);
         // What was wanted, not the workers: where threads could not be started, every frame would
         // try again.
         topology.version != self.topology.version
-            || wanted_workers(settings, cores) != wanted_workers(settings, had)
+            || settings.pinning.on(topology) != self.pin_state.pinning
+            || wanted != wanted_workers(settings, had)
+            || wanted > self.workers() && self.gang.may_grow()
             || is_crowded_on(cores) != is_crowded_on(had)
     }
 
@@ -209,6 +213,21 @@ impl AffinityPool {
     ///
     /// Inside a round, and while another thread leads one, it calls all indices on this thread, one
     /// after another: it never waits for itself.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    ///
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let (numbers, sum) = ((1..=1000).collect::<Vec<u64>>(), AtomicU64::new(0));
+    /// let share = numbers.len().div_ceil(pool.workers());
+    /// pool.run(|worker| {
+    ///     let mine = numbers.chunks(share).nth(worker.index()).unwrap_or_default();
+    ///     sum.fetch_add(mine.iter().sum(), Relaxed);
+    /// });
+    /// assert_eq!(sum.into_inner(), 500_500);
+    /// ```
     ///
     /// # Panics
     /// With the payload of the first call that panicked, after all others have finished. The pool

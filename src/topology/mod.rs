@@ -3,6 +3,23 @@
 //!
 //! The cores come from the affinity mask and never from counting `0..n`: under `taskset`, in a
 //! container or in a cpuset, core 0 may not be ours.
+//!
+//! ```
+//! use std::thread;
+//!
+//! use bevy_affinity::topology::{Topology, pin_current_thread};
+//!
+//! let topology = Topology::get();
+//! println!("{topology}");
+//! // The one that the last worker would take: a thread for audio may have it.
+//! if let Some(core) = topology.cores.last().map(|core| core.id) {
+//!     let audio = thread::spawn(move || match pin_current_thread(core) {
+//!         Ok(()) => println!("on core {core}"),
+//!         Err(error) => println!("anywhere: {error}"),
+//!     });
+//!     audio.join().unwrap();
+//! }
+//! ```
 
 mod account;
 mod cpulist;
@@ -99,6 +116,11 @@ impl Topology {
             0 => self.available,
             cores => self.available.min(cores),
         }
+    }
+
+    /// Whether a CPU quota allows fewer threads than there are cores.
+    pub(crate) fn has_quota(&self) -> bool {
+        self.available < self.cores.len()
     }
 
     /// The cores that share a last-level cache with `core`, itself included, in workers' order.

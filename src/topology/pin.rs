@@ -10,14 +10,17 @@ use super::{CoreId, Topology};
 
 /// Why a thread was not pinned. It runs where it could run before.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PinError {
     /// The core is not among those that this process may use.
     NotOurs(CoreId),
     /// The system knows the cores but said no: containers may forbid pinning, and a core may have
     /// been taken away since the program started.
     Refused(Vec<CoreId>),
-    /// The system offers no way to keep a thread to several cores.
+    /// The system offers no way to keep a thread to a core, or to several.
     Unsupported,
+    /// The system does not tell which cores this process may use.
+    Untold,
 }
 
 impl fmt::Display for PinError {
@@ -34,20 +37,27 @@ impl fmt::Display for PinError {
             Self::Unsupported => {
                 write!(f, "this system cannot keep a thread to a set of cores")
             }
+            Self::Untold => {
+                write!(f, "the system does not tell which cores this process may use")
+            }
         }
     }
 }
 
 impl Error for PinError {}
 
-/// Keeps the calling thread on `core`. On macOS this is a hint only, and Apple's own processors
-/// refuse it.
+/// Keeps the calling thread on `core`.
 ///
 /// # Errors
 ///
-/// If the core is not ours or the system refuses; the thread then stays as it was.
+/// If the core is not ours, if the system refuses, and always on macOS, where a thread can but hint
+/// at those it shares data with, which Apple's own processors ignore. The thread then stays as it
+/// was.
 pub fn pin_current_thread(core: CoreId) -> Result<(), PinError> {
     check_ours(&[core])?;
+    if cfg!(target_os = "macos") {
+        return Err(PinError::Unsupported);
+    }
     let pinned = core_affinity::set_for_current(core_affinity::CoreId { id: core.index() });
     pinned.then_some(()).ok_or_else(|| PinError::Refused(vec![core]))
 }

@@ -26,6 +26,12 @@ pub fn refuse_affinity(errno: Errno) -> bool {
     refuse(libc::SYS_sched_setaffinity, vec![], errno)
 }
 
+/// Nobody is told on which cores a thread may run. False where the system has no filters.
+#[must_use]
+pub fn refuse_to_tell_cores() -> bool {
+    refuse(libc::SYS_sched_getaffinity, vec![], Errno::EPERM)
+}
+
 /// Calls of `number` that match one of the rules, or all if there is none, fail with `errno`.
 fn refuse(number: i64, rules: Vec<SeccompRule>, errno: Errno) -> bool {
     let Ok(arch) = ARCH.try_into() else { return false };

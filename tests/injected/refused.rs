@@ -22,7 +22,7 @@ use crate::{
     assert_frames,
     common::{Scheduling, start_compute_threads},
     counting,
-    filter::{refuse_affinity, refuse_threads},
+    filter::{refuse_affinity, refuse_threads, refuse_to_tell_cores},
     gang, log, workers,
 };
 
@@ -103,6 +103,21 @@ fn assert_unpinned(errno: Errno) {
         assert_works(pool);
     }
     log::assert_one_warning_of("workers run unpinned");
+}
+
+#[test]
+fn the_system_does_not_tell_which_cores_there_are() {
+    alone(|| {
+        log::listen();
+        if !refuse_to_tell_cores() {
+            return skip("needs seccomp filters");
+        }
+        let mut app = counting(Scheduling::lock_step(3).app());
+        assert_frames(&mut app, 50);
+        assert_eq!(workers(&app), 3);
+        assert_works(app.world().resource::<AffinityPool>());
+        log::assert_one_warning_of("workers run unpinned: the system does not tell");
+    });
 }
 
 #[test]
