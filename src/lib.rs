@@ -110,6 +110,9 @@ mod transforms;
 mod tree;
 
 pub use auto::ChoiceReason;
+/// Of the version whose types [`affinity_overlay_ui`] takes.
+#[cfg(feature = "overlay")]
+pub use bevy_egui;
 pub use diagnostics::{
     AffinityDiagnostics, AffinityTimeline, CallMeasurement, CallSiteDiagnostics, Forecast, ModeDiagnostics,
     ScheduleDiagnostics, SystemDiagnostics, WorkerDiagnostics, WorkerShares, paths,

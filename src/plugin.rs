@@ -2,16 +2,19 @@
 
 use bevy_app::{App, First, Last, MainScheduleOrder, Plugin, PreStartup};
 use bevy_ecs::{
-    prelude::{AppTypeRegistry, Commands, IntoScheduleConfigs, Res, Schedules, World},
+    prelude::{AppTypeRegistry, Commands, IntoScheduleConfigs, Res, ResMut, Resource, Schedules, World},
     schedule::ScheduleLabel,
     system::NonSendMarker,
 };
+
+use log::warn;
 
 use crate::{
     context::WorldContext,
     diagnostics::{AffinityDiagnostics, AffinityTimeline, Observers, Places, begin_frame},
     due::Due,
     executor::AffinitySchedules,
+    once::Once,
     pool::{AffinityPool, worker_of_round},
     schedule::{AffinitySystems, BeforeStartup, LookedInto, look_into_first, look_into_schedules},
     settings::{AffinitySettings, SchedulerMode},
@@ -24,8 +27,9 @@ use crate::{
 /// [`AffinitySchedules::none()`](AffinitySchedules::none) before the plugin to keep Bevy's.
 ///
 /// Brings the resources [`AffinitySettings`], [`SchedulerMode`], [`AffinitySchedules`] (all kept if
-/// they are there already), [`AffinityPool`], [`AffinityDiagnostics`] and [`AffinityTimeline`]. Its
-/// order among other plugins is free. What it does in every frame is in [`AffinitySystems`].
+/// they are there already), [`AffinityPool`], [`AffinityDiagnostics`] and [`AffinityTimeline`]. The
+/// pool follows the settings: one that a program inserts is replaced, with a warning. The plugin's
+/// order among others is free. What it does in every frame is in [`AffinitySystems`].
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -58,12 +62,16 @@ impl Plugin for AffinityParallelPlugin {
             .allow_ambiguous_resource::<WorldContext>();
         let settings = app.world().resource::<AffinitySettings>();
         let context = WorldContext::new(settings, Topology::get());
-        let recorder = context.current().recorder.clone();
+        let (recorder, pool) = (context.current().recorder.clone(), context.current().pool.clone());
+        if app.world().contains_resource::<AffinityPool>() {
+            warn_of_foreign_pool();
+        }
         app.init_resource::<AffinityDiagnostics>()
             .init_resource::<Places>()
             .insert_resource(AffinityTimeline::new(recorder.clone()))
             .insert_resource(LookedInto::new(recorder))
-            .insert_resource(context.current().pool.clone())
+            .insert_resource(pool.clone())
+            .insert_resource(Given { pool, exclusive: None })
             .insert_resource(context);
         let begin = (look_into_schedules, follow_settings_and_cores, begin_frame).in_set(AffinitySystems::BeginFrame);
         // Some of Bevy's own systems in `First` are exclusive; no system can see what these change
@@ -104,6 +112,14 @@ fn look_now(world: &mut World) {
     world.insert_resource(looked_into);
 }
 
+/// What the plugin gave the world, and found there.
+#[derive(Resource)]
+struct Given {
+    pool: AffinityPool,
+    /// What [`AffinitySettings::exclusive`] was in the first frame.
+    exclusive: Option<bool>,
+}
+
 /// Gives the world the pool for the settings that it now has and for the cores that it may now use.
 ///
 /// Runs on the thread that leads the gang: the system tells each thread of its own cores. Where a
@@ -114,18 +130,51 @@ fn follow_settings_and_cores(
     settings: Option<Res<AffinitySettings>>,
     world_context: Option<Res<WorldContext>>,
     pool: Option<Res<AffinityPool>>,
+    given: Option<ResMut<Given>>,
     mut commands: Commands,
 ) {
-    let Some(world_context) = world_context else { return };
+    let (Some(world_context), Some(mut given)) = (world_context, given) else { return };
     // An app that runs inside a round may be on a pinned worker, which is told of one core.
     let is_pinned = worker_of_round().is_some_and(|worker| worker > 0);
-    let context = match settings {
+    let context = match &settings {
         None => world_context.current(),
-        Some(settings) if is_pinned => world_context.for_settings(&settings),
-        Some(settings) => world_context.for_cores(&settings, &Topology::follow()),
+        Some(settings) if is_pinned => world_context.for_settings(settings),
+        Some(settings) => world_context.for_cores(settings, &Topology::follow()),
     };
-    if pool.is_none_or(|pool| !context.pool.is_same(&pool)) {
-        commands.insert_resource(context.pool.clone());
+    if let Some(settings) = settings {
+        given.warn_of_late_change(settings.exclusive);
+    }
+    if pool.as_ref().is_none_or(|pool| !context.pool.is_same(pool)) {
+        if pool.is_some_and(|pool| !given.pool.is_same(&pool)) {
+            warn_of_foreign_pool();
+        }
+        given.pool = context.pool.clone();
+        commands.insert_resource(given.pool.clone());
+    }
+}
+
+impl Given {
+    /// Says once that systems do not follow a setting that they have read before.
+    fn warn_of_late_change(&mut self, exclusive: bool) {
+        static WARNED: Once = Once::new();
+        if *self.exclusive.get_or_insert(exclusive) != exclusive && WARNED.first() {
+            warn!(
+                "bevy_affinity: `AffinitySettings::exclusive` was changed in a running app: only systems that have not \
+                 run yet follow it, so insert it before the plugin"
+            );
+        }
+    }
+}
+
+/// Says once that a pool of the program's own does not last.
+#[cold]
+fn warn_of_foreign_pool() {
+    static WARNED: Once = Once::new();
+    if WARNED.first() {
+        warn!(
+            "bevy_affinity: the resource `AffinityPool` that the program inserted is replaced: it follows \
+             `AffinitySettings`, so insert these; keep a pool of your own in a resource of your own"
+        );
     }
 }
 

@@ -214,3 +214,46 @@ fn an_agenda_without_rows_is_told_of_once() {
     let warnings = warnings_with("no entity has a `Due<Meals>`");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
 }
+
+/// An app's pool follows its settings; one of the program's own is not what systems get.
+#[test]
+fn a_pool_that_the_program_inserts_is_replaced_and_named() {
+    listen();
+    let foreign = || AffinityPool::new(&AffinitySettings { workers: WorkerCount::Exactly(3), ..default() });
+    let mut app = App::new();
+    app.insert_resource(AffinitySettings { workers: WorkerCount::Exactly(2), ..default() });
+    app.insert_resource(foreign()).add_plugins(AffinityParallelPlugin).insert_resource(foreign());
+    app.update();
+    assert_eq!(app.world().resource::<AffinityPool>().workers(), 2);
+    assert_eq!(warnings_with("`AffinityPool` that the program inserted").len(), 1);
+}
+
+/// A change of the settings is no pool of the program's own.
+#[test]
+fn a_pool_that_settings_replace_is_not_warned_of() {
+    fn sweep(mut healths: AffineQuery<&mut Health>) {
+        healths.par_iter_mut().for_each(|mut health| health.0 += 1);
+    }
+    listen();
+    let mut app = App::new();
+    app.add_plugins(AffinityParallelPlugin).add_systems(Startup, sweep.affine()).add_systems(Update, sweep.affine());
+    for workers in [2, 3, 1, 2] {
+        app.insert_resource(AffinitySettings { workers: WorkerCount::Exactly(workers), ..default() });
+        (0..2).for_each(|_| app.update());
+        assert_eq!(app.world().resource::<AffinityPool>().workers(), workers);
+    }
+    // The other test may have been first.
+    assert!(warnings_with("`AffinityPool` that the program inserted").len() <= 1);
+}
+
+#[test]
+fn systems_that_run_do_not_follow_exclusive_and_it_is_said() {
+    listen();
+    let mut app = app();
+    app.update();
+    let told = || warnings_with("`AffinitySettings::exclusive` was changed").len();
+    assert_eq!(told(), 0);
+    app.world_mut().resource_mut::<AffinitySettings>().exclusive = true;
+    (0..2).for_each(|_| app.update());
+    assert_eq!(told(), 1);
+}

@@ -125,6 +125,47 @@ where
     /// As [`scatter`](Self::scatter), with messages for later: see
     /// [`AffineParIter::scatter_timed`](crate::AffineParIter::scatter_timed). What the calendar has
     /// for the time of this call is delivered, whether or not rows are due.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// /// Fells a tree, which takes three days to the mill, and sleeps for a week.
+    /// #[derive(Component)]
+    /// struct Lumberjack { mill: Entity }
+    /// #[derive(Component, Default)]
+    /// struct Mill { logs: u32 }
+    ///
+    /// fn fell(
+    ///     jacks: AffineQuery<&Lumberjack>,
+    ///     mut mills: AffineQuery<&mut Mill>,
+    ///     mut river: ResMut<Calendar<()>>,
+    ///     mut today: Local<u64>,
+    ///     mut agenda: Agenda,
+    /// ) {
+    ///     *today += 1;
+    ///     let now = *today;
+    ///     jacks.par_iter().due(&mut agenda, now).scatter_timed(
+    ///         &mut river,
+    ///         &mut mills,
+    ///         |outbox, jack| {
+    ///             outbox.send_at(jack.mill, now + 3, ());
+    ///             Some(now + 7)
+    ///         },
+    ///         |mut mill, ()| {
+    ///             mill.logs += 1;
+    ///             None
+    ///         },
+    ///     );
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>().add_systems(Update, fell.affine());
+    /// let mill = app.world_mut().spawn(Mill::default()).id();
+    /// app.world_mut().spawn((Lumberjack { mill }, Due::<()>::at(1)));
+    /// (0..11).for_each(|_| app.update());
+    /// assert_eq!(app.world().get::<Mill>(mill).unwrap().logs, 2);
+    /// ```
     pub fn scatter_timed<'r, M, D2, F2>(
         self,
         calendar: &mut Calendar<M>,

@@ -156,7 +156,7 @@ impl<P: KernelParam> KernelParam for Option<P> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel",
-    note = "the first parameter of a kernel is a `Row`, the others are only read: `&T` of a resource `T` (not `Res<T>`), `Query` over read-only data, and \
+    note = "a kernel returns nothing; its first parameter is a `Row`, the others are only read: `&T` of a resource `T` (not `Res<T>`), `Query` over read-only data, and \
             `Option` of these: `fn drive(Row((mut position, velocity)): Row<(&mut Position, &Velocity)>, time: &Time)`",
     note = "there are at most 8 of these others; kernels stand side by side in `fused((..))`, not in tuples of their own"
 )]

@@ -116,8 +116,7 @@ pub(super) fn drawing_ends(mut state: ResMut<OverlayState>) {
 ///
 /// ```
 /// use bevy::prelude::*;
-/// use bevy_affinity::affinity_overlay_ui;
-/// use bevy_egui::egui;
+/// use bevy_affinity::{affinity_overlay_ui, bevy_egui::egui};
 ///
 /// fn inspector(world: &mut World, context: &egui::Context) {
 ///     egui::Window::new("Inspector").show(context, |ui| {

@@ -26,6 +26,9 @@ impl AffinityPool {
     /// and while another thread leads, everything runs on this thread. So no half of a join, and no
     /// call of a loop, must wait for another one: where both run on one thread that is for ever.
     ///
+    /// `f` and its result are to be `Send` although they stay on this thread: the round, which all
+    /// workers share, holds them.
+    ///
     /// ```
     /// use bevy_affinity::prelude::*;
     ///

@@ -19,15 +19,57 @@ use crate::sync;
 /// let found: Vec<_> = found.into_iter().flatten().collect();
 /// assert_eq!(found, (0..pool.workers()).collect::<Vec<_>>());
 /// ```
-#[derive(Debug, Default)]
+///
+/// One that is kept from frame to frame is to [fit](Self::fit) the pool of the frame: settings,
+/// cores that come and go, and a CPU quota change how many workers there are.
+///
+/// ```
+/// use bevy::prelude::*;
+/// use bevy_affinity::prelude::*;
+///
+/// fn count(pool: Res<AffinityPool>, mut rounds: Local<PerWorker<u64>>) {
+///     rounds.fit(&pool, |_| 0);
+///     pool.run(|worker| rounds.with(worker, |rounds| *rounds += 1));
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, count.affine()).update();
+/// ```
+#[derive(Debug)]
 pub struct PerWorker<T> {
-    values: Box<[CachePadded<Mutex<T>>]>,
+    values: Vec<CachePadded<Mutex<T>>>,
+}
+
+/// No values, until it [fits](PerWorker::fit) a pool.
+impl<T> Default for PerWorker<T> {
+    fn default() -> Self {
+        Self { values: Vec::new() }
+    }
 }
 
 impl<T> PerWorker<T> {
     /// A value for each worker of `pool`: `init` is called with the indices of workers, in order.
-    pub fn new(pool: &AffinityPool, mut init: impl FnMut(usize) -> T) -> Self {
-        Self { values: (0..pool.workers()).map(|index| CachePadded::new(Mutex::new(init(index)))).collect() }
+    pub fn new(pool: &AffinityPool, init: impl FnMut(usize) -> T) -> Self {
+        let mut values = Self::default();
+        values.fit(pool, init);
+        values
+    }
+
+    /// Sees to it that each worker of `pool` has a value: `init` is called with the indices of
+    /// those that have none, in order. Values that are there stay, also of workers that this pool
+    /// has not: what they found is not lost.
+    pub fn fit(&mut self, pool: &AffinityPool, mut init: impl FnMut(usize) -> T) {
+        let missing = self.values.len()..pool.workers();
+        self.values.extend(missing.map(|index| CachePadded::new(Mutex::new(init(index)))));
+    }
+
+    /// How many values there are: one for each worker of the largest pool that this was made for or
+    /// fitted to.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none yet.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 
     /// Lends the value of `worker` to `f`. In a round no other worker asks for it, so this costs
@@ -39,11 +81,14 @@ impl<T> PerWorker<T> {
     /// on its thread. Two systems may be in such rounds at a time if Bevy may run them at a time:
     /// tag them, or put them in order. Tagged ones that ask for `Res<AffinityPool>` are in such
     /// rounds one after the other; those that have the pool from elsewhere may not be. And if the
-    /// pool it was made for had fewer workers.
+    /// pool has more workers than the one it was made for, or was last [fitted](Self::fit) to.
     pub fn with<R>(&self, worker: Worker, f: impl FnOnce(&mut T) -> R) -> R {
         let index = worker.index();
         let value = self.values.get(index).unwrap_or_else(|| {
-            panic!("PerWorker: made for {} workers, asked for worker {index}: make it for this pool", self.values.len())
+            panic!(
+                "PerWorker: made for {} workers, asked for worker {index}: call `fit` with this pool before the round",
+                self.values.len()
+            )
         });
         f(&mut lock_free(value, index))
     }
@@ -66,10 +111,11 @@ fn lock_free<T>(value: &Mutex<T>, index: usize) -> MutexGuard<'_, T> {
 
 impl<T> IntoIterator for PerWorker<T> {
     type Item = T;
-    type IntoIter = std::iter::Map<std::vec::IntoIter<CachePadded<Mutex<T>>>, fn(CachePadded<Mutex<T>>) -> T>;
+    type IntoIter = std::vec::IntoIter<T>;
 
     /// The values by worker.
     fn into_iter(self) -> Self::IntoIter {
-        self.values.into_vec().into_iter().map(|value| sync::into_inner(value.into_inner()))
+        let values = self.values.into_iter().map(|value| sync::into_inner(value.into_inner()));
+        values.collect::<Vec<_>>().into_iter()
     }
 }

@@ -9,7 +9,8 @@ pub(crate) struct Epoch(u64);
 
 impl Epoch {
     /// # Panics
-    /// After the last one: to begin again would have rounds end before they were run.
+    /// After the last one: to begin again would have rounds end before they were run. In a round
+    /// that is being published this aborts.
     #[inline]
     pub(crate) fn successor(self) -> Self {
         assert!(self.0 < LAST_EPOCH, "this process has run as many rounds as it can: restart it");

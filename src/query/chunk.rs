@@ -18,8 +18,12 @@ use crate::{
 };
 
 /// Query data whose rows lie next to each other in a table: `&T`, `&mut T`, `Option<&T>`,
-/// `Option<&mut T>`, `Entity`, and tuples of these. Cannot be implemented outside of this crate: in
-/// the place of a struct of query data, derived or not, write a tuple.
+/// `Option<&mut T>`, `Entity`, and tuples of these. In the place of a struct of query data, derived
+/// or not, write a tuple.
+///
+/// # Sealed
+/// [`chunk`](Self::chunk) takes a type that no other crate can name, so that the trait cannot be
+/// implemented outside of this one.
 ///
 /// # Safety
 /// [`chunk`](Self::chunk) touches only the rows it is told, and only columns whose access the data

@@ -115,6 +115,21 @@ pub type SAffineQuery<D, F = ()> = AffineQuery<'static, 'static, D, F>;
 /// Other forms of this query.
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// A shorter-lived `AffineQuery` over the same entities.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Heat(f32);
+    /// fn cool(mut heats: AffineQuery<&mut Heat>) {
+    ///     heats.par_iter_mut().for_each(|mut heat| heat.0 *= 0.9);
+    /// }
+    ///
+    /// fn cool_twice(mut heats: AffineQuery<&mut Heat>) {
+    ///     cool(heats.reborrow_affine());
+    ///     cool(heats);
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, cool_twice.affine()).update();
+    /// ```
     #[inline]
     pub fn reborrow_affine(&mut self) -> AffineQuery<'_, 's, D, F> {
         let Self { world, state, last_run, this_run, longest_chunk, .. } = *self;
@@ -123,6 +138,21 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
 
     /// The same entities, and items that can only be read. What runs in parallel from it stays on
     /// the gang. A function that takes Bevy's [`Query`] gets `query.as_readonly().into()`.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Heat(f32);
+    /// fn hottest(heats: AffineQuery<&Heat>) -> f32 {
+    ///     heats.par_iter().map_reduce(|| 0.0, |heat| heat.0, f32::max)
+    /// }
+    ///
+    /// fn level(mut heats: AffineQuery<&mut Heat>) {
+    ///     let hottest = hottest(heats.as_readonly());
+    ///     heats.par_iter_mut().for_each(|mut heat| heat.0 /= hottest);
+    /// }
+    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, level.affine()).update();
+    /// ```
     #[inline]
     pub fn as_readonly(&self) -> AffineQuery<'_, 's, D::ReadOnly, F> {
         let Self { world, state, last_run, this_run, longest_chunk, .. } = *self;

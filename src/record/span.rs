@@ -188,8 +188,8 @@ pub struct FrameSpan {
     /// When it ended. What is left until the next frame's begin is drawing, waiting for the
     /// display, and the like.
     pub end: u64,
-    /// How long before [`begin`](Self::begin) the last frame began, as Bevy's `Time::delta`; 0 in
-    /// the first frame.
+    /// How many nanoseconds before [`begin`](Self::begin) the last frame began, as Bevy's
+    /// `Time::delta`; 0 in the first frame.
     pub delta: u64,
     /// When the first tagged system of the frame began, of those runs that were timed: all while
     /// the timeline records, and of runs of less than 4 us samples while it does not.

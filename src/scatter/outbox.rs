@@ -138,6 +138,16 @@ impl<'a, 'b, M> TimedOutbox<'a, 'b, M> {
         self.outbox.send(entity, message);
     }
 
+    /// What sends in this call, for functions that take an [`Outbox`].
+    pub fn outbox(&mut self) -> &mut Outbox<'b, M> {
+        self.outbox
+    }
+
+    /// The time of this call.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// Sends `message` to `entity`, which applies it in the first call that delivers from the
     /// calendar at `time` or after. A time that is not after this call's is now.
     #[inline]

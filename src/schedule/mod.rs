@@ -28,8 +28,8 @@ use tagged::{Tagged, enter};
 /// What can be tagged: a system, a (nested) tuple of systems, or systems that were configured
 /// before.
 ///
-/// A system is a function of system parameters without input and output (`Result` is allowed), an
-/// exclusive one too. The tag is the system's: `app.add_systems(Update, drive.affine())`. What can
+/// A system is a function of system parameters without input and output (Bevy's `Result` is
+/// allowed), an exclusive one too. The tag is the system's: `app.add_systems(Update, drive.affine())`. What can
 /// not be tagged, and what to do instead:
 ///
 /// | | |
@@ -59,7 +59,7 @@ use tagged::{Tagged, enter};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be tagged with `.affine()`",
     label = "not a system without input and output, nor a tuple of such",
-    note = "a system takes system parameters only, and returns nothing or a `Result`: give output on by `.pipe(next)`",
+    note = "a system takes system parameters only, and returns nothing or Bevy's `Result` (`?` takes other errors in): give output on by `.pipe(next)`",
     note = "which parameter is not one, Bevy says where the system is added without `.affine()`",
     note = "a tuple has at most 20 systems: put tuples in a tuple",
     note = "an observer or a run condition cannot be tagged; a one-shot system can: `affine_system(system)`"
@@ -115,7 +115,7 @@ pub trait IntoAffine<Marker>: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be tagged with `.affine()`",
     label = "not a system without input and output, nor a tuple of such",
-    note = "a system takes system parameters only, and returns nothing or a `Result`: give output on by `.pipe(next)`",
+    note = "a system takes system parameters only, and returns nothing or Bevy's `Result` (`?` takes other errors in): give output on by `.pipe(next)`",
     note = "which parameter is not one, Bevy says where the system is added without `.affine()`",
     note = "a tuple has at most 20 systems: put tuples in a tuple",
     note = "an observer or a run condition cannot be tagged; a one-shot system can: `affine_system(system)`"
@@ -149,7 +149,8 @@ impl IntoAffine<Boxed> for BoxedSystem<(), ()> {
 #[doc(hidden)]
 pub struct Boxed;
 
-/// A tagged system for all that takes a system and no configuration: one-shot systems above all. It
+/// A tagged system for all that takes a system and no configuration: one-shot systems above all. In
+/// a schedule write [`.affine()`](IntoAffine::affine), which also puts it into [`AffineSystems`]. It
 /// may have output. Bevy's `run_system_cached` takes systems without a size only, which this is
 /// not: register it and keep the id.
 ///

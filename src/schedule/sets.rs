@@ -3,7 +3,7 @@
 use bevy_ecs::prelude::SystemSet;
 
 /// The set of all systems that were tagged with [`.affine()`](crate::IntoAffine::affine), in every
-/// schedule.
+/// schedule; not of those made by [`affine_system`](crate::affine_system).
 ///
 /// ```
 /// use bevy::prelude::*;

@@ -17,9 +17,17 @@ use crate::{context::with_system, once::Once, settings::SchedulerMode};
 /// Who places this frame's transforms, for all three systems of an app.
 ///
 /// Relaxed: the schedule has the three run one after the other.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Choice {
     bevy: Arc<AtomicBool>,
+}
+
+/// Bevy's systems, as long as nobody has asked: a step through the schedule may leave out the first
+/// of the three.
+impl Default for Choice {
+    fn default() -> Self {
+        Self { bevy: Arc::new(AtomicBool::new(true)) }
+    }
 }
 
 impl Choice {

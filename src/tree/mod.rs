@@ -151,8 +151,8 @@ where
 pub struct TreeReport {
     /// Nodes that were visited.
     pub visited: u64,
-    /// Times that an entity was met which had been visited before, or which is a root of this call:
-    /// not visited again.
+    /// Times that an entity was met which had been met before, or which is a root of this call: not
+    /// visited again.
     pub repeated: u64,
     /// Roots and children that do not exist.
     pub despawned: u64,
@@ -217,7 +217,9 @@ where
     R: Relationship,
 {
     /// Visits the trees from the roots to the leaves. `visit` gets what it returned for the parent,
-    /// or for a root what is given with it; `None` leaves out all that is below.
+    /// or for a root what is given with it; `None` leaves out all that is below. Such a value is
+    /// cloned where some of a node's children are given to another worker: one that has much memory
+    /// of its own belongs into an [`Arc`](std::sync::Arc).
     ///
     /// `D` may hold `Ref` or `Has`, so unchanged subtrees can be skipped:
     ///
@@ -294,6 +296,31 @@ where
 
     /// Visits the trees from the leaves to the roots. `visit` gets what it returned for the node's
     /// children, in the order of the relationship; children that are no nodes have nothing there.
+    ///
+    /// ```
+    /// use bevy::prelude::*;
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// #[derive(Component)]
+    /// struct Price(u32);
+    /// #[derive(Component, Default)]
+    /// struct Total(u32);
+    ///
+    /// /// A set costs what it and all its parts cost.
+    /// fn add_up(mut sets: AffineTree<(&Price, &mut Total)>, roots: Query<Entity, Without<ChildOf>>) {
+    ///     sets.fold(roots.iter(), |_, (price, mut total), parts: &[u32]| {
+    ///         total.0 = price.0 + parts.iter().sum::<u32>();
+    ///         total.0
+    ///     });
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).add_systems(Update, add_up.affine());
+    /// let set = app.world_mut().spawn((Price(10), Total(0))).id();
+    /// app.world_mut().spawn_batch([1, 2].map(|price| (Price(price), Total(0), ChildOf(set))));
+    /// app.update();
+    /// assert_eq!(app.world().get::<Total>(set).unwrap().0, 13);
+    /// ```
     ///
     /// # Panics
     /// With the payload of a closure that panicked, once no other one runs. Some nodes have not

@@ -289,5 +289,21 @@ fn per_worker_misuse_says_what_to_do() {
         |_| 0,
     );
     let other = catch_unwind(AssertUnwindSafe(|| pool.run(|worker| small.with(worker, |value| *value += 1))));
-    assert!(other.expect_err("too few").downcast::<String>().expect("a message").contains("made for 1 workers"));
+    let message = other.expect_err("too few").downcast::<String>().expect("a message");
+    assert!(message.contains("made for 1 workers") && message.contains("call `fit`"), "{message}");
+}
+
+/// What is kept from frame to frame follows the settings, and loses nothing.
+#[test]
+fn per_worker_values_fit_larger_and_smaller_pools() {
+    let _turn = turn();
+    let mut counts = PerWorker::default();
+    assert!(counts.is_empty());
+    for workers in [1, 3, 2, 4, 1] {
+        let pool = pool(workers);
+        counts.fit(&pool, |index| 100 * index);
+        pool.run(|worker| counts.with(worker, |count| *count += 1));
+    }
+    assert_eq!(counts.len(), 4);
+    assert_eq!(counts.into_iter().collect::<Vec<_>>(), [5, 103, 202, 301]);
 }
