@@ -1,7 +1,7 @@
 //! Demand (`.rou.xml`, `.trips.xml`): vehicles, trips, flows, and the routes and types that they
 //! name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -26,6 +26,9 @@ const MOST_SHARED_LINKS: usize = 100_000_000;
 /// Most routes in a distribution, whose routes may be other distributions.
 const MOST_ROUTES: usize = 10_000;
 
+/// Most types of which it is said that nobody has defined them.
+const MOST_NAMES: usize = 5;
+
 const LEFT_OUT: &str = "use edges that are left out";
 const NOT_CARS: &str = "are not cars";
 const SOME_CARS: &str = "are of types of which only some are cars";
@@ -49,6 +52,7 @@ pub fn read(paths: &[PathBuf], roads: &Roads, seed: u64) -> Result<Demand, MapEr
         seed,
         requests: Requests::new(&roads.network),
         types: TYPES.into_iter().map(|(id, reason)| (id.to_owned(), reason)).collect(),
+        undefined: BTreeSet::new(),
         routes: HashMap::new(),
         interval: None,
         elements: 0,
@@ -59,7 +63,10 @@ pub fn read(paths: &[PathBuf], roads: &Roads, seed: u64) -> Result<Demand, MapEr
         reader.read(path)?;
     }
     let last = paths.last().map(PathBuf::as_path).unwrap_or(Path::new(""));
-    reader.requests.finish(last)
+    let undefined = reader.note_of_undefined();
+    let mut demand = reader.requests.finish(last)?;
+    demand.notes.extend(undefined);
+    Ok(demand)
 }
 
 /// The links of a route, or `None` if some of them are left out.
@@ -74,6 +81,8 @@ struct Reader<'a> {
     requests: Requests<'a>,
     /// Why the vehicles of a type are left out, if they are.
     types: HashMap<String, Option<&'static str>>,
+    /// Types that vehicles have and nobody has defined; no more than are named, and one.
+    undefined: BTreeSet<String>,
     /// The routes behind a name.
     routes: HashMap<String, Routes>,
     /// What is around the flows that are being read, if they have their times from there.
@@ -143,13 +152,12 @@ impl Reader<'_> {
     /// Defines a type that is one of several for each vehicle.
     fn type_distribution(&mut self, tag: &Tag, xml: &mut Xml) -> Result<(), MapError> {
         let names = tag.get("vTypes")?.unwrap_or_default();
-        let named = names.split_ascii_whitespace().map(|name| self.named_type(name, tag));
-        let mut reasons = named.collect::<Result<Vec<_>, _>>()?;
+        let mut reasons: Vec<_> = names.split_ascii_whitespace().map(|name| self.named_type(name)).collect();
         while let Some(piece) = xml.next()? {
             match piece {
                 Piece::Close(name) if name == "vTypeDistribution" => break,
                 Piece::Open(tag) if tag.name() == "vType" => reasons.push(match tag.get("refId")? {
-                    Some(name) => self.named_type(&name, &tag)?,
+                    Some(name) => self.named_type(&name),
                     None => self.vehicle_type(&tag)?,
                 }),
                 _ => {}
@@ -161,9 +169,23 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn named_type(&self, name: &str, tag: &Tag) -> Result<Option<&'static str>, MapError> {
+    /// Why the vehicles of a type are left out, if they are. Those of a type that nobody has defined
+    /// may be cars.
+    fn named_type(&mut self, name: &str) -> Option<&'static str> {
         let reason = self.types.get(name).copied();
-        reason.ok_or_else(|| tag.error(format_args!("type {} is not defined before it is used", quote(name))))
+        if reason.is_none() && self.undefined.len() <= MOST_NAMES {
+            self.undefined.insert(name.to_owned());
+        }
+        reason.flatten()
+    }
+
+    /// Says of which types it was not known what they are.
+    fn note_of_undefined(&self) -> Option<String> {
+        let names: Vec<_> = self.undefined.iter().take(MOST_NAMES).map(|name| quote(name)).collect();
+        let more = if self.undefined.len() > MOST_NAMES { " and more" } else { "" };
+        let names = names.join(", ");
+        (!names.is_empty())
+            .then(|| format!("types that no file defines before they are used, taken for cars: {names}{more}"))
     }
 
     fn vehicle(&mut self, tag: &Tag, xml: &mut Xml) -> Result<(), MapError> {
@@ -236,7 +258,7 @@ impl Reader<'_> {
         self.elements += 1;
         let nested = self.nested(tag.name(), xml)?;
         if let Some(name) = tag.get("type")?
-            && let Some(reason) = self.named_type(&name, tag)?
+            && let Some(reason) = self.named_type(&name)
         {
             return Ok(Course::None(reason));
         }
