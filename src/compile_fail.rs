@@ -146,6 +146,32 @@ pub struct NoKeptSlices;
 /// }
 /// ```
 ///
+/// ```compile_fail
+/// # use std::sync::Mutex;
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// # #[derive(Component)]
+/// # struct Health(u32);
+/// fn exchange(
+///     mut outer: AffineQuery<&mut Health>,
+///     inner: ParamSet<(AffineQuery<&mut Health>,)>,
+/// ) {
+///     let inner = Mutex::new(inner);
+///     outer.par_iter_mut().scatter_timed_within(
+///         &mut Calendar::default(),
+///         0,
+///         |outbox: &mut TimedOutbox<u32>, _| {
+///             let outbox = Mutex::new(outbox.outbox());
+///             inner.lock().unwrap().p0().par_iter_mut().scatter_within(
+///                 |others: &mut Outbox<u32>, _| std::mem::swap(&mut **outbox.lock().unwrap(), others),
+///                 |_, _| {},
+///             );
+///         },
+///         |_, _| {},
+///     );
+/// }
+/// ```
+///
 /// Nor can it keep that:
 ///
 /// ```compile_fail,E0521

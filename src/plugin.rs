@@ -64,7 +64,7 @@ impl Plugin for AffinityParallelPlugin {
         let context = WorldContext::new(settings, Topology::get());
         let (recorder, pool) = (context.current().recorder.clone(), context.current().pool.clone());
         if app.world().contains_resource::<AffinityPool>() {
-            warn_of_foreign_pool();
+            warn!("{FOREIGN_POOL}");
         }
         app.init_resource::<AffinityDiagnostics>()
             .init_resource::<Places>()
@@ -112,6 +112,11 @@ fn look_now(world: &mut World) {
     world.insert_resource(looked_into);
 }
 
+/// A pool of the program's own does not last.
+const FOREIGN_POOL: &str = "bevy_affinity: the resource `AffinityPool` that the program inserted is replaced: it \
+                            follows `AffinitySettings`, so insert these; keep a pool of your own in a resource of \
+                            your own";
+
 /// What the plugin gave the world, and found there.
 #[derive(Resource)]
 struct Given {
@@ -145,8 +150,9 @@ fn follow_settings_and_cores(
         given.warn_of_late_change(settings.exclusive);
     }
     if pool.as_ref().is_none_or(|pool| !context.pool.is_same(pool)) {
-        if pool.is_some_and(|pool| !given.pool.is_same(&pool)) {
-            warn_of_foreign_pool();
+        static WARNED: Once = Once::new();
+        if pool.is_some_and(|pool| !given.pool.is_same(&pool)) && WARNED.first() {
+            warn!("{FOREIGN_POOL}");
         }
         given.pool = context.pool.clone();
         commands.insert_resource(given.pool.clone());
@@ -163,18 +169,6 @@ impl Given {
                  run yet follow it, so insert it before the plugin"
             );
         }
-    }
-}
-
-/// Says once that a pool of the program's own does not last.
-#[cold]
-fn warn_of_foreign_pool() {
-    static WARNED: Once = Once::new();
-    if WARNED.first() {
-        warn!(
-            "bevy_affinity: the resource `AffinityPool` that the program inserted is replaced: it follows \
-             `AffinitySettings`, so insert these; keep a pool of your own in a resource of your own"
-        );
     }
 }
 

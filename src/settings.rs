@@ -7,8 +7,6 @@ use bevy_ecs::{prelude::Resource, reflect::ReflectResource};
 use bevy_reflect::Reflect;
 use bevy_reflect::std_traits::ReflectDefault;
 
-use crate::topology::Topology;
-
 /// How many workers a gang has. The leader (the thread that runs the tagged systems) counts as one.
 ///
 /// ```
@@ -75,9 +73,7 @@ impl SpareCores {
 }
 
 /// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would
-/// inherit that. Under a CPU quota that allows fewer threads than there are cores all of these
-/// count as [`Pinning::Off`]: other processes with quotas of their own run on the same cores, and
-/// each would pin its workers to the first ones.
+/// inherit that.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -98,13 +94,6 @@ pub enum Pinning {
     CacheDomain,
     /// Wherever the system puts them.
     Off,
-}
-
-impl Pinning {
-    /// What counts on the cores of `topology`.
-    pub(crate) fn on(self, topology: &Topology) -> Self {
-        if topology.has_quota() { Self::Off } else { self }
-    }
 }
 
 /// Settings of the plugin, and of a pool without an app. Insert the resource before the plugin or
@@ -263,20 +252,6 @@ mod tests {
     #[test]
     fn the_leader_is_left_whatever_is_spared() {
         assert_eq!([0, 1, 3, 4, usize::MAX].map(|spare| SpareCores::Exactly(spare).leave_of(4)), [4, 3, 1, 1, 1]);
-    }
-
-    /// Each of several processes with quotas would pin its workers to the first cores.
-    #[test]
-    fn nothing_is_pinned_under_a_quota() {
-        let with = |available| Topology { available, ..Topology::clone(&Topology::get()) };
-        let cores = with(0).cores.len();
-        for pinning in [Pinning::Core, Pinning::CacheDomain, Pinning::Off] {
-            assert_eq!(pinning.on(&with(cores)), pinning);
-            assert_eq!(
-                pinning.on(&with(cores.saturating_sub(1))) == Pinning::Off,
-                cores > 0 || pinning == Pinning::Off
-            );
-        }
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::{
     diagnostics::{AffinityDiagnostics, AffinityTimeline},
     record::{FrameSpan, RoundEnds, Span, SpanKind},
     settings::{AffinitySettings, Pinning},
-    topology::Topology,
 };
 
 /// Frames that are copied, on either side of the frame on show: what one may want to drag into
@@ -102,7 +101,7 @@ impl Recorded {
         self.tagged = since(frame.tagged_begin)..since(frame.tagged_end);
         self.window = window_around(timeline, frame);
         self.copied = since(self.window.start)..since(self.window.end);
-        self.name_lanes(diagnostics, settings.pinning.on(&Topology::get()));
+        self.name_lanes(diagnostics, settings.pinning);
         self.add(timeline.spans_in(self.window.clone()).take(MOST_SPANS), origin);
         self.finish_lanes(diagnostics.workers.len(), settings.spin);
         self.stages = beside::stages(&source, self.window.clone(), origin);

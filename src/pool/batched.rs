@@ -38,8 +38,8 @@ impl AffinityPool {
     /// else](BatchedCalls#what-the-caller-may-wait-for); a call may wait neither for the caller nor
     /// for another call.
     ///
-    /// The caller and its result are to be `Send` although they stay on this thread: the round, which
-    /// all workers share, holds them.
+    /// The caller and its result are to be `Send` although they stay on this thread: the round,
+    /// which all workers share, holds them.
     ///
     /// ```
     /// use bevy_affinity::prelude::*;

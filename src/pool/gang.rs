@@ -66,13 +66,6 @@ struct Members {
     refused: Option<u64>,
 }
 
-impl Members {
-    /// Whether it is long enough ago that the system refused to start a thread, if it ever did.
-    fn may_grow(&self) -> bool {
-        self.refused.is_none_or(|refused| now().saturating_sub(refused) >= NEXT_TRY)
-    }
-}
-
 struct Member {
     seat: SharedSeat,
     thread: JoinHandle<()>,
@@ -218,7 +211,7 @@ impl Gang {
         pinning: Pinning,
         topology: &Arc<Topology>,
     ) -> Option<io::Error> {
-        if !members.may_grow() {
+        if members.refused.is_some_and(|refused| now().saturating_sub(refused) < NEXT_TRY) {
             return None;
         }
         while members.list.len() + 1 < workers {
@@ -228,11 +221,6 @@ impl Gang {
             }
         }
         None
-    }
-
-    /// Whether a pool for which threads are missing might get them now.
-    pub(super) fn may_grow(&self) -> bool {
-        lock(&self.members).may_grow()
     }
 
     fn start_member(&self, index: WorkerIndex, pinning: Pinning, topology: Arc<Topology>) -> io::Result<Member> {
@@ -298,8 +286,8 @@ fn pin_again(identity: Identity, pin_state: PinState, topology: &Topology) {
 /// unpinned: they would share a core with another worker while the system may know a free one. A
 /// new one `is_free` already, unless the thread that started it was not.
 ///
-/// That each has a core of its own is the default, so that nothing is said of it on systems where it
-/// can never be.
+/// That each has a core of its own is the default, so that nothing is said of it on systems where
+/// it can never be.
 fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology, is_free: bool) -> Option<CoreId> {
     let core = topology.cores.get(index.0).map(|core| core.id);
     let pinned = match (pinning, core) {

@@ -152,8 +152,8 @@ impl AffinityPool {
     pub const MAX_WORKERS: usize = 1024;
 
     /// A pool as `settings` says. Starts the threads that are missing; if that fails there are
-    /// fewer [workers](Self::workers), and one warning. It is not tried again for ten seconds; then
-    /// apps try by themselves.
+    /// fewer [workers](Self::workers), and one warning. A pool that is made some seconds later tries
+    /// again; an app makes one where its settings or its cores have changed.
     pub fn new(settings: &AffinitySettings) -> Self {
         Self::recorded(settings, Topology::get(), Arc::default())
     }
@@ -162,8 +162,8 @@ impl AffinityPool {
     pub(crate) fn recorded(settings: &AffinitySettings, topology: Arc<Topology>, recorder: Arc<Recorder>) -> Self {
         let cores = topology.parallelism();
         warn_of_count(settings.workers, cores);
-        let (gang, pinning) = (Gang::shared(), settings.pinning.on(&topology));
-        let seats = gang.seats(wanted_workers(settings, cores), pinning, &topology);
+        let gang = Gang::shared();
+        let seats = gang.seats(wanted_workers(settings, cores), settings.pinning, &topology);
         let workers = seats.len() + 1;
         Self {
             gang,
@@ -177,7 +177,7 @@ impl AffinityPool {
             short_calls: Arc::default(),
             heartbeat: settings.heartbeat,
             spin: if workers > cores { settings.spin.min(CROWDED_SPIN) } else { settings.spin },
-            pin_state: PinState::new(pinning, &topology),
+            pin_state: PinState::new(settings.pinning, &topology),
             topology,
         }
     }
@@ -191,13 +191,10 @@ impl AffinityPool {
     pub(crate) fn is_outdated(&self, settings: &AffinitySettings, topology: &Topology) -> bool {
         let (cores, had) = (topology.parallelism(), self.topology.parallelism());
         let is_crowded_on = |cores| self.workers() > cores;
-        let wanted = wanted_workers(settings, cores);
         // What was wanted, not the workers: where threads could not be started, every frame would
         // try again.
         topology.version != self.topology.version
-            || settings.pinning.on(topology) != self.pin_state.pinning
-            || wanted != wanted_workers(settings, had)
-            || wanted > self.workers() && self.gang.may_grow()
+            || wanted_workers(settings, cores) != wanted_workers(settings, had)
             || is_crowded_on(cores) != is_crowded_on(had)
     }
 

@@ -143,7 +143,7 @@ impl<'a, 'b, M> TimedOutbox<'a, 'b, M> {
         self.outbox
     }
 
-    /// The time of this call.
+    /// The time of this call; one less for the end of time, at which nothing arrives.
     pub fn now(&self) -> u64 {
         self.now
     }

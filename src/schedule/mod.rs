@@ -29,8 +29,8 @@ use tagged::{Tagged, enter};
 /// before.
 ///
 /// A system is a function of system parameters without input and output (Bevy's `Result` is
-/// allowed), an exclusive one too. The tag is the system's: `app.add_systems(Update, drive.affine())`. What can
-/// not be tagged, and what to do instead:
+/// allowed), an exclusive one too. The tag is the system's: `app.add_systems(Update,
+/// drive.affine())`. What can not be tagged, and what to do instead:
 ///
 /// | | |
 /// |---|---|
@@ -150,8 +150,8 @@ impl IntoAffine<Boxed> for BoxedSystem<(), ()> {
 pub struct Boxed;
 
 /// A tagged system for all that takes a system and no configuration: one-shot systems above all. In
-/// a schedule write [`.affine()`](IntoAffine::affine), which also puts it into [`AffineSystems`]. It
-/// may have output. Bevy's `run_system_cached` takes systems without a size only, which this is
+/// a schedule write [`.affine()`](IntoAffine::affine), which also puts it into [`AffineSystems`].
+/// It may have output. Bevy's `run_system_cached` takes systems without a size only, which this is
 /// not: register it and keep the id.
 ///
 /// ```

@@ -118,11 +118,6 @@ impl Topology {
         }
     }
 
-    /// Whether a CPU quota allows fewer threads than there are cores.
-    pub(crate) fn has_quota(&self) -> bool {
-        self.available < self.cores.len()
-    }
-
     /// The cores that share a last-level cache with `core`, itself included, in workers' order.
     ///
     /// Empty if `core` is none of ours.

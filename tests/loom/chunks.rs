@@ -131,7 +131,7 @@ fn two_thieves_and_an_owner_sweep_each_chunk_once() {
 
 #[test]
 fn workers_who_help_each_other_sweep_each_chunk_once() {
-    model(3, || round_of_helpers(&[1, 3], 3));
+    model(3, || round_of_helpers(&[2, 3], 3));
 }
 
 #[test]

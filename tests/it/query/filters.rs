@@ -124,7 +124,7 @@ fn spawn(world: &mut World, number: u32, rows: u32) {
     if number * 4 > rows {
         row.insert(InATable);
     }
-    if number % 5 == 0 || number * 3 > rows * 2 {
+    if number.is_multiple_of(5) || number * 3 > rows * 2 {
         row.insert(InASet(0));
     }
 }

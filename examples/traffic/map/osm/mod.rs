@@ -179,10 +179,15 @@ fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result
     Ok(network)
 }
 
+/// For each node of a road that is there so many may be missing: files without the nodes of their
+/// roads still have those with tags, such as signals.
+const MOST_MISSING: usize = 10;
+
 /// How many of the nodes of roads are not in the file: not so many that nothing of them is left.
 fn missing_nodes(name: &str, points: &Points) -> Result<usize, MapError> {
-    let missing = points.missing();
-    if missing > 0 && points.runs().is_empty() { Err(MapError::new(name, NO_NODES)) } else { Ok(missing) }
+    let (missing, there) = points.missing();
+    let are_lost = missing / MOST_MISSING > there || missing > 0 && points.runs().is_empty();
+    if are_lost { Err(MapError::new(name, NO_NODES)) } else { Ok(missing) }
 }
 
 impl Survey {

@@ -168,5 +168,7 @@ fn named_ways(raw: &Raw, restrictions: &[Restriction]) -> Vec<(i64, u32)> {
     let named = |(id, number): (i64, u32)| wanted.binary_search(&id).is_ok().then_some((id, number));
     let mut named: Vec<_> = raw.ways.iter().map(|way| way.id).zip(0..).filter_map(named).collect();
     named.sort_unstable();
+    // Of a way that comes in several parts the first counts.
+    named.dedup_by_key(|(id, _)| *id);
     named
 }

@@ -38,7 +38,7 @@ const TEXTS: [(Kind, &str); 16] = [
     (Kind::UnclearTurns, "turn restrictions that do not add up, left out"),
     (Kind::TurnsElsewhere, "turn restrictions on roads that are not driven on, left out"),
     (Kind::RepeatedRoads, "roads that come twice, read once"),
-    (Kind::MissingNodes, "nodes of roads that are not in the file: the roads end there"),
+    (Kind::MissingNodes, "nodes of roads that are not in the file: the roads are cut there"),
 ];
 
 /// A set of kinds.

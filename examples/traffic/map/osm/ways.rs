@@ -55,14 +55,15 @@ impl Ways {
         Ok(())
     }
 
-    /// Leaves the first of the ways with the same id, and tells how many go: extracts that were
-    /// joined have those across their border twice.
+    /// Leaves the first of the ways with the same id and the same nodes, and tells how many go:
+    /// extracts that were joined have those across their border twice. Of some each has a part of
+    /// its own, which stays.
     pub fn dedup(&mut self) -> usize {
         // Nearly all files are sorted, which takes no memory to see.
         if self.ways.is_sorted_by(|a, b| a.id < b.id) {
             return 0;
         }
-        let is_first = self.first_of_their_ids();
+        let is_first = self.first_of_their_kind();
         let (mut begin, mut kept) = (0, 0);
         for (way, is_first) in self.ways.iter_mut().zip(&is_first) {
             let named = begin..way.end as usize;
@@ -80,13 +81,17 @@ impl Ways {
         before - self.ways.len()
     }
 
-    fn first_of_their_ids(&self) -> Vec<bool> {
-        let id = |way: u32| self.ways[way as usize].id;
+    fn first_of_their_kind(&self) -> Vec<bool> {
+        let named = |way: usize| {
+            let begin = way.checked_sub(1).map_or(0, |before| self.ways[before].end);
+            &self.nodes[begin as usize..self.ways[way].end as usize]
+        };
+        let key = |way: u32| (self.ways[way as usize].id, named(way as usize));
         let mut order: Vec<u32> = (0..self.ways.len() as u32).collect();
-        order.sort_unstable_by_key(|&way| (id(way), way));
+        order.sort_unstable_by(|&a, &b| (key(a), a).cmp(&(key(b), b)));
         let mut is_first = vec![true; order.len()];
         for pair in order.windows(2) {
-            is_first[pair[1] as usize] = id(pair[0]) != id(pair[1]);
+            is_first[pair[1] as usize] = key(pair[0]) != key(pair[1]);
         }
         is_first
     }
@@ -180,9 +185,10 @@ impl Points {
         point.unread = point.unread.with(marks.unread);
     }
 
-    /// How many of the nodes that ways name are not in the extract.
-    pub fn missing(&self) -> usize {
-        self.points.iter().filter(|point| point.place.is_none()).count()
+    /// How many of the nodes that ways name are not in the extract, and how many are.
+    pub fn missing(&self) -> (usize, usize) {
+        let missing = self.points.iter().filter(|point| point.place.is_none()).count();
+        (missing, self.points.len() - missing)
     }
 
     /// The parts of ways that lie in the extract: the number of the way and a range of `named`.

@@ -31,7 +31,6 @@ const MOST_NAMES: usize = 5;
 
 const LEFT_OUT: &str = "use edges that are left out";
 const NOT_CARS: &str = "are not cars";
-const SOME_CARS: &str = "are of types of which only some are cars";
 const NO_TIME: &str = "have no time of departure";
 
 /// The types that are there before any is defined, and why their vehicles are left out, if they
@@ -149,7 +148,7 @@ impl Reader<'_> {
         Ok(reason)
     }
 
-    /// Defines a type that is one of several for each vehicle.
+    /// Defines a type that is one of several for each vehicle: all count as cars if some are.
     fn type_distribution(&mut self, tag: &Tag, xml: &mut Xml) -> Result<(), MapError> {
         let names = tag.get("vTypes")?.unwrap_or_default();
         let mut reasons: Vec<_> = names.split_ascii_whitespace().map(|name| self.named_type(name)).collect();
@@ -164,13 +163,13 @@ impl Reader<'_> {
             }
         }
         let first = *reasons.first().ok_or_else(|| tag.error("no types in it"))?;
-        let are_alike = reasons.iter().all(|reason| *reason == first);
-        self.types.insert(tag.text("id")?, if are_alike { first } else { Some(SOME_CARS) });
+        let some_are_cars = reasons.iter().any(Option::is_none);
+        self.types.insert(tag.text("id")?, if some_are_cars { None } else { first });
         Ok(())
     }
 
-    /// Why the vehicles of a type are left out, if they are. Those of a type that nobody has defined
-    /// may be cars.
+    /// Why the vehicles of a type are left out, if they are. Those of a type that nobody has
+    /// defined may be cars.
     fn named_type(&mut self, name: &str) -> Option<&'static str> {
         let reason = self.types.get(name).copied();
         if reason.is_none() && self.undefined.len() <= MOST_NAMES {

@@ -29,16 +29,35 @@ fn a_road_that_comes_twice_is_one() {
     assert_eq!(twice.unread, ["3 roads that come twice, read once"]);
 }
 
+/// As joined extracts have it whose roads were cut at their borders.
 #[test]
-fn roads_end_where_nodes_are_missing() {
-    let map = crossing().way(3, &[1, 2, 8, 9], "highway=residential").read().unwrap();
-    assert_eq!(map.links.len(), 10);
-    assert_eq!(map.unread, ["2 nodes of roads that are not in the file: the roads end there"]);
+fn two_parts_of_a_road_are_both_read() {
+    let ends = crossing().node(6, (0.0, 200.0), "").node(7, (0.0, 300.0), "");
+    let whole = ends.clone().way(3, &[2, 6, 7], "highway=residential").read().unwrap();
+    let halves = ends.way(3, &[2, 6], "highway=residential").way(3, &[6, 7], "highway=residential");
+    let halves = halves.read().unwrap();
+    let length = |map: &crate::map::Network| map.links.iter().map(|link| f64::from(link.length_dm)).sum::<f64>();
+    assert!((length(&halves) - length(&whole)).abs() < 10.0, "{} and {}", length(&halves), length(&whole));
+    assert!(halves.unread.is_empty(), "{:?}", halves.unread);
 }
 
 #[test]
+fn roads_are_cut_where_nodes_are_missing() {
+    let map = crossing().way(3, &[1, 2, 8, 9], "highway=residential").read().unwrap();
+    assert_eq!(map.links.len(), 10);
+    assert_eq!(map.unread, ["2 nodes of roads that are not in the file: the roads are cut there"]);
+}
+
+/// Also where two that follow each other have tags, and so are there.
+#[test]
 fn roads_without_nodes_are_refused_by_one_line() {
-    for map in [Markup::default(), Markup::default().node(1, (0.0, 0.0), "").node(3, (9.0, 0.0), "barrier=gate")] {
+    let missing: Vec<i64> = (100..160).collect();
+    let tagged = Markup::default().node(1, (0.0, 0.0), "barrier=gate").node(2, (9.0, 0.0), "barrier=gate");
+    for map in [
+        tagged.way(7, &missing, "highway=residential"),
+        Markup::default(),
+        Markup::default().node(1, (0.0, 0.0), "").node(3, (9.0, 0.0), "barrier=gate"),
+    ] {
         let error = map.way(1, &[1, 2, 3], "highway=residential").read().unwrap_err().to_string();
         assert!(error.starts_with("map: the nodes that its roads name are not in it: export those too"), "{error}");
         assert_eq!(error.lines().count(), 1);
