@@ -2,10 +2,10 @@
 
 use super::markup::Markup;
 
-/// Two streets that cross at node 5.
-fn crossing() -> Markup {
+/// Two streets that cross at node 5, which has these tags.
+fn crossing(tags: &str) -> Markup {
     let ends = [(100.0, 0.0), (0.0, 100.0), (-100.0, 0.0), (0.0, -100.0)];
-    let map = (1..).zip(ends).fold(Markup::default(), |map, (id, end)| map.node(id, end, ""));
+    let map = (1..).zip(ends).fold(Markup::default(), |map, (id, end)| map.node(id, end, "")).node(5, (0.0, 0.0), tags);
     map.way(1, &[1, 5, 3], "highway=residential").way(2, &[2, 5, 4], "highway=residential")
 }
 
@@ -13,7 +13,7 @@ fn crossing() -> Markup {
 fn a_node_that_comes_again_without_its_tags_keeps_them() {
     let tags = ["highway=traffic_signals barrier=gate", ""];
     for [first, second] in [tags, [tags[1], tags[0]], [tags[0]; 2]] {
-        let map = crossing().node(5, (0.0, 0.0), first).node(5, (0.0, 0.0), second).read().unwrap();
+        let map = crossing(first).node(5, (0.0, 0.0), second).read().unwrap();
         assert_eq!(map.nodes.iter().filter(|node| node.has_signals()).count(), 1);
         assert_eq!(map.unread, ["1 gates and other barriers on roads, open"]);
     }
@@ -21,7 +21,7 @@ fn a_node_that_comes_again_without_its_tags_keeps_them() {
 
 #[test]
 fn a_road_that_comes_twice_is_one() {
-    let once = crossing().way(3, &[1, 2], "highway=residential");
+    let once = crossing("").way(3, &[1, 2], "highway=residential");
     let twice = once.clone().way(1, &[1, 5, 3], "highway=primary").way(3, &[1, 2], "highway=residential");
     let twice = twice.way(1, &[1, 5, 3], "highway=residential");
     let (once, twice) = (once.read().unwrap(), twice.read().unwrap());
@@ -32,7 +32,7 @@ fn a_road_that_comes_twice_is_one() {
 /// As joined extracts have it whose roads were cut at their borders.
 #[test]
 fn two_parts_of_a_road_are_both_read() {
-    let ends = crossing().node(6, (0.0, 200.0), "").node(7, (0.0, 300.0), "");
+    let ends = crossing("").node(6, (0.0, 200.0), "").node(7, (0.0, 300.0), "");
     let whole = ends.clone().way(3, &[2, 6, 7], "highway=residential").read().unwrap();
     let halves = ends.way(3, &[2, 6], "highway=residential").way(3, &[6, 7], "highway=residential");
     let halves = halves.read().unwrap();
@@ -43,7 +43,7 @@ fn two_parts_of_a_road_are_both_read() {
 
 #[test]
 fn roads_are_cut_where_nodes_are_missing() {
-    let map = crossing().way(3, &[1, 2, 8, 9], "highway=residential").read().unwrap();
+    let map = crossing("").way(3, &[1, 2, 8, 9], "highway=residential").read().unwrap();
     assert_eq!(map.links.len(), 10);
     assert_eq!(map.unread, ["2 nodes of roads that are not in the file: the roads are cut there"]);
 }
