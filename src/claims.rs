@@ -31,7 +31,7 @@ fn fewest_left(chunks: u32) -> u32 {
 /// Which chunks of one share are taken, in one word.
 ///
 /// # Invariant (claims)
-/// In one call, of a share of `n` chunks, each number from 0 to `n - 1` is returned at most once
+/// In one call, of a share of `n` chunks, at most twice [`MAX_CHUNKS`], each number from 0 to `n - 1` is returned at most once
 /// by [`take_front`](Self::take_front) and [`take_back`](Self::take_back) together: the word counts
 /// how many were taken from each end, each call adds to it in one atomic step, and none returns a
 /// number that the other end has reached. Claims of one call are over before those of the next

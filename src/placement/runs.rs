@@ -34,7 +34,7 @@ type Few<T> = SmallVec<[T; 4]>;
 
 /// The rows of one storage, cut into runs.
 ///
-/// # Invariant
+/// # Invariant (runs)
 /// `cuts` ascends from 0 to the number of rows and has one more entry than there are runs. So the
 /// runs are disjoint and cover every row, whatever the balance.
 #[derive(Debug)]

@@ -39,7 +39,7 @@ impl Counters {
 
 /// Counters of one worker.
 ///
-/// # Invariant
+/// # Invariant (one writer)
 /// All but what is `recorded` are written by the thread that holds the lead, so plain loads and
 /// stores do, and readers see each value whole.
 #[derive(Default)]
@@ -56,7 +56,7 @@ pub(super) struct WorkerCounters {
 
 /// Counters of worker 0, and what it notes of its rounds.
 ///
-/// # Invariant
+/// # Invariant (one writer of the leader's)
 /// All but `here`, `watched_calls` and `recorded_in` are written by the thread that holds the lead.
 #[derive(Default)]
 pub(super) struct LeaderCounters {

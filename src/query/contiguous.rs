@@ -195,8 +195,10 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> Sweep<'w, 's, D, F> {
     /// # Safety
     /// As for [`Sweep::visit`], for as long as what this returns lives.
     unsafe fn contiguous(&self, storage: Storage, rows: Range<u32>) -> Option<D::Contiguous<'w, 's>> {
-        let table = self.rows.table(TableId::from_u32(storage.index() as u32))?;
-        let mut data = self.fetch_storage(storage)?.data;
+        let Storage::Table(table) = storage else { unreachable!("{IS_CONTIGUOUS}") };
+        let table = self.rows.table(TableId::from_u32(table))?;
+        // SAFETY: the storage matches: the caller's promise.
+        let mut data = unsafe { self.fetch_storage(storage) }?.data;
         // SAFETY: the table was entered, the entities are its own and the rows in it; the access is
         // the caller's promise.
         Some(unsafe { D::fetch_contiguous(self.data, &mut data, table.entities(), rows) })

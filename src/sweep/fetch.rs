@@ -19,10 +19,10 @@ use crate::placement::Storage;
 /// # Invariant (access)
 /// Made only of an `AffineQuery` or a `FusedParam` that is used up for it (mostly a reborrowed
 /// one): a `SystemParam` registered the access of `D` and `F` with the scheduler, in the world that
-/// all the states belong to. So for as long as it lives no other code touches that data (but for
-/// the other kernels: 'one kernel at a time' on `Kernels`), and the world's structure stays as it
-/// is. Code that visits rows takes care that no row is visited by two threads, or twice while an
-/// item of it is still alive.
+/// all the states belong to. So for as long as it lives no other code writes what `D` and `F` read,
+/// or touches what they write (but for the other kernels: 'one kernel at a time' on `Kernels`), and
+/// the world's structure stays as it is. Code that visits rows takes care that no row is visited by
+/// two threads, or twice while an item of it is still alive.
 pub struct Sweep<'w, 's, D: IterQueryData, F: QueryFilter> {
     pub(crate) rows: Rows<'w, 's>,
     pub(crate) data: &'s D::State,
@@ -61,10 +61,14 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     }
 
     /// What it takes to visit rows of `storage`; nothing if there is no such storage.
+    ///
+    /// # Safety
+    /// `storage` matches the query.
     #[inline(always)]
-    pub(crate) fn fetch_storage(&self, storage: Storage) -> Option<StorageFetch<'w, D, F>> {
+    pub(crate) unsafe fn fetch_storage(&self, storage: Storage) -> Option<StorageFetch<'w, D, F>> {
         let mut fetch = self.fetch_nothing();
-        self.enter(&mut fetch, storage)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.enter(&mut fetch, storage) }?;
         Some(fetch)
     }
 
@@ -80,14 +84,17 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
     }
 
     /// Has `fetch` visit the rows of `storage` from now on; nothing if there is no such storage.
+    ///
+    /// # Safety
+    /// `storage` matches the query.
     #[inline(always)]
-    pub(super) fn enter(&self, fetch: &mut StorageFetch<'w, D, F>, storage: Storage) -> Option<()> {
+    pub(super) unsafe fn enter(&self, fetch: &mut StorageFetch<'w, D, F>, storage: Storage) -> Option<()> {
         let StorageFetch { data, filter, at } = fetch;
         match storage {
             Storage::Table(index) => {
                 let table = self.rows.table(TableId::from_u32(index))?;
-                // SAFETY: the table matches, and the states belong to its world: 'access' on the
-                // type.
+                // SAFETY: the table matches, says the caller, and the states belong to its world:
+                // 'access' on the type.
                 unsafe { D::set_table(data, self.data, table) };
                 // SAFETY: as above.
                 unsafe { F::set_table(filter, self.filter, table) };
@@ -96,8 +103,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
             Storage::Archetype(index) => {
                 let archetype = self.rows.archetype(index)?;
                 let table = self.rows.table(archetype.table_id())?;
-                // SAFETY: the archetype matches, the table is its own, and the states belong to
-                // their world: 'access' on the type.
+                // SAFETY: the archetype matches, says the caller, the table is its own, and the
+                // states belong to their world: 'access' on the type.
                 unsafe { D::set_archetype(data, self.data, archetype, table) };
                 // SAFETY: as above.
                 unsafe { F::set_archetype(filter, self.filter, archetype, table) };

@@ -23,8 +23,9 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let layouts = &mut memory.rows;
     let shortest = cost.shortest_run(layouts.about(rows), workers).max(layouts.fewest_to_cut(rows, workers));
     let layouts = layouts.lay_out(rows, &mut ownership.placement, shortest);
-    let rows_of_chunk = cost.rows_of_chunk(rows_of(layouts), workers);
-    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, u32::MAX));
+    let all = rows_of(layouts);
+    let rows_of_chunk = cost.rows_of_chunk(all, workers);
+    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, all, u32::MAX));
     let learns_shares = chunks.is_some() && *visits == Visits::Own;
     let teaches = if learns_shares { Teaches::Shares } else { *teaches };
     sweep_round(context, ownership, layouts, chunks, teaches, body)
@@ -46,8 +47,9 @@ pub(super) fn sweep_both(
     let shortest = cost.shortest_run(sending.about(senders), workers).max(fewest);
     let sending = sending.lay_out(senders, &mut ownership.placement, shortest);
     let receiving = receiving.lay_out(receivers, &mut ownership.placement, shortest);
-    let rows_of_chunk = cost.rows_of_chunk(rows_of(sending), workers);
-    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, most_stolen));
+    let all = rows_of(sending);
+    let rows_of_chunk = cost.rows_of_chunk(all, workers);
+    let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, all, most_stolen));
     let teaches = if chunks.is_some() { Teaches::Shares } else { *teaches };
     let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
     let received = sweep_round(context, ownership, receiving, None, teaches, receive);

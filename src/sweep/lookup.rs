@@ -54,7 +54,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
         row: u32,
     ) -> Option<(Entity, TableRow, Option<D::Item<'w, 's>>)> {
         if self.entered != Some(storage.index()) {
-            self.enter(storage)?;
+            // SAFETY: the storage matches: the caller's promise.
+            unsafe { self.enter(storage) }?;
         }
         let StorageFetch { data, filter, at } = &mut self.fetch;
         let (entity, row) = match *at {
@@ -66,10 +67,13 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> RowLookup<'w, 's, D, F> {
         Some((entity, row, unsafe { self.sweep.item(data, filter, entity, row) }))
     }
 
+    /// # Safety
+    /// `storage` matches the query.
     #[inline(never)]
-    fn enter(&mut self, storage: Storage) -> Option<()> {
+    unsafe fn enter(&mut self, storage: Storage) -> Option<()> {
         self.entered = None;
-        self.sweep.enter(&mut self.fetch, storage)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.sweep.enter(&mut self.fetch, storage) }?;
         self.entered = Some(storage.index());
         Some(())
     }

@@ -11,8 +11,9 @@ use crate::placement::Storage;
 /// One part of a divided sweep.
 ///
 /// # Invariant (parts)
-/// The ranges that the parts of one sweep visit are disjoint, and together they are all rows: a
-/// division has disjoint runs, of which [`bevys_threads`](super::bevys_threads) makes a part each;
+/// The ranges that the parts of one sweep visit are disjoint, and together they are all rows, or
+/// all that are selected ('selection' on `Selection`): a division has disjoint runs ('runs' on
+/// `Runs`), of which [`bevys_threads`](super::bevys_threads) makes a part each;
 /// [`ShareClaim`] and [`ForkRange`] say the same of shares and ranges.
 pub(crate) struct Part<'a> {
     /// The number of the owner whose rows these are, or of the grain that a [`ForkRange`] begins

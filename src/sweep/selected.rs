@@ -30,7 +30,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         select: impl Fn(&T) -> bool,
         mut visit: impl FnMut(&T, Option<D::Item<'w, 's>>),
     ) -> u64 {
-        let Some(fetch) = self.fetch_storage(storage) else { return 0 };
+        // SAFETY: the storage matches: the caller's promise.
+        let Some(fetch) = (unsafe { self.fetch_storage(storage) }) else { return 0 };
         // Of few rows none is far enough ahead.
         let columns = (rows.len() > AHEAD).then(|| Columns::worth_asking_for(&self.rows, storage)).flatten();
         let mut taken = 0;

@@ -6,6 +6,9 @@ use crate::placement::Storage;
 
 /// Some of a query's rows, in the order of storages and rows. Kept from call to call for its
 /// memory.
+///
+/// # Invariant (selection)
+/// Its rows ascend, so that each is in it once: [`push`](Self::push) sees to it.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
     segments: Vec<Segment>,
@@ -18,11 +21,16 @@ impl Selection {
 
     /// Adds a row that comes behind all that were added before. A storage's `ordinal` is its place
     /// in the order of storages.
+    ///
+    /// # Panics
+    /// If it does not.
     #[inline]
     pub(crate) fn push(&mut self, ordinal: u32, storage: Storage, row: u32) {
         match self.segments.last_mut() {
             Some(last) if last.storage == storage && last.rows.end == row => last.rows.end += 1,
-            _ => {
+            last => {
+                let is_behind = last.is_none_or(|last| (last.ordinal, last.rows.end) <= (ordinal, row));
+                assert!(is_behind, "rows are selected in ascending order");
                 let first = self.rows();
                 self.segments.push(Segment { first, storage, ordinal, rows: row..row + 1 });
             }

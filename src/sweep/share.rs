@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{cursor::RowCursor, division::Division, layout::Layout};
 use crate::{
     ablation::Mechanism,
-    claims::{Back, CallNumber, ClaimBoard},
+    claims::{Back, CallNumber, ClaimBoard, MAX_CHUNKS},
     context::{Context, Ownership},
     placement::{Histogram, Storage},
     pool::{now, running_on},
@@ -23,8 +23,9 @@ pub(super) struct Chunking {
 }
 
 impl Chunking {
-    /// Chunks of `rows` rows each, none of which is claimed yet.
-    pub(super) fn new(claims: &mut ClaimBoard, rows: u32, most_stolen: u32) -> Self {
+    /// Chunks of `rows` rows each, none of which is claimed yet, in a call of `all` rows.
+    pub(super) fn new(claims: &mut ClaimBoard, rows: u32, all: u64, most_stolen: u32) -> Self {
+        assert!(all.div_ceil(rows.into()) <= u64::from(2 * MAX_CHUNKS), "{all} rows are too many chunks of {rows}");
         Self { rows, most_stolen, call: claims.begin() }
     }
 }

@@ -48,7 +48,8 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         // the column's address, and vectorises. What is kept elsewhere is written word by word and
         // read back in pairs, for which a processor waits some 5 ns each time: as long as a small
         // table takes.
-        let Some(fetch) = self.fetch_storage(storage) else { return };
+        // SAFETY: the storage matches: the caller's promise.
+        let Some(fetch) = (unsafe { self.fetch_storage(storage) }) else { return };
         // Known when this is compiled, so that `visit` is called in one place only: then it is
         // inlined however long it is.
         if Self::IS_DENSE {
@@ -73,9 +74,9 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> Sweep<'w, 's, D, F> {
         rows: Range<u32>,
         visit: impl FnMut(D::Item<'w, 's>),
     ) {
-        // As in `visit`.
-        let Some(StorageFetch { data, filter, at }) = self.fetch_storage(storage) else { return };
-        let fetch = StorageFetch { data, filter, at: at.in_order_of_table() };
+        // SAFETY: the storage matches: the caller's promise. New for each call, as in `visit`.
+        let Some(fetch) = (unsafe { self.fetch_storage(storage) }) else { return };
+        let fetch = StorageFetch { at: fetch.at.in_order_of_table(), ..fetch };
         if Self::IS_DENSE || matches!(fetch.at, At::Table(_)) {
             // SAFETY: the storage was entered, and for the rest the caller's promise.
             unsafe { self.visit_table(fetch, rows, visit) }

@@ -23,7 +23,8 @@ pub(super) type Node<D, R> = (D, Option<&'static <R as Relationship>::Relationsh
 /// # Invariant (walk)
 /// `claims` was begun for this call, and the call borrows the `AffineTree` mutably. Items are made
 /// by [`Visits`] alone, for the thread whose claim of the entity succeeded, and passed to
-/// closures that take items of any lifetime: so no two items of a row are alive at a time.
+/// closures that take items of any lifetime: so no two items of a row are alive at a time. Only the
+/// relationship, which `D` cannot write, is handed on, by a shared reference.
 pub(super) struct Walk<'w, 's, 'c, D: IterQueryData + 'static, F: QueryFilter + 'static, R: Relationship> {
     pub(super) sweep: Sweep<'w, 's, Node<D, R>, F>,
     pub(super) claims: &'c NodeClaims,

@@ -58,12 +58,15 @@ impl PublishedJob {
 /// The right to run a published job: there is one for each, and it cannot be copied.
 pub(super) struct JobRef(NonNull<PublishedJob>);
 
-// SAFETY: what it leads to may be used from any thread: the start function is `Sync`, the rest is
-// atomic or never written.
+// SAFETY: what it leads to is there for as long as it is used ('frame' on `PublishedJob`), and may
+// be used from any thread: the start function is `Sync`, the rest is atomic or never written.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
-    pub(super) fn new(job: &PublishedJob) -> Self {
+    /// # Safety
+    /// It is the only one of its job, and the join that publishes it keeps to 'frame' on
+    /// [`PublishedJob`].
+    pub(super) unsafe fn new(job: &PublishedJob) -> Self {
         Self(NonNull::from(job))
     }
 

@@ -247,7 +247,9 @@ impl<'s> Scope<'s> {
     fn publish(&mut self, job: &PublishedJob, frame: usize) -> Option<usize> {
         self.levels.heed_request(frame);
         if let Some(seat) = &self.seat {
-            seat.deque.push(JobRef::new(job));
+            // SAFETY: 'frame' on `PublishedJob`: the join holds an `AbortOnUnwind`, and publishes
+            // its job once.
+            seat.deque.push(unsafe { JobRef::new(job) });
             seat.session.queue(seat.index).count_published();
         }
         self.levels.begin_first_half(frame)
