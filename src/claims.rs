@@ -1,5 +1,5 @@
 //! Who sweeps which chunk of a worker's share: the worker takes chunks from the front, others that
-//! are done take them from the far end. [`ClaimBoard::steal`] says from whom.
+//! are done take them from the far end. [`ClaimBoard::steal`] says of which share.
 
 use crossbeam_utils::CachePadded;
 
@@ -31,11 +31,12 @@ fn fewest_left(chunks: u32) -> u32 {
 /// Which chunks of one share are taken, in one word.
 ///
 /// # Invariant (claims)
-/// In one call, of a share of `n` chunks, at most twice [`MAX_CHUNKS`], each number from 0 to `n - 1` is returned at most once
-/// by [`take_front`](Self::take_front) and [`take_back`](Self::take_back) together: the word counts
-/// how many were taken from each end, each call adds to it in one atomic step, and none returns a
-/// number that the other end has reached. Claims of one call are over before those of the next
-/// begin: [`ClaimBoard::begin`] needs the board for itself.
+/// In one call, of a share of `n` chunks, at most twice [`MAX_CHUNKS`], each number from 0 to
+/// `n - 1` is returned at most once by [`take_front`](Self::take_front) and
+/// [`take_back`](Self::take_back) together: the word counts how many were taken from each end, each
+/// call adds to it in one atomic step, and none returns a number that the other end has reached.
+/// Claims of one call are over before those of the next begin: [`ClaimBoard::begin`] needs the
+/// board for itself.
 ///
 /// Relaxed: being one read-modify-write makes a claim unique. What is claimed was published with
 /// the round, and what was done with it is published by the arrival of who did it.

@@ -160,7 +160,8 @@ where
     /// }
     ///
     /// let mut app = App::new();
-    /// app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>().add_systems(Update, fell.affine());
+    /// app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>();
+    /// app.add_systems(Update, fell.affine());
     /// let mill = app.world_mut().spawn(Mill::default()).id();
     /// app.world_mut().spawn((Lumberjack { mill }, Due::<()>::at(1)));
     /// (0..11).for_each(|_| app.update());

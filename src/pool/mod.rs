@@ -152,8 +152,8 @@ impl AffinityPool {
     pub const MAX_WORKERS: usize = 1024;
 
     /// A pool as `settings` says. Starts the threads that are missing; if that fails there are
-    /// fewer [workers](Self::workers), and one warning. A pool that is made some seconds later tries
-    /// again; an app makes one where its settings or its cores have changed.
+    /// fewer [workers](Self::workers), and one warning. A pool that is made some seconds later
+    /// tries again; an app makes one where its settings or its cores have changed.
     pub fn new(settings: &AffinitySettings) -> Self {
         Self::recorded(settings, Topology::get(), Arc::default())
     }

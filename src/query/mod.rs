@@ -128,7 +128,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     ///     cool(heats.reborrow_affine());
     ///     cool(heats);
     /// }
-    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, cool_twice.affine()).update();
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, cool_twice.affine()).update();
     /// ```
     #[inline]
     pub fn reborrow_affine(&mut self) -> AffineQuery<'_, 's, D, F> {
@@ -151,7 +152,8 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     ///     let hottest = hottest(heats.as_readonly());
     ///     heats.par_iter_mut().for_each(|mut heat| heat.0 /= hottest);
     /// }
-    /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Update, level.affine()).update();
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, level.affine()).update();
     /// ```
     #[inline]
     pub fn as_readonly(&self) -> AffineQuery<'_, 's, D::ReadOnly, F> {

@@ -22,7 +22,7 @@ pub(super) struct Choice {
     bevy: Arc<AtomicBool>,
 }
 
-/// Bevy's systems, as long as nobody has asked: a step through the schedule may leave out the first
+/// Bevy's systems until the mode is asked for: a step through the schedule may leave out the first
 /// of the three.
 impl Default for Choice {
     fn default() -> Self {

@@ -307,7 +307,10 @@ where
     /// struct Total(u32);
     ///
     /// /// A set costs what it and all its parts cost.
-    /// fn add_up(mut sets: AffineTree<(&Price, &mut Total)>, roots: Query<Entity, Without<ChildOf>>) {
+    /// fn add_up(
+    ///     mut sets: AffineTree<(&Price, &mut Total)>,
+    ///     roots: Query<Entity, Without<ChildOf>>,
+    /// ) {
     ///     sets.fold(roots.iter(), |_, (price, mut total), parts: &[u32]| {
     ///         total.0 = price.0 + parts.iter().sum::<u32>();
     ///         total.0

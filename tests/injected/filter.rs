@@ -26,7 +26,7 @@ pub fn refuse_affinity(errno: Errno) -> bool {
     refuse(libc::SYS_sched_setaffinity, vec![], errno)
 }
 
-/// Nobody is told on which cores a thread may run. False where the system has no filters.
+/// The system does not tell on which cores a thread may run. False where it has no filters.
 #[must_use]
 pub fn refuse_to_tell_cores() -> bool {
     refuse(libc::SYS_sched_getaffinity, vec![], Errno::EPERM)

@@ -64,7 +64,7 @@ fn steal(board: &ClaimBoard, call: CallNumber, rows: &Rows, fewest: u32) {
     }
 }
 
-/// Takes chunks from whoever has most left, as long as `most` were not taken from it. Each theft
+/// Takes chunks from the worker that has most left, until `most` were taken from it. Each theft
 /// from a share has a lane of its own.
 fn help(board: &ClaimBoard, call: CallNumber, shares: &[Rows], lanes: &[Rows], most: u32) {
     let chunks_of = |worker: usize| shares[worker].0.len() as u32;

@@ -33,8 +33,8 @@ impl CityApp {
         Self::start(app, city, true, Gauge::gang())
     }
 
-    /// Without the plugin, on Bevy's compute threads: so many, with the executor that suits systems
-    /// in a chain, or as Bevy does it by itself.
+    /// Without the plugin, on Bevy's compute threads: on this number of them, with the executor
+    /// that suits systems in a chain, or as Bevy does it by itself.
     pub fn on_compute_threads(city: Arc<City>, threads: Option<usize>) -> Self {
         let clocks = ThreadClocks::default();
         let mut app = App::new();

@@ -1,4 +1,4 @@
-//! Rows that are woken by all workers at a time: the earliest time counts, whoever comes first.
+//! Rows that are woken by all workers at a time: the earliest time counts, in any order of wakes.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use crate::{common::Scheduling, mix::mix_slowly};
 /// Enough for a first call, whose cost is not known yet, to go parallel.
 const ROWS: u64 = 5_000;
 
-/// Half of all wakes go to so many rows, where they meet.
+/// The number of rows that half of all wakes go to, where they meet.
 const CROWDED: u64 = 64;
 
 /// The latest time that rows are woken for.
@@ -27,11 +27,11 @@ struct Number(u64);
 #[derive(Resource)]
 struct Sleepers(Vec<Entity>);
 
-/// What whom rows wake depends on; without it they wake nobody.
+/// Tells which rows are woken; without it none is.
 #[derive(Resource)]
 struct Seed(Option<u64>);
 
-/// Whom a row wakes, and for when.
+/// The rows that a row wakes, and their times.
 fn wakes(number: u64, seed: u64) -> [(usize, u64); 4] {
     [0, 1, 2, 3].map(|wake| {
         let hash = mix_slowly(chain(number, 4 * seed + wake));

@@ -179,11 +179,11 @@ fn build(name: &str, mut points: Points, restrictions: &[Restriction]) -> Result
     Ok(network)
 }
 
-/// For each node of a road that is there so many may be missing: files without the nodes of their
-/// roads still have those with tags, such as signals.
+/// The most nodes of roads that may be missing for each one that is there: files without the nodes
+/// of their roads still have those with tags, such as signals.
 const MOST_MISSING: usize = 10;
 
-/// How many of the nodes of roads are not in the file: not so many that nothing of them is left.
+/// How many of the nodes of roads are not in the file: a few, or the file is refused.
 fn missing_nodes(name: &str, points: &Points) -> Result<usize, MapError> {
     let (missing, there) = points.missing();
     let are_lost = missing / MOST_MISSING > there || missing > 0 && points.runs().is_empty();

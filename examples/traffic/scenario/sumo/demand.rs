@@ -26,7 +26,7 @@ const MOST_SHARED_LINKS: usize = 100_000_000;
 /// Most routes in a distribution, whose routes may be other distributions.
 const MOST_ROUTES: usize = 10_000;
 
-/// Most types of which it is said that nobody has defined them.
+/// Most undefined types that are named.
 const MOST_NAMES: usize = 5;
 
 const LEFT_OUT: &str = "use edges that are left out";
@@ -80,7 +80,7 @@ struct Reader<'a> {
     requests: Requests<'a>,
     /// Why the vehicles of a type are left out, if they are.
     types: HashMap<String, Option<&'static str>>,
-    /// Types that vehicles have and nobody has defined; no more than are named, and one.
+    /// Types of vehicles that no file has defined; no more than are named, and one.
     undefined: BTreeSet<String>,
     /// The routes behind a name.
     routes: HashMap<String, Routes>,
@@ -168,8 +168,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Why the vehicles of a type are left out, if they are. Those of a type that nobody has
-    /// defined may be cars.
+    /// Why the vehicles of a type are left out, if they are. Those of an undefined type may be
+    /// cars.
     fn named_type(&mut self, name: &str) -> Option<&'static str> {
         let reason = self.types.get(name).copied();
         if reason.is_none() && self.undefined.len() <= MOST_NAMES {
