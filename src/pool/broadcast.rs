@@ -34,6 +34,15 @@ pub(crate) enum Measured {
     IfDue,
 }
 
+/// A closure of which only who has it knows the type: all that is done around calls of it is
+/// compiled once, not for each closure of a program.
+struct Work<'a> {
+    /// For the gang.
+    job: RoundJob<'a>,
+    /// For this thread alone: returns for how many nanoseconds of the call it had nothing to do.
+    here: &'a dyn Fn(usize) -> u64,
+}
+
 /// A round that is over. Until this is dropped this thread leads on, so that what workers noted of
 /// the round stands: no other round overwrites it.
 pub(crate) struct Finished<'p> {
@@ -93,6 +102,7 @@ impl AffinityPool {
     /// [`run`](Self::run) for the indices that `participants` has. The others are not called: their
     /// workers sleep on, or go on waiting for the next round, and count as idle. If that leaves the
     /// leader alone there is no round: its index is run on the spot.
+    #[inline]
     pub(crate) fn run_some(
         &self,
         participants: Participants,
@@ -138,6 +148,7 @@ impl AffinityPool {
 
     /// [`run_some`](Self::run_some) for a closure that returns for how many nanoseconds of the call
     /// it had nothing to do.
+    #[inline]
     pub(super) fn dispatch(
         &self,
         kind: SpanKind,
@@ -145,23 +156,70 @@ impl AffinityPool {
         measured: Measured,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'_> {
-        match self.turn(participants) {
-            Turn::Led(lead) => self.lead_round(lead, kind, participants, measured, f),
-            Turn::Here => self.run_here(kind, participants, f),
-            Turn::Nested => self.run_nested(participants, f),
-        }
+        let turn = self.turn(participants);
+        self.with_work(f, |work| match turn {
+            Turn::Led(lead) => self.lead_work(lead, kind, participants, measured, work),
+            Turn::Here => self.run_work_here(kind, participants, work),
+            Turn::Nested => self.run_work_nested(participants, work),
+        })
     }
 
     /// A round of the gang.
     pub(super) fn lead_round<'p>(
         &'p self,
-        mut lead: Lead<'p>,
+        lead: Lead<'p>,
         kind: SpanKind,
         participants: Participants,
         measured: Measured,
         f: impl Fn(Worker) -> u64 + Sync,
     ) -> Finished<'p> {
+        self.with_work(f, |work| self.lead_work(lead, kind, participants, measured, work))
+    }
+
+    /// Calls all indices of `participants` on this thread, with the promises of a round. Another
+    /// thread may lead the gang meanwhile: it is left alone.
+    pub(super) fn run_here(
+        &self,
+        kind: SpanKind,
+        participants: Participants,
+        f: impl Fn(Worker) -> u64 + Sync,
+    ) -> Finished<'_> {
+        self.with_work(f, |work| self.run_work_here(kind, participants, work))
+    }
+
+    /// Calls all indices of `participants` on this thread, which is inside a round. Nothing is
+    /// recorded: that round's time includes it.
+    pub(super) fn run_nested(&self, participants: Participants, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
+        self.with_work(f, |work| self.run_work_nested(participants, work))
+    }
+
+    /// Calls the leader's index on this thread, which began with it and leads the gang, but calls
+    /// no other. `f` returns for how many nanoseconds it was in rounds of its own, which count by
+    /// themselves. Returns when it ended.
+    pub(super) fn run_own(&self, kind: SpanKind, began: u64, f: impl Fn(Worker) -> u64 + Sync) -> u64 {
+        self.with_work(f, |work| self.run_own_work(kind, began, work))
+    }
+
+    /// Hands `f` on as [`Work`].
+    #[inline]
+    fn with_work<R>(&self, f: impl Fn(Worker) -> u64 + Sync, run: impl FnOnce(&mut Work<'_>) -> R) -> R {
+        // What the closure owns is dropped while this thread counts as inside the round: code of
+        // users, too.
+        let _leader = LeaderGuard::enter();
         let f = trace::in_spans(f);
+        // By value: the workers find all that the closure holds in one place.
+        let closure = move |index| f(worker_with(index));
+        run(&mut Work { job: RoundJob::new(self, &closure), here: &closure })
+    }
+
+    fn lead_work<'p>(
+        &'p self,
+        mut lead: Lead<'p>,
+        kind: SpanKind,
+        participants: Participants,
+        measured: Measured,
+        work: &mut Work<'_>,
+    ) -> Finished<'p> {
         let due = self.counters.leader.sampling.pass();
         let noted = match self.begin_recorded(kind) {
             Some(kind) => Noted::Spans(kind),
@@ -169,7 +227,8 @@ impl AffinityPool {
             None => Noted::Nothing,
         };
         self.prepare_round(participants, due);
-        let round = self.run_led(&mut lead, participants, noted, f);
+        work.job.note(noted.note());
+        let round = self.run_led(&mut lead, participants, &work.job);
         let is_any_missing = self.count_round(&lead, participants);
         if noted == Noted::Nothing {
             // Who stays away is found out in measured rounds.
@@ -186,25 +245,15 @@ impl AffinityPool {
         Finished { pool: self, lead: Some(lead), participants, leader_busy: self.counters.leader.last_busy() }
     }
 
-    /// Calls `f` for each index of `participants`, on its worker.
+    /// Calls `job` for each index of `participants`, on its worker.
     ///
     /// # Errors
     /// The payload of the first panic, after all others have finished.
-    fn run_led(
-        &self,
-        lead: &mut Lead<'_>,
-        participants: Participants,
-        noted: Noted,
-        f: impl Fn(Worker) -> u64 + Sync,
-    ) -> Result<(), Payload> {
+    #[inline]
+    fn run_led(&self, lead: &mut Lead<'_>, participants: Participants, job: &RoundJob<'_>) -> Result<(), Payload> {
         let is_any_out = self.is_any_out();
         let left_out = |worker| is_any_out && self.is_left_out(worker);
         let seats = self.seats.iter().map(|seat| &*seat.round);
-        let _leader = LeaderGuard::enter();
-        // By value: the workers find all that the closure holds in one place. What it owns is
-        // dropped while this thread still counts as inside the round: code of users, too.
-        let closure = move |index| f(worker_with(index));
-        let job = RoundJob::new(self, &closure, noted.note());
         lead.run(seats, participants, left_out, self.spin, job)
     }
 
@@ -281,18 +330,8 @@ impl AffinityPool {
         }
     }
 
-    /// Calls all indices of `participants` on this thread, with the promises of a round. Another
-    /// thread may lead the gang meanwhile: it is left alone.
-    pub(super) fn run_here(
-        &self,
-        kind: SpanKind,
-        participants: Participants,
-        f: impl Fn(Worker) -> u64 + Sync,
-    ) -> Finished<'_> {
+    fn run_work_here(&self, kind: SpanKind, participants: Participants, work: &Work<'_>) -> Finished<'_> {
         let recorded = self.begin_recorded(kind);
-        let _leader = LeaderGuard::enter();
-        // Dropped before the guard: as in a round of the gang, its end is inside the round.
-        let f = trace::in_spans(f);
         let here = &self.counters.leader.here;
         let (mut own_call, mut round) = (CallTimes::default(), None);
         let result = self.for_each_index(participants, |index| {
@@ -301,7 +340,7 @@ impl AffinityPool {
             let began = now();
             // The leader's index is the first. Noted before the call, which may panic.
             let round = round.get_or_insert(began..began);
-            let idle = f(Worker { index, core: None });
+            let idle = (work.here)(index.0);
             let call = CallTimes { began, ended: now(), idle };
             here.record(call);
             round.end = call.ended;
@@ -321,15 +360,10 @@ impl AffinityPool {
         Finished::alone(self, participants, own_call.busy())
     }
 
-    /// Calls the leader's index on this thread, which began with it and leads the gang, but calls
-    /// no other. `f` returns for how many nanoseconds it was in rounds of its own, which count by
-    /// themselves. Returns when it ended.
-    pub(super) fn run_own(&self, kind: SpanKind, began: u64, f: impl Fn(Worker) -> u64 + Sync) -> u64 {
-        let f = trace::in_spans(f);
+    fn run_own_work(&self, kind: SpanKind, began: u64, work: &Work<'_>) -> u64 {
         let recorded = self.begin_recorded(kind);
-        let _leader = LeaderGuard::enter();
         self.counters.leader.here.count_index(true);
-        let in_rounds = f(worker_with(WorkerIndex::LEADER.0));
+        let in_rounds = (work.here)(WorkerIndex::LEADER.0);
         let ended = now();
         let call = CallTimes { began: began + in_rounds, ended, idle: NEVER_IDLE };
         self.counters.leader.here.record(call);
@@ -340,11 +374,8 @@ impl AffinityPool {
         ended
     }
 
-    /// Calls all indices of `participants` on this thread, which is inside a round. Nothing is
-    /// recorded: that round's time includes it.
-    pub(super) fn run_nested(&self, participants: Participants, f: impl Fn(Worker) -> u64 + Sync) -> Finished<'_> {
-        let f = trace::in_spans(f);
-        let result = self.for_each_index(participants, |index| _ = f(Worker { index, core: None }));
+    fn run_work_nested(&self, participants: Participants, work: &Work<'_>) -> Finished<'_> {
+        let result = self.for_each_index(participants, |index| _ = (work.here)(index.0));
         result.unwrap_or_else(|payload| resume_unwind(payload));
         // As if all were called and none came: `busy_of_all` is `None`, so no caller takes 0 ns for
         // a measurement.

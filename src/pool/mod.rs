@@ -42,7 +42,7 @@ pub(crate) use broadcast::{Finished, Measured};
 pub(crate) use clock::now;
 pub(crate) use gang::{in_round, running_on, warn_if_unpinned, worker_of_round};
 pub(crate) use job_board::{Job, JobBoard};
-pub(crate) use led::{Led, LedCalls};
+pub(crate) use led::{Led, LedCalls, WatchedCall};
 pub(crate) use swept_rows::SweptRows;
 pub(crate) use unwind::{FirstPanic, Payload};
 pub(crate) use words::Participants;

@@ -41,13 +41,20 @@ unsafe fn call<W: Wrap, F: Fn(usize) -> u64 + Sync>(wrap: NonNull<()>, closure: 
 }
 
 impl<'a> RoundJob<'a> {
-    pub(crate) fn new<W: Wrap, F: Fn(usize) -> u64 + Sync>(wrap: &'a W, closure: &'a F, note: u8) -> Self {
+    pub(crate) fn new<W: Wrap, F: Fn(usize) -> u64 + Sync>(wrap: &'a W, closure: &'a F) -> Self {
         let (wrap, closure) = (NonNull::from(wrap).cast(), NonNull::from(closure).cast());
-        Self { call: call::<W, F>, wrap, closure, note, borrows: PhantomData }
+        Self { call: call::<W, F>, wrap, closure, note: 0, borrows: PhantomData }
+    }
+
+    /// Gives the wrap a `note`; 0 before.
+    #[inline]
+    pub(super) fn note(&mut self, note: u8) {
+        self.note = note;
     }
 
     /// Calls the closure with the `index` of a worker.
-    pub(super) fn call(self, index: usize) {
+    #[inline]
+    pub(super) fn call(&self, index: usize) {
         // SAFETY: 'borrows' on the type.
         unsafe { (self.call)(self.wrap, self.closure, index, self.note) }
     }
@@ -56,8 +63,9 @@ impl<'a> RoundJob<'a> {
     ///
     /// # Safety
     /// The job must not be called after the borrows have ended.
-    pub(super) unsafe fn erased(self) -> RoundJob<'static> {
-        let Self { call, wrap, closure, note, .. } = self;
+    #[inline]
+    pub(super) unsafe fn erased(&self) -> RoundJob<'static> {
+        let Self { call, wrap, closure, note, .. } = *self;
         RoundJob { call, wrap, closure, note, borrows: PhantomData }
     }
 }

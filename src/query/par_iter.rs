@@ -257,7 +257,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
                 let rows = query.par_iter_inner().batching_strategy(batching);
                 rows.for_each_init(in_bevys_batches(&init), |(local, _), item| f(local, item));
             }
-            Strategy::LockStep | Strategy::ForkJoin => plan.run(move |part| {
+            Strategy::LockStep | Strategy::ForkJoin => plan.run_on_gang(move |part| {
                 let mut local = init();
                 part.for_each_range(|_, storage, rows| {
                     // SAFETY: 'access' on `Sweep`; 'parts' on `Part`; and this call consumes the

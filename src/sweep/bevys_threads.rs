@@ -13,7 +13,7 @@ pub(super) fn count() -> Option<usize> {
 /// Runs `body` for each of `parts` even parts of `rows`, one task for each. The number is asked
 /// once in a call: another thread may start Bevy's pool meanwhile, and rows that are cut into more
 /// parts than are run would be left out.
-pub(super) fn sweep(rows: Rows<'_, '_>, parts: usize, body: &(impl Fn(Part<'_>) + Sync)) {
+pub(super) fn sweep(rows: Rows<'_, '_>, parts: usize, body: &(dyn Fn(Part<'_>) + Sync)) {
     let visit = |index| {
         let _batch = Raised::in_bevys_batch();
         body(Part::even(rows, index, parts));

@@ -6,7 +6,7 @@ use super::{
     gang_call::{GangCall, LeaderBefore, Memory, Teaches, Took},
     gate::Gate,
     layout::Layout,
-    lock_step,
+    lock_step::ShareRound,
     part::Part,
     ranges::Ranges,
     rows::Rows,
@@ -46,7 +46,8 @@ pub(super) fn sweep_both(
     let cut = Cut { grain: sending.rows().div_ceil(most_parts as u64), by_grain: true };
     let gate = probe_for.map(|longest| Gate::new(longest, *visits));
     let sent = session(context, ownership, (sending, ranges), cut, gate.as_ref(), send);
-    let received = lock_step::sweep_round(context, ownership, receiving, None, Teaches::Rows, receive);
+    let mut round = ShareRound { context, ownership, layouts: receiving, chunks: None, teaches: Teaches::Rows };
+    let received = round.run(receive);
     let probe = gate.and_then(|gate| gate.probe());
     (sent.followed_by(received, workers), probe.map(|probe| probe.followed_by(received, sent.rows, workers)))
 }

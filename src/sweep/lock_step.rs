@@ -17,7 +17,28 @@ use crate::{
 };
 
 /// Runs `body` for each part of `rows`.
+#[inline]
 pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(Part<'_>) + Sync) -> Outcome {
+    laid_out(call, rows).run(body)
+}
+
+/// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
+/// then `receive` for each part of `receivers`.
+#[inline]
+pub(super) fn sweep_both(
+    call: &mut GangCall<'_>,
+    (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
+    (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
+    most_stolen: u32,
+) -> Outcome {
+    let (mut sending, receiving) = both_laid_out(call, senders, receivers, most_stolen);
+    let sent = sending.run(send);
+    let received = sending.with(receiving).run(receive);
+    sent.followed_by(received, sending.context.pool.workers())
+}
+
+/// The round of a call that visits `rows`.
+fn laid_out<'a>(call: &'a mut GangCall<'_>, rows: &Rows<'_, '_>) -> ShareRound<'a> {
     let GangCall { context, ownership, memory, cost, teaches, visits, .. } = call;
     let workers = context.pool.workers();
     let layouts = &mut memory.rows;
@@ -28,17 +49,16 @@ pub(super) fn sweep(call: &mut GangCall<'_>, rows: &Rows<'_, '_>, body: impl Fn(
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, all, u32::MAX));
     let learns_shares = chunks.is_some() && *visits == Visits::Own;
     let teaches = if learns_shares { Teaches::Shares } else { *teaches };
-    sweep_round(context, ownership, layouts, chunks, teaches, body)
+    ShareRound { context, ownership, layouts, chunks, teaches }
 }
 
-/// Runs `send` for each part of `senders`, of each of which others may take `most_stolen` chunks,
-/// then `receive` for each part of `receivers`.
-pub(super) fn sweep_both(
-    call: &mut GangCall<'_>,
-    (senders, send): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
-    (receivers, receive): (&Rows<'_, '_>, impl Fn(Part<'_>) + Sync),
+/// The round of the senders of a call, and the layouts of its receivers.
+fn both_laid_out<'a>(
+    call: &'a mut GangCall<'_>,
+    senders: &Rows<'_, '_>,
+    receivers: &Rows<'_, '_>,
     most_stolen: u32,
-) -> Outcome {
+) -> (ShareRound<'a>, &'a [Layout]) {
     let GangCall { context, ownership, memory, cost, teaches, .. } = call;
     let workers = context.pool.workers();
     let Memory { rows: sending, receivers: receiving, .. } = &mut **memory;
@@ -51,40 +71,63 @@ pub(super) fn sweep_both(
     let rows_of_chunk = cost.rows_of_chunk(all, workers);
     let chunks = rows_of_chunk.map(|rows| Chunking::new(&mut ownership.claims, rows, all, most_stolen));
     let teaches = if chunks.is_some() { Teaches::Shares } else { *teaches };
-    let sent = sweep_round(context, ownership, sending, chunks, teaches, send);
-    let received = sweep_round(context, ownership, receiving, None, teaches, receive);
-    sent.followed_by(received, workers)
+    (ShareRound { context, ownership, layouts: sending, chunks, teaches }, receiving)
 }
 
-/// One round of those of the gang who have something to do, over the rows of each worker. What
-/// `body` holds by value the workers find where they find `body`: each reference more is a cache
-/// miss more.
-pub(super) fn sweep_round(
-    context: &Context,
-    ownership: &mut Ownership,
-    layouts: &[Layout],
-    chunks: Option<Chunking>,
-    teaches: Teaches,
-    body: impl Fn(Part<'_>) + Sync,
-) -> Outcome {
-    let before = LeaderBefore::of(context);
-    // A round that panicked has not counted its thefts.
-    ownership.claims.forget_thefts();
-    let shares = CallShares { context, ownership, layouts, chunks, learns_cuts: teaches == Teaches::Shares };
-    let measured = if teaches == Teaches::Nothing { Measured::IfDue } else { Measured::ForCaller };
-    let round = context.pool.run_some(participants(layouts, chunks), measured, move |worker| {
-        let mut own = Some(shares.own(worker.index()));
-        // One place that runs the body, so that it is inlined: only then its loop is vectorised.
-        while let Some(claim) = own.take().or_else(|| steal(shares, worker.index())) {
-            body(Part::claimed(claim));
-        }
-    });
-    match teaches {
-        Teaches::Nothing => return Outcome::unknown(rows_of(layouts)),
-        Teaches::Rows => {}
-        Teaches::Shares => learn_costs(&round, ownership, layouts),
+/// One round of those of the gang who have something to do, over the rows of each worker.
+pub(super) struct ShareRound<'a> {
+    pub(super) context: &'a Context,
+    pub(super) ownership: &'a mut Ownership,
+    pub(super) layouts: &'a [Layout],
+    pub(super) chunks: Option<Chunking>,
+    pub(super) teaches: Teaches,
+}
+
+impl<'a> ShareRound<'a> {
+    /// What `body` holds by value the workers find where they find `body`: each reference more is a
+    /// cache miss more.
+    #[inline]
+    pub(super) fn run(&mut self, body: impl Fn(Part<'_>) + Sync) -> Outcome {
+        let (before, participants, measured) = self.begin();
+        let (pool, shares) = (&self.context.pool, self.shares());
+        let round = pool.run_some(participants, measured, move |worker| {
+            let mut own = Some(shares.own(worker.index()));
+            // One place that runs the body, so that it is inlined: only then its loop is
+            // vectorised.
+            while let Some(claim) = own.take().or_else(|| steal(shares, worker.index())) {
+                body(Part::claimed(claim));
+            }
+        });
+        self.end(before, &round)
     }
-    before.outcome(context, rows_of(layouts), &round)
+
+    /// The round that follows this one, over other rows: nothing of it is stolen.
+    fn with(&mut self, layouts: &'a [Layout]) -> ShareRound<'_> {
+        ShareRound { ownership: self.ownership, layouts, chunks: None, ..*self }
+    }
+
+    fn begin(&mut self) -> (LeaderBefore, Participants, Measured) {
+        let before = LeaderBefore::of(self.context);
+        // A round that panicked has not counted its thefts.
+        self.ownership.claims.forget_thefts();
+        let measured = if self.teaches == Teaches::Nothing { Measured::IfDue } else { Measured::ForCaller };
+        (before, participants(self.layouts, self.chunks), measured)
+    }
+
+    #[inline]
+    fn shares(&self) -> CallShares<'_> {
+        let Self { context, ref ownership, layouts, chunks, teaches } = *self;
+        CallShares { context, ownership, layouts, chunks, learns_cuts: teaches == Teaches::Shares }
+    }
+
+    fn end(&mut self, before: LeaderBefore, round: &Finished<'_>) -> Outcome {
+        match self.teaches {
+            Teaches::Nothing => return Outcome::unknown(rows_of(self.layouts)),
+            Teaches::Rows => {}
+            Teaches::Shares => learn_costs(round, self.ownership, self.layouts),
+        }
+        before.outcome(self.context, rows_of(self.layouts), round)
+    }
 }
 
 fn rows_of(layouts: &[Layout]) -> u64 {

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     auto::{self, Decision, Outcome, Site, SiteList, Situation, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
-    pool::{LedCalls, now, warn_if_unpinned},
+    pool::{LedCalls, WatchedCall, now, warn_if_unpinned},
     record::running_number,
     settings::SchedulerMode,
     sync::lock,
@@ -114,6 +114,13 @@ impl<'a> Plan<'a> {
         self.run_visiting(Visits::Own, body, finish);
     }
 
+    /// [`run`](Self::run) where the strategy is one of the gang's: a caller that has its own way
+    /// for the others does not make `body` for them, too.
+    #[inline]
+    pub(crate) fn run_on_gang(&self, body: impl Fn(Part<'_>) + Sync) {
+        self.sweep_on_gang(Visits::Own, body, || ());
+    }
+
     fn run_visiting(&self, visits: Visits, body: impl Fn(Part<'_>) + Sync, finish: impl FnOnce()) {
         let rows = &self.rows;
         match self.strategy {
@@ -128,15 +135,20 @@ impl<'a> Plan<'a> {
                 bevys_threads::sweep(*rows, threads.unwrap_or(1), &body);
                 finish();
             }
-            Strategy::LockStep | Strategy::ForkJoin => self.on_gang(visits, |call| {
-                let took = match self.strategy {
-                    Strategy::LockStep => (lock_step::sweep(call, rows, body), None),
-                    _ => fork_join::sweep(call, rows, body),
-                };
-                finish();
-                took
-            }),
+            Strategy::LockStep | Strategy::ForkJoin => self.sweep_on_gang(visits, body, finish),
         }
+    }
+
+    #[inline]
+    fn sweep_on_gang(&self, visits: Visits, body: impl Fn(Part<'_>) + Sync, finish: impl FnOnce()) {
+        self.on_gang(visits, |call| {
+            let took = match self.strategy {
+                Strategy::LockStep => (lock_step::sweep(call, &self.rows, body), None),
+                _ => fork_join::sweep(call, &self.rows, body),
+            };
+            finish();
+            took
+        });
     }
 
     /// Into how many parts a call that sends is divided now.
@@ -215,7 +227,14 @@ impl<'a> Plan<'a> {
     }
 
     /// Runs `sweep` on the gang, and learns what it took.
+    #[inline]
     fn on_gang(&self, visits: Visits, sweep: impl FnOnce(&mut GangCall<'_>) -> Took) {
+        let mut begun = self.begin_on_gang(visits);
+        let took = sweep(&mut begun.gang);
+        self.end_on_gang(begun, took);
+    }
+
+    fn begin_on_gang(&self, visits: Visits) -> Begun<'_> {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let SiteRef { site, kept } = self.at;
         let (teaches, probe_for) = (self.teaches(), self.timing.probe_for());
@@ -224,13 +243,18 @@ impl<'a> Plan<'a> {
         // Not under the locks: a logger may sweep rows of its own, or panic.
         warn_if_unpinned();
         let (ownership, memory) = (context.ownership(), lock(&kept.memory));
-        let mut gang = GangCall { context, ownership, memory, cost: site.cost(), teaches, visits, probe_for };
-        let (mut outcome, probe) = sweep(&mut gang);
+        let gang = GangCall { context, ownership, memory, cost: site.cost(), teaches, visits, probe_for };
+        Begun { gang, watched, began }
+    }
+
+    fn end_on_gang(&self, Begun { gang, watched, began }: Begun<'_>, (mut outcome, probe): Took) {
+        let GangCall { context, visits, .. } = gang;
         if visits == Visits::Blocks {
             // The leader's time is that of other rows than its own.
             (outcome.leader_rows, outcome.leader_ns) = (0, 0);
         }
         let led = watched.map(|watched| context.pool.end_call(watched));
+        let site = self.at.site;
         match probe {
             Some(probe) => site.learn_probe(probe, outcome.rows, now()),
             None => site.learn(self.strategy, &outcome, began.map(|began| began..now())),
@@ -248,6 +272,14 @@ impl<'a> Plan<'a> {
         let is_sampled = self.at.site.cost().count_round(|| self.rows.total());
         if is_sampled || self.timing == Timing::ForModel { Teaches::Rows } else { Teaches::Nothing }
     }
+}
+
+/// A call on the gang that has begun.
+struct Begun<'a> {
+    gang: GangCall<'a>,
+    watched: Option<WatchedCall>,
+    /// When, if the model asks.
+    began: Option<u64>,
 }
 
 /// How a call that is started on this thread runs, and the gang if it runs there.

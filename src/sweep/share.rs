@@ -153,7 +153,7 @@ impl<'a> ShareClaim<'a> {
     pub(super) fn count(&mut self, storage: Storage, rows: Range<u32>, timed: Option<Timed<'_>>) {
         let count = u64::from(rows.end - rows.start);
         if let Some(Timed { histogram, began }) = timed {
-            histogram.add(rows, now() - began);
+            histogram.add(rows, now().saturating_sub(began));
         }
         self.swept.all += count;
         self.swept.same_core += if self.has_stayed(storage) { count } else { 0 };
@@ -184,7 +184,7 @@ impl<'a> ShareClaim<'a> {
         // Stolen rows were swept elsewhere the last time and, most likely, are the next.
         rows.add(swept.all, swept.core.map(|_| swept.same_core));
         if let Claimed::Stolen { began, .. } = claimed {
-            shares.ownership.claims.note_theft(owner, worker, now() - began);
+            shares.ownership.claims.note_theft(owner, worker, now().saturating_sub(began));
             rows.note_stolen(swept.all);
         }
     }

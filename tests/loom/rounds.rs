@@ -83,7 +83,7 @@ where
         job(index);
         0
     };
-    lead.run(seats, participants, |_| left_out, Duration::ZERO, RoundJob::new(&Plain, &closure, 0))
+    lead.run(seats, participants, |_| left_out, Duration::ZERO, &RoundJob::new(&Plain, &closure))
 }
 
 /// A gang of `workers - 1` threads plays a round for each of `participants`; each must call their
