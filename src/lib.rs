@@ -157,10 +157,11 @@ pub mod prelude {
     #[expect(deprecated, reason = "the former name")]
     pub use crate::AffineTransformPlugin;
     pub use crate::{
-        AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityParallelPlugin,
-        AffinityPool, AffinitySchedules, AffinitySettings, AffinitySystems, AffinityTimeline, AffinityTransformPlugin,
-        Agenda, BatchedCalls, Calendar, Due, IntoAffine, Outbox, PerWorker, Pinning, Row, ScatterReport, SchedulerMode,
-        Scope, SpareCores, TimedOutbox, TreeReport, Worker, WorkerCount, affine_system, fused,
+        AffineCommands, AffineQuery, AffineSystems, AffineTree, AffinityDiagnostics, AffinityExecutor,
+        AffinityParallelPlugin, AffinityPool, AffinitySchedules, AffinitySettings, AffinitySystems, AffinityTimeline,
+        AffinityTransformPlugin, Agenda, BatchedCalls, Calendar, Due, IntoAffine, Outbox, PerWorker, Pinning, Row,
+        ScatterReport, SchedulerMode, Scope, SpareCores, TimedOutbox, TreeReport, Worker, WorkerCount, affine_system,
+        fused,
     };
     #[cfg(feature = "overlay")]
     pub use crate::{AffinityOverlayPlugin, OverlaySettings};

@@ -44,41 +44,9 @@ pub struct AffinityParallelPlugin;
 
 impl Plugin for AffinityParallelPlugin {
     fn build(&self, app: &mut App) {
-        // An app that is made empty, such as a `SubApp`, has none yet.
-        app.init_resource::<AppTypeRegistry>()
-            .init_resource::<AffinitySettings>()
-            .init_resource::<SchedulerMode>()
-            .init_resource::<AffinitySchedules>()
-            .register_type::<AffinitySettings>()
-            .register_type::<SchedulerMode>()
-            .register_type::<AffinitySchedules>()
-            // Other agendas are the program's.
-            .register_type::<Due>()
-            // Every tagged system reads these; writing them does not conflict with the
-            // simulation.
-            .allow_ambiguous_resource::<AffinitySettings>()
-            .allow_ambiguous_resource::<SchedulerMode>()
-            .allow_ambiguous_resource::<AffinitySchedules>()
-            .allow_ambiguous_resource::<WorldContext>();
-        let settings = app.world().resource::<AffinitySettings>();
-        let context = WorldContext::new(settings, Topology::get());
-        let (recorder, pool) = (context.current().recorder.clone(), context.current().pool.clone());
-        if app.world().contains_resource::<AffinityPool>() {
-            warn!("{FOREIGN_POOL}");
-        }
-        app.init_resource::<AffinityDiagnostics>()
-            .init_resource::<Places>()
-            .insert_resource(AffinityTimeline::new(recorder.clone()))
-            .insert_resource(LookedInto::new(recorder))
-            .insert_resource(pool.clone())
-            .insert_resource(Given { pool, exclusive: None })
-            .insert_resource(context);
-        let begin = (look_into_schedules, follow_settings_and_cores, begin_frame).in_set(AffinitySystems::BeginFrame);
-        // Some of Bevy's own systems in `First` are exclusive; no system can see what these change
-        // before the frame's end.
-        app.add_systems(First, begin.ambiguous_with_all());
-        app.add_systems(Last, (look_into_first.ambiguous_with_all(), end_frame).in_set(AffinitySystems::EndFrame));
-        look_before_startup(app);
+        add_choices(app);
+        add_context(app);
+        add_systems(app);
         #[cfg(feature = "overlay")]
         app.add_plugins(crate::overlay::AffinityOverlayPlugin);
         // `First` cannot be looked into while the system runs in it, and not all apps are finished.
@@ -91,6 +59,52 @@ impl Plugin for AffinityParallelPlugin {
         }
         look_now(app.world_mut());
     }
+}
+
+/// Adds what users choose, unless it is there already.
+fn add_choices(app: &mut App) {
+    // An app that is made empty, such as a `SubApp`, has no types yet.
+    app.init_resource::<AppTypeRegistry>()
+        .init_resource::<AffinitySettings>()
+        .init_resource::<SchedulerMode>()
+        .init_resource::<AffinitySchedules>()
+        .register_type::<AffinitySettings>()
+        .register_type::<SchedulerMode>()
+        .register_type::<AffinitySchedules>()
+        // Other agendas are the program's.
+        .register_type::<Due>()
+        // Every tagged system reads these; writing them does not conflict with the simulation.
+        .allow_ambiguous_resource::<AffinitySettings>()
+        .allow_ambiguous_resource::<SchedulerMode>()
+        .allow_ambiguous_resource::<AffinitySchedules>()
+        .allow_ambiguous_resource::<WorldContext>();
+}
+
+/// Adds the pool for the settings, and what is told of it.
+fn add_context(app: &mut App) {
+    let settings = app.world().resource::<AffinitySettings>();
+    let context = WorldContext::new(settings, Topology::get());
+    let (recorder, pool) = (context.current().recorder.clone(), context.current().pool.clone());
+    if app.world().contains_resource::<AffinityPool>() {
+        warn!("{FOREIGN_POOL}");
+    }
+    app.init_resource::<AffinityDiagnostics>()
+        .init_resource::<Places>()
+        .insert_resource(AffinityTimeline::new(recorder.clone()))
+        .insert_resource(LookedInto::new(recorder))
+        .insert_resource(pool.clone())
+        .insert_resource(Given { pool, exclusive: None })
+        .insert_resource(context);
+}
+
+/// Adds what is done in every frame.
+fn add_systems(app: &mut App) {
+    let begin = (look_into_schedules, follow_settings_and_cores, begin_frame).in_set(AffinitySystems::BeginFrame);
+    // Some of Bevy's own systems in `First` are exclusive; no system can see what these change
+    // before the frame's end.
+    app.add_systems(First, begin.ambiguous_with_all());
+    app.add_systems(Last, (look_into_first.ambiguous_with_all(), end_frame).in_set(AffinitySystems::EndFrame));
+    look_before_startup(app);
 }
 
 /// Has schedules looked into before the first of them runs: what is configured and tagged is
