@@ -71,14 +71,15 @@ fn tag_node(schedule: &mut Schedule, key: SystemKey) {
 /// Whether a system of `schedule` has been initialized, as far as it shows: after a build that
 /// failed Bevy has such systems beside new ones, and initializes these only. One without access
 /// shows it by its tick; but so does one from a builder, whose state is made before that. So
-/// another system has to show it, or a condition.
+/// another system has to show it, or a condition; not a sync point, which Bevy leaves there when a
+/// schedule that is built anew has no use for it.
 fn is_initialized(schedule: &Schedule, system: &SystemWithAccess) -> bool {
     let systems = &schedule.graph().systems;
     let has_access = |system: &SystemWithAccess| *system.access() != SystemAccess::None;
     let has_tick = |last_run: Tick| last_run != Tick::new(0);
     let has_build_failed = || {
         systems.iter().any(|(key, _, conditions)| {
-            systems.get(key).is_some_and(has_access)
+            systems.get(key).is_some_and(|system| has_access(system) && !is_sync_point(system.system_type()))
                 || conditions.iter().any(|condition| has_tick(condition.condition.get_last_run()))
         })
     };

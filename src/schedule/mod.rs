@@ -187,8 +187,9 @@ fn named<S: IntoSystem<(), Out, Marker>, Out: 'static, Marker>(system: S) -> imp
 pub(crate) fn tag<S: System<In = ()>>(system: S, shown: String) -> impl System<In = (), Out = S::Out> {
     let name = system.name();
     // What `enter` declares (the leader's thread, reading the settings) becomes part of the access
-    // of the pair.
-    let entered = PipeSystem::new(IntoSystem::into_system(enter), system, name.clone());
+    // of the pair. Bevy warns of it, and records it, like a system of its own.
+    let enter = IntoSystem::into_system(enter).with_name(format!("tag of {name}"));
+    let entered = PipeSystem::new(enter, system, name.clone());
     let tagged = AdapterSystem::new(Tagged::new(shown), entered, name);
     lock(&TAGGED).insert(tagged.system_type());
     tagged

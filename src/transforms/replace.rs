@@ -13,7 +13,7 @@ use bevy_ecs::{
     prelude::{IntoScheduleConfigs, IntoSystem, IntoSystemSet, ResMut, Schedule, Schedules, SystemSet},
     schedule::graph::Direction,
     schedule::{InternedSystemSet, NodeId, ScheduleConfigs, ScheduleGraph, ScheduleLabel, SystemKey, SystemWithAccess},
-    system::ScheduleSystem,
+    system::{ScheduleSystem, SystemAccess},
 };
 use bevy_transform::{TransformSystems, systems as bevys};
 use log::warn;
@@ -143,7 +143,11 @@ impl Slot {
     /// Whether Bevy's system is there, and has been initialized.
     fn is_late(&self, schedule: &Schedule, node: SystemKey) -> bool {
         let systems = &schedule.graph().systems;
-        let initialized = systems.get(node).filter(|_| systems.is_initialized()).map(SystemWithAccess::system);
+        // After a build that failed Bevy has systems with access beside new ones, and initializes
+        // only these.
+        let is_initialized =
+            |system: &&SystemWithAccess| systems.is_initialized() || *system.access() != SystemAccess::None;
+        let initialized = systems.get(node).filter(is_initialized).map(SystemWithAccess::system);
         let built = schedule.systems().into_iter().flatten().filter(|(key, _)| *key == node).map(|(_, system)| system);
         initialized.into_iter().chain(built).any(|system| system.system_type() == self.bevys)
     }

@@ -22,8 +22,6 @@ use crate::context::WorldContext;
 thread_local! {
     /// Set while systems on this thread are initialized as if they had no tag.
     static WITHOUT_TAG: Cell<bool> = const { Cell::new(false) };
-    /// Set when a system on this thread is initialized that has a tag.
-    static HAS_SHOWN_TAG: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Binds its system to the thread that runs the schedule. No other parameter of the system does.
@@ -40,7 +38,6 @@ unsafe impl SystemParam for OnLeader {
     }
 
     fn init_access(before: &Self::State, meta: &mut SystemMeta, _: &mut SystemAccess, _: &mut World) {
-        HAS_SHOWN_TAG.set(true);
         let before = before.get_or_init(|| meta.clone());
         if WITHOUT_TAG.get() {
             *meta = before.clone();
@@ -80,32 +77,16 @@ impl Tag {
 
     fn by(access: &SystemAccess, system: &mut impl System, world: &mut World, known: Option<Self>) -> Self {
         let Some(context) = world.components().component_id::<WorldContext>() else { return Self::None };
-        let has_not_run = has_not_run(system, world);
-        if access.is_exclusive() || !may_read(access, context) || system.is_send() {
+        // All tagged systems name what they share, and nothing else does.
+        if !names(access, context) || system.is_send() {
             return Self::None;
         }
-        // All tagged systems name what they share; but some name no resource, as they read all.
-        let is_clear = names(access, context);
-        match (is_clear, has_not_run) {
-            // A new one may be where another was.
-            (true, true) => Self::asked(system, world),
-            (true, false) => known.unwrap_or(Self::AmongOthers),
-            (false, true) if shows_tag(system, world) => Self::asked(system, world),
-            (false, true) => Self::None,
-            (false, false) => known.unwrap_or(Self::None),
+        // A new one may be where another was.
+        if !has_not_run(system, world) {
+            return known.unwrap_or(Self::AmongOthers);
         }
-    }
-
-    fn asked(system: &mut impl System, world: &mut World) -> Self {
         if is_send_without_tag(system, world) { Self::BindsAlone } else { Self::AmongOthers }
     }
-}
-
-/// Whether `system` has a tag, by what it declares when it is initialized once more.
-fn shows_tag(system: &mut impl System, world: &mut World) -> bool {
-    HAS_SHOWN_TAG.set(false);
-    system.initialize(world);
-    HAS_SHOWN_TAG.get()
 }
 
 fn is_send_without_tag(system: &mut impl System, world: &mut World) -> bool {
@@ -140,17 +121,22 @@ pub(super) fn may_read(access: &SystemAccess, resource: ComponentId) -> bool {
     }
 }
 
-/// Whether a system asks for just this resource, and not only for all there is.
+/// Whether a system asks for just this resource, and not only for all there is, or for all but
+/// something.
 pub(in crate::executor) fn names(access: &SystemAccess, resource: ComponentId) -> bool {
     let SystemAccess::Shared(access) = access else { return false };
-    let access = access.combined_access();
-    access.has_read(resource) && !access.has_read_all()
+    let parts = access.filtered_accesses().iter();
+    parts.filter_map(|part| part.access().reads().as_finite_set()).any(|reads| reads.contains(resource))
 }
 
 #[cfg(test)]
 mod tests {
     use bevy_app::prelude::*;
-    use bevy_ecs::{prelude::*, system::NonSendMarker, world::EntityRef};
+    use bevy_ecs::{
+        prelude::*,
+        system::NonSendMarker,
+        world::{EntityRef, EntityRefExcept},
+    };
 
     use super::Tag;
     use crate::{affine_system, prelude::*};
@@ -168,12 +154,15 @@ mod tests {
     fn tags_are_seen_also_of_systems_that_read_everything() {
         fn nothing() {}
         fn all(_: Query<EntityRef>) {}
+        fn all_but_one(_: Query<EntityRefExcept<Name>>) {}
         fn bound(_: NonSendMarker) {}
         assert_eq!(tag_of(nothing), Tag::None);
         assert_eq!(tag_of(all), Tag::None);
+        assert_eq!(tag_of(all_but_one), Tag::None);
         assert_eq!(tag_of(bound), Tag::None);
         assert_eq!(tag_of(affine_system(nothing)), Tag::BindsAlone);
         assert_eq!(tag_of(affine_system(all)), Tag::BindsAlone);
+        assert_eq!(tag_of(affine_system(all_but_one)), Tag::BindsAlone);
         assert_eq!(tag_of(affine_system(bound)), Tag::AmongOthers);
     }
 }

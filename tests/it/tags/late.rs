@@ -249,3 +249,24 @@ fn systems_from_a_builder() {
     app.world_mut().run_schedule(Own);
     assert_eq!(is_tagged(&app), [true]);
 }
+
+/// In a schedule of which Bevy keeps a sync point that it has no use for any more.
+#[test]
+fn systems_from_a_builder_beside_a_sync_point_that_is_left_over() {
+    fn spawn(mut commands: Commands) {
+        commands.spawn_empty();
+    }
+    fn look(_: Query<Entity>) {}
+    let mut app = GANG.app();
+    app.add_systems(Own, (spawn, look).chain());
+    app.world_mut().run_schedule(Own);
+    app.world_mut().schedule_scope(Own, |world, schedule| {
+        schedule.remove_systems_in_set(look, world, ScheduleCleanupPolicy::RemoveSystemsOnly).expect("it is there");
+    });
+    app.world_mut().run_schedule(Own);
+    let built = (ParamBuilder,).build_state(app.world_mut()).build_system(count_up);
+    app.add_systems(Own, built.run_if(|| true).affine());
+    app.update();
+    app.world_mut().run_schedule(Own);
+    assert_eq!(is_tagged(&app), [false, true]);
+}
