@@ -119,6 +119,8 @@ impl Placement {
         if !Mechanism::Balancing.is_out()
             && let Some(runs) = self.runs.slot(storage)
             && runs.observe(worker, nanoseconds)
+            // Cut anew within a frame they were observed before.
+            && !self.observed.contains(&storage)
         {
             self.observed.push(storage);
         }

@@ -322,3 +322,13 @@ fn an_empty_table_keeps_what_was_learned() {
     assert_eq!(placement.place(TABLE, 10, 100).parts(), 1);
     assert_eq!(cut(&mut placement), learned);
 }
+
+#[test]
+fn a_storage_that_is_cut_anew_within_a_frame_is_observed_once() {
+    let mut placement = Placement::new(4);
+    for rows in [100_000, 1_000].repeat(50) {
+        placement.place(TABLE, rows, 64);
+        observe_frame(&mut placement, TABLE, &[1_000; 4], 32);
+    }
+    assert_eq!(placement.observed, [TABLE]);
+}

@@ -114,6 +114,7 @@ impl<L> Lane<L> {
         self.roomy += 1;
         if self.roomy >= CALLS_TO_GIVE_BACK {
             self.letters.shrink_to(Self::first_letters().max(2 * self.letters.len()));
+            self.segments.shrink_to(FIRST_LETTERS.max(2 * self.segments.len()));
             self.roomy = 0;
         }
     }
@@ -245,6 +246,19 @@ fn next_two<L>(lanes: &[Opened<'_, L>]) -> Option<(Turn, Turn)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lanes_give_back_what_they_knew_of_many_storages() {
+        let mail = Mail::<u64>::new(Parts { senders: 1, owners: 1, most_stolen: 0 });
+        let room_after = |storages: u32| {
+            (0..storages).for_each(|storage| mail.lanes_of(0, None)[0].push(storage, 1));
+            mail.drain_for(0, || None::<fn(&_)>, |_| {});
+            mail.lanes_of(0, None)[0].segments.capacity()
+        };
+        assert!(room_after(10_000) >= 10_000);
+        let after = (0..CALLS_TO_GIVE_BACK).map(|_| room_after(1)).last();
+        assert_eq!(after, Some(FIRST_LETTERS));
+    }
 
     #[test]
     fn lanes_give_back_what_they_used_once() {

@@ -82,9 +82,15 @@ pub(super) struct Counts {
 impl Counts {
     /// Relaxed: read after the round, which orders it.
     pub(super) fn add(&self, report: ScatterReport) {
-        self.delivered.fetch_add(report.delivered, Ordering::Relaxed);
-        self.despawned.fetch_add(report.despawned, Ordering::Relaxed);
-        self.unmatched.fetch_add(report.unmatched, Ordering::Relaxed);
+        let add = |count: &AtomicU64, more| {
+            // All workers add here: most have nothing to add to most of them.
+            if more > 0 {
+                count.fetch_add(more, Ordering::Relaxed);
+            }
+        };
+        add(&self.delivered, report.delivered);
+        add(&self.despawned, report.despawned);
+        add(&self.unmatched, report.unmatched);
     }
 
     /// What they are when all workers are done. Warns once of each kind that was dropped.

@@ -48,7 +48,7 @@ pub(super) fn walk<C: TreeCall>(call: &C, part: C::Part, pool: Option<&AffinityP
     let alone = if pool.is_asleep() { worth_a_wake_up(pool.workers()) } else { WORTH_A_ROUND };
     let began = now();
     let mut nodes = 1;
-    while now() - began < alone {
+    while now().saturating_sub(began) < alone {
         if walker.advance(nodes) {
             return walker.into_part();
         }

@@ -201,7 +201,7 @@ impl Judge {
     /// since the witness looked first. `None` if that was not long enough.
     fn by_strangers(&self, witness: &mut impl Witness) -> Option<u64> {
         let Suspicion::Since { waited: then, .. } = self.suspicion else { return Some(self.window.waited) };
-        let since = self.last.waited - then;
+        let since = self.last.waited.saturating_sub(then);
         if since < SUSPICIOUS {
             return None;
         }
