@@ -15,10 +15,6 @@ const LIGHT: u32 = 8;
 /// ... and this many were, these are the usual ones, and the others heavy.
 const NEW_USUAL: u32 = 4;
 
-/// A run counts as so many times the usual one at most: a process that was stopped and goes on hours
-/// later would take its first heavy run for hours.
-const LONGEST_HEAVY: f32 = 1_000.0;
-
 /// A new time counts as one part in this many, and as twice the mean at most.
 pub(super) const SMOOTHING: f32 = 8.0;
 
@@ -79,7 +75,7 @@ impl WayTimes {
         let (heavy, light) = (is_heavy(nanoseconds, usual), is_heavy(usual, nanoseconds));
         if !light {
             let mean = if heavy { &mut times.heavy } else { &mut times.usual };
-            *mean = Some(smoothed(*mean, nanoseconds.min(usual * LONGEST_HEAVY)));
+            *mean = Some(smoothed(*mean, nanoseconds));
         }
         let longer = RunTimes { usual: times.heavy, heavy: None };
         self.fraction.note(heavy);
@@ -152,24 +148,5 @@ impl WayTimes {
         let times = self.times(way);
         self.by_way = Default::default();
         self.set(way, times);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A laptop that was closed.
-    #[test]
-    fn a_run_that_was_stopped_for_an_hour_does_not_count_as_one() {
-        let mut times = WayTimes::default();
-        (0..1_000).for_each(|_| _ = times.note(ScheduleWay::OneThread, 1e4));
-        times.note(ScheduleWay::OneThread, 3.6e12);
-        assert!(times.times(ScheduleWay::OneThread).heavy <= Some(LONGEST_HEAVY * 1e4));
-        for run in 0..10_000 {
-            times.note(ScheduleWay::OneThread, if run % 300 == 0 { 1e5 } else { 1e4 });
-            let mean = times.mean(ScheduleWay::OneThread).expect("it was timed");
-            assert!(mean < 1e5, "run {run}: {mean} ns");
-        }
     }
 }

@@ -119,8 +119,6 @@ impl Placement {
         if !Mechanism::Balancing.is_out()
             && let Some(runs) = self.runs.slot(storage)
             && runs.observe(worker, nanoseconds)
-            // Cut anew within a frame they were observed before.
-            && !self.observed.contains(&storage)
         {
             self.observed.push(storage);
         }
@@ -177,6 +175,8 @@ impl Placement {
         let old = self.runs.slot(storage).take();
         if let Some(old) = &old {
             self.unload(old);
+            // The new runs were not observed yet.
+            self.observed.retain(|&observed| observed != storage);
         }
         let first_owner = self.least_loaded(parts);
         let mut runs = Runs::even(rows, parts, first_owner);

@@ -5,8 +5,9 @@ use std::panic::resume_unwind;
 use super::{
     AffinityPool, BatchedCalls, Participants, Worker,
     batch::{self, BatchExchange, RunCalls},
-    broadcast::{Measured, Turn},
+    broadcast::Measured,
     handed::Handed,
+    turn::Turn,
 };
 use crate::{
     record::SpanKind,
@@ -86,12 +87,10 @@ impl AffinityPool {
             0 => issue(&|inbox| !self.is_left_out(inbox + 1)),
             index => exchange.follow(index - 1, run),
         };
+        let (kind, measured) = (SpanKind::Batches, Measured::ForCaller);
         drop(match turn {
-            Turn::Led(lead) => {
-                self.lead_round(lead, SpanKind::Batches, Participants::ALL, Measured::ForCaller, take_part)
-            }
-            Turn::Here => self.run_here(SpanKind::Batches, Participants::LEADER, |_| issue(&|_| false)),
-            Turn::Nested => self.run_nested(Participants::LEADER, |_| issue(&|_| false)),
+            Turn::Led(_) => self.run_turn(turn, kind, Participants::ALL, measured, take_part),
+            _ => self.run_turn(turn, kind, Participants::LEADER, measured, |_| issue(&|_| false)),
         });
         let result = batch::first_panic(exchange, caller.into_outcome());
         let (result, inboxes) = result.unwrap_or_else(|payload| resume_unwind(payload));

@@ -5,11 +5,12 @@ use std::{panic::Location, time::Duration};
 
 use super::{
     AffinityPool, Finished, Participants, Scope, Worker,
-    broadcast::{Measured, Turn},
+    broadcast::Measured,
     gang::LeaderGuard,
     handed::Handed,
     heartbeat::{Session, on_the_spot},
     round::Lead,
+    turn::Turn,
 };
 use crate::record::SpanKind;
 
@@ -81,7 +82,8 @@ impl AffinityPool {
             },
             // The leader has the queues.
             Turn::Here | Turn::Nested => {
-                self.run_here(SpanKind::Session, Participants::LEADER, |_| root.run(|f| (Ok(on_the_spot(f)), 0)));
+                let run = |_| root.run(|f| (Ok(on_the_spot(f)), 0));
+                drop(self.run_turn(Turn::Here, SpanKind::Session, Participants::LEADER, Measured::ForCaller, run));
             }
         }
         root.into_result()
@@ -99,7 +101,8 @@ impl AffinityPool {
             0 => root.run(|f| session.lead(f)),
             index => session.follow(index),
         };
-        let finished = self.lead_round(lead, SpanKind::Session, Participants::ALL, Measured::ForCaller, run);
+        let turn = Turn::Led(lead);
+        let finished = self.run_turn(turn, SpanKind::Session, Participants::ALL, Measured::ForCaller, run);
         (finished, session.have_halves_met())
     }
 }

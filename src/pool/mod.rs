@@ -28,6 +28,7 @@ mod swept_rows;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod turn;
 mod unwind;
 mod words;
 
@@ -98,8 +99,8 @@ impl Worker {
         self.index.0
     }
 
-    /// The core that the calling thread is pinned to. `None` on the leader, on unpinned workers,
-    /// and where the index of a late worker is run by another thread.
+    /// The core that the calling thread is pinned to, also in a round inside a round. `None` on the
+    /// leader, on unpinned workers, and where the index of a late worker is run by another thread.
     pub fn core(&self) -> Option<CoreId> {
         self.core
     }

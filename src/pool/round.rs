@@ -388,7 +388,9 @@ impl Lead<'_> {
         let order = &self.board.order;
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
-        self.claim_absent(seats.clone(), participants, left_out);
+        if !planted("claimed_after_call") {
+            self.claim_absent(seats.clone(), participants, &left_out);
+        }
         // With nothing else between the stores from here to that of the call: workers that spin
         // fetch the line twice, after the first of them and after the last.
 
@@ -400,6 +402,9 @@ impl Lead<'_> {
         order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         // Release: the job is visible to a thread that acquires the call.
         order.call.store(self.epoch, Call::Round { workers }, needed(Ordering::Release, "call_store"));
+        if planted("claimed_after_call") {
+            self.claim_absent(seats.clone(), participants, left_out);
+        }
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         handshake_fence("publish_fence");
         self.wake(seats, participants);

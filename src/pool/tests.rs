@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{AffinityPool, Measured, Participants, Worker, WorkerStats, round::Lead};
+use super::{AffinityPool, Measured, Participants, Worker, WorkerStats, round::Lead, turn::Turn};
 use crate::{
-    record::Recorder,
+    record::{Recorder, SpanKind},
     settings::{AffinitySettings, Pinning, WorkerCount},
     topology::{Topology, pin_current_thread},
 };
@@ -458,6 +458,35 @@ fn rounds_in_a_round_and_beside_it_run_on_the_spot() {
     pool.run_some(participants(&[2]), Measured::ForCaller, nested);
     pool.run_some(Participants::LEADER, Measured::ForCaller, nested);
     assert_eq!(inner.into_inner(), 6);
+}
+
+/// Otherwise no thread would ever lead again, and the gang not end.
+#[test]
+fn a_closure_that_panics_while_it_is_dropped_gives_the_lead_back() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let pool = pool(2);
+    for panics in [false, true] {
+        let (turn, bomb) = (Turn::Led(lead(&pool)), Bomb);
+        let call = move |_| {
+            let _bomb = &bomb;
+            assert!(!panics, "called");
+            0
+        };
+        let round = || drop(pool.run_turn(turn, SpanKind::Share, Participants::ALL, Measured::IfDue, call));
+        let payload = catch_unwind(AssertUnwindSafe(round)).expect_err("it panics");
+        assert_eq!(payload.downcast_ref(), Some(&"dropped"), "called: {panics}");
+        // Other tests lead now and then.
+        let is_free = |_| {
+            thread::sleep(Duration::from_millis(1));
+            pool.gang.board.try_lead().is_some()
+        };
+        assert!((0..10_000).any(is_free), "called: {panics}");
+    }
 }
 
 #[test]

@@ -64,36 +64,64 @@ impl AffineCommands<'_, '_> {
         V: FnMut(&mut Commands, Storage, Range<u32>),
     {
         let Self { entities, allocator, ref mut commands } = *self;
-        let recorded = Mutex::new(Vec::<(Place, CommandQueue)>::new());
-        let keep = |place, queue: &mut CommandQueue| {
-            if !queue.is_empty() {
-                lock(&recorded).push((place, replace(queue, silent())));
-            }
-        };
+        let recorded = Mutex::default();
         let rows = plan.rows();
         // One part has all: there are no rows of others between its ranges.
         let is_whole = plan.strategy == Strategy::Serial;
         let record = |part: Part<'_>| {
-            let (mut visit, mut queue) = (visitor(), silent());
-            let (mut begins, mut next) = (Place::default(), None);
+            let (mut visit, mut run) = (visitor(), RecordedRun::new(&recorded, is_whole));
             part.for_each_range(|ordinal, storage, range| {
-                let (place, end) = ((ordinal, range.start), range.end);
-                if next != Some(place) && !is_whole {
-                    keep(begins, &mut queue);
-                }
-                if queue.is_empty() {
-                    begins = place;
-                }
-                visit(&mut Commands::new_from_entities(&mut queue, allocator, entities), storage, range);
-                next = Some(if end < rows.count(storage) { (ordinal, end) } else { (ordinal + 1, 0) });
+                let end = range.end;
+                let queue = run.come_to((ordinal, range.start));
+                visit(&mut Commands::new_from_entities(queue, allocator, entities), storage, range);
+                run.next = Some(if end < rows.count(storage) { (ordinal, end) } else { (ordinal + 1, 0) });
             });
-            keep(begins, &mut queue);
+            run.keep();
         };
         plan.run_then(record, || {
             let mut recorded = lock(&recorded);
             recorded.sort_unstable_by_key(|&(place, _)| place);
             recorded.iter_mut().for_each(|(_, queue)| commands.append(queue));
         });
+    }
+}
+
+/// What was recorded in a call, run of rows by run.
+type Recorded = Mutex<Vec<(Place, CommandQueue)>>;
+
+/// What is recorded of rows that follow each other.
+struct RecordedRun<'a> {
+    recorded: &'a Recorded,
+    /// Whether no other part has rows between these, whichever come.
+    is_whole: bool,
+    queue: CommandQueue,
+    /// Where the first command was recorded.
+    begins: Place,
+    /// Where the rows go on.
+    next: Option<Place>,
+}
+
+impl<'a> RecordedRun<'a> {
+    fn new(recorded: &'a Recorded, is_whole: bool) -> Self {
+        Self { recorded, is_whole, queue: silent(), begins: Place::default(), next: None }
+    }
+
+    /// Where to record what the rows from `place` on command.
+    #[inline]
+    fn come_to(&mut self, place: Place) -> &mut CommandQueue {
+        if self.next != Some(place) && !self.is_whole {
+            self.keep();
+        }
+        if self.queue.is_empty() {
+            self.begins = place;
+        }
+        &mut self.queue
+    }
+
+    fn keep(&mut self) {
+        if !self.queue.is_empty() {
+            lock(self.recorded).push((self.begins, replace(&mut self.queue, silent())));
+        }
     }
 }
 

@@ -114,6 +114,7 @@ impl<L> Lane<L> {
         self.roomy += 1;
         if self.roomy >= CALLS_TO_GIVE_BACK {
             self.letters.shrink_to(Self::first_letters().max(2 * self.letters.len()));
+            // Never more than letters.
             self.segments.shrink_to(FIRST_LETTERS.max(2 * self.segments.len()));
             self.roomy = 0;
         }
@@ -135,7 +136,7 @@ pub(super) struct Mail<L> {
     lanes: Box<[CachePadded<Mutex<Lane<L>>>]>,
     /// Whether any chunk was stolen: if none was, the lanes need not be looked at for that.
     stolen: AtomicBool,
-    /// But for so many calls more, as these lanes give back their room too.
+    /// But for this many calls more, as these lanes give back their room too.
     calls_to_look: u32,
 }
 
@@ -189,17 +190,9 @@ impl<L> Mail<L> {
         look_ahead: impl FnOnce() -> Option<A>,
         mut deliver: impl FnMut(L),
     ) {
-        let looks_at_all = self.stolen.load(Ordering::Relaxed) || self.calls_to_look > 0;
-        let step = if looks_at_all { 1 } else { per_sender(self.parts) };
         // Both lists are made where they stay: copying them would take longer than a few letters.
         let mut lanes = Locked::new();
-        for lane in self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step) {
-            let mut lane = lock(lane);
-            lane.give_back_unused();
-            if !lane.letters.is_empty() {
-                lanes.push(lane);
-            }
-        }
+        self.lock_full(owner, &mut lanes);
         let letters: usize = lanes.iter().map(|lane| lane.letters.len()).sum();
         let look_ahead = if letters >= MANY { look_ahead() } else { None };
         let mut opened = SmallVec::<[_; 32]>::new();
@@ -220,6 +213,21 @@ impl<L> Mail<L> {
                         deliver(letter);
                     }
                 }
+            }
+        }
+    }
+
+    /// Locks the lanes to `owner` that have letters. Has each that it looks at give back room that
+    /// it has not used for long.
+    #[inline]
+    fn lock_full<'a>(&'a self, owner: usize, full: &mut Locked<'a, L>) {
+        let looks_at_all = self.stolen.load(Ordering::Relaxed) || self.calls_to_look > 0;
+        let step = if looks_at_all { 1 } else { per_sender(self.parts) };
+        for lane in self.lanes.iter().skip(owner).step_by(self.parts.owners).step_by(step) {
+            let mut lane = lock(lane);
+            lane.give_back_unused();
+            if !lane.letters.is_empty() {
+                full.push(lane);
             }
         }
     }
@@ -256,8 +264,8 @@ mod tests {
             mail.lanes_of(0, None)[0].segments.capacity()
         };
         assert!(room_after(10_000) >= 10_000);
-        let after = (0..CALLS_TO_GIVE_BACK).map(|_| room_after(1)).last();
-        assert_eq!(after, Some(FIRST_LETTERS));
+        let after = (0..CALLS_TO_GIVE_BACK).fold(0, |_, _| room_after(1));
+        assert_eq!(after, FIRST_LETTERS);
     }
 
     #[test]

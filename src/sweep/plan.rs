@@ -118,6 +118,7 @@ impl<'a> Plan<'a> {
     /// for the others does not make `body` for them, too.
     #[inline]
     pub(crate) fn run_on_gang(&self, body: impl Fn(Part<'_>) + Sync) {
+        debug_assert!(self.strategy.is_the_gangs(), "{:?} was planned", self.strategy);
         self.sweep_on_gang(Visits::Own, body, || ());
     }
 

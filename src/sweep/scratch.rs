@@ -20,8 +20,8 @@ struct Kept {
     age: u32,
 }
 
-/// A value is dropped when it was not asked for while so many others were kept: a strategy that was
-/// only tried leaves no memory for good.
+/// A value is dropped when it was not asked for while this many others were kept: a strategy that
+/// was only tried leaves no memory for good.
 const LONGEST_KEPT: u32 = 4_096;
 
 impl Scratch {
