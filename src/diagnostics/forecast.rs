@@ -98,6 +98,20 @@ impl AffinityTimeline {
     /// What tagged systems would take, from the last frames that follow each other, have the same
     /// mode and number of workers, and are recorded whole; `None` if there are none. Reads all
     /// spans: some milliseconds when the recording is full.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin);
+    /// let mut timeline = app.world_mut().resource_mut::<AffinityTimeline>();
+    /// assert!(timeline.forecast().is_none());
+    /// timeline.record(true);
+    /// (0..3).for_each(|_| app.update());
+    /// let timeline = app.world().resource::<AffinityTimeline>();
+    /// let forecast = timeline.forecast().expect("frames were recorded");
+    /// println!("tagged systems take {:?} of {:?}", forecast.tagged(), forecast.frame_time());
+    /// ```
     pub fn forecast(&self) -> Option<Forecast> {
         let oldest = self.whole_since();
         let mut newest_first = self.frames().rev().skip_while(|frame| frame.delta == 0 || frame.cut);
@@ -171,6 +185,22 @@ impl Forecast {
 
     /// What all tagged systems of a frame would take with `workers` workers, the leader among them;
     /// 0 counts as 1.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// fn report(timeline: Res<AffinityTimeline>) {
+    ///     let Some(forecast) = timeline.forecast() else { return };
+    ///     for workers in [1, 2, 4, 8] {
+    ///         println!("{workers} workers: {:?} a frame", forecast.with_workers(workers));
+    ///     }
+    ///     assert_eq!(forecast.with_workers(0), forecast.with_workers(1));
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Last, report);
+    /// # app.world_mut().resource_mut::<AffinityTimeline>().record(true);
+    /// # (0..3).for_each(|_| app.update());
+    /// ```
     pub fn with_workers(&self, workers: usize) -> Duration {
         let gained_by = |system: &Recorded| {
             let gained = |(&took_part, rounds): (&usize, &Rounds)| {

@@ -58,6 +58,24 @@ use sites::pull_sites;
 /// }
 /// # bevy::ecs::system::assert_is_system(report);
 /// ```
+///
+/// Some figures sum up the others. Each is `None` until there is something to tell:
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_affinity::prelude::*;
+/// fn sum_up(diagnostics: Res<AffinityDiagnostics>) {
+///     if let Some(times) = diagnostics.speed_up(SchedulerMode::Auto) {
+///         println!("{times:.1} x as fast as on one thread");
+///     }
+///     let (share, more) = (diagnostics.same_core_share(), diagnostics.imbalance());
+///     println!("rows on the core of the time before: {share:?}; busiest above the mean: {more:?}");
+/// }
+/// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, sum_up).update();
+/// # let new = AffinityDiagnostics::default();
+/// # assert_eq!(new.speed_up(SchedulerMode::Auto), None);
+/// # assert_eq!((new.same_core_share(), new.imbalance()), (None, None));
+/// ```
 #[derive(Resource, Clone, Debug)]
 pub struct AffinityDiagnostics {
     /// Frames since the app started.

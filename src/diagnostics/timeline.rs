@@ -83,6 +83,18 @@ impl AffinityTimeline {
 
     /// Starts or stops recording. What was recorded is kept. While the overlay is open it records
     /// in any case.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin);
+    /// app.world_mut().resource_mut::<AffinityTimeline>().record(true);
+    /// app.update();
+    /// let mut timeline = app.world_mut().resource_mut::<AffinityTimeline>();
+    /// timeline.record(false);
+    /// assert_eq!((timeline.is_recording(), timeline.frames().len()), (false, 1));
+    /// ```
     pub fn record(&mut self, on: bool) {
         self.asked = on;
         self.start_or_stop();

@@ -79,6 +79,22 @@ impl<A: Send + Sync + 'static> Agenda<'_, A> {
     /// In the closures of a call that visits the due rows of this same agenda it cannot be called,
     /// since that has the agenda to itself. There, messages wake rows: see
     /// [`DueParIter::scatter`](crate::DueParIter::scatter).
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Sleeper;
+    /// fn ring(sleepers: AffineQuery<Entity, With<Sleeper>>, agenda: Agenda) {
+    ///     sleepers.par_iter().for_each(|sleeper| assert!(agenda.wake(sleeper, 7)));
+    /// }
+    ///
+    /// let mut app = App::new();
+    /// app.add_plugins(AffinityParallelPlugin).add_systems(Update, ring.affine());
+    /// let dues = [Due::<()>::never(), Due::at(9), Due::at(5)];
+    /// let sleepers = dues.map(|due| app.world_mut().spawn((Sleeper, due)).id());
+    /// app.update();
+    /// assert_eq!(sleepers.map(|row| app.world().get::<Due>(row).unwrap().time()), [7, 7, 5]);
+    /// ```
     pub fn wake(&self, entity: Entity, time: u64) -> bool {
         let Some(due) = self.times.of_entity(entity) else { return false };
         due.bring_forward(time);
@@ -101,6 +117,22 @@ impl<A: Send + Sync + 'static> Agenda<'_, A> {
     ///
     /// Takes as long as a call in which nothing is due. If the calls before visited a large part of
     /// the rows, the times of all rows are looked at, on this thread.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Resource, Default)] struct Minute(u64);
+    /// fn skip(mut agenda: Agenda, mut minute: ResMut<Minute>) {
+    ///     if let Some(next) = agenda.next_time() {
+    ///         minute.0 = next.max(minute.0 + 1);
+    ///     }
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Minute>().add_systems(Update, skip);
+    /// # app.world_mut().spawn_batch([Due::<()>::at(90), Due::never(), Due::at(60)]);
+    /// # app.update();
+    /// # assert_eq!(app.world().resource::<Minute>().0, 60);
+    /// ```
     pub fn next_time(&mut self) -> Option<u64> {
         Some(self.store.first(self.times)).filter(|&time| time < Due::<A>::NEVER)
     }

@@ -101,11 +101,27 @@ impl<A: Send + Sync + 'static> Due<A> {
     pub const NEVER: u64 = u64::MAX;
 
     /// A row that is due at `time`, or at the next call if that has passed.
+    ///
+    /// ```
+    /// use bevy_affinity::prelude::*;
+    ///
+    /// /// An agenda of its own.
+    /// struct Taxes;
+    ///
+    /// let due = Due::<Taxes>::at(365);
+    /// assert_eq!(due.time(), 365);
+    /// ```
     pub const fn at(time: u64) -> Self {
         Self { time: AtomicU64::new(time), agenda: PhantomData }
     }
 
     /// A row that sleeps until it is woken.
+    ///
+    /// ```
+    /// # use bevy_affinity::prelude::*;
+    /// let asleep = Due::<()>::never();
+    /// assert_eq!(asleep.time(), Due::<()>::NEVER);
+    /// ```
     pub const fn never() -> Self {
         Self::at(Self::NEVER)
     }

@@ -89,6 +89,38 @@ where
     }
 
     /// As [`scatter`](Self::scatter), to entities of this same query.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Runner { next: Entity, laps: u32 }
+    /// fn relay(mut team: AffineQuery<&mut Runner>, mut agenda: Agenda, mut now: Local<u64>) {
+    ///     *now += 1;
+    ///     let next = *now + 1;
+    ///     team.par_iter_mut().due(&mut agenda, *now).scatter_within(
+    ///         |outbox, mut runner| {
+    ///             runner.laps += 1;
+    ///             outbox.send(runner.next, "the baton");
+    ///             None
+    ///         },
+    ///         // Runs in the next call.
+    ///         |_, _baton| Some(next),
+    ///     );
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, relay.affine());
+    /// # let mut next = app.world_mut().spawn_empty().id();
+    /// # let team = [(); 3].map(|()| {
+    /// #     next = app.world_mut().spawn((Runner { next, laps: 0 }, Due::<()>::never())).id();
+    /// #     next
+    /// # });
+    /// # app.world_mut().entity_mut(next).insert(Due::<()>::at(0));
+    /// # let laps = |app: &App| team.map(|runner| app.world().get::<Runner>(runner).unwrap().laps);
+    /// # app.update();
+    /// # assert_eq!(laps(&app), [0, 0, 1]);
+    /// # app.update();
+    /// # assert_eq!(laps(&app), [0, 1, 1]);
+    /// ```
     pub fn scatter_within<M: Send + 'static>(
         self,
         send: impl for<'i> Fn(&mut Outbox<'_, M>, D::Item<'i, 's>) -> Option<u64> + Send + Sync,
@@ -184,6 +216,35 @@ where
     }
 
     /// As [`scatter_timed`](Self::scatter_timed), to entities of this same query.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Field { neighbour: Entity }
+    /// # #[derive(Resource, Default)] struct Day(u64);
+    /// fn sow(fields: AffineQuery<&Field>, mut wind: ResMut<Calendar<()>>, mut agenda: Agenda, day: Res<Day>) {
+    ///     let now = day.0;
+    ///     fields.par_iter().due(&mut agenda, now).scatter_timed_within(
+    ///         &mut wind,
+    ///         |outbox, field| {
+    ///             outbox.send_at(field.neighbour, now + 2, ());
+    ///             None
+    ///         },
+    ///         // Seeds have come: the field flowers in a week.
+    ///         |_, ()| Some(now + 7),
+    ///     );
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<()>>().init_resource::<Day>();
+    /// # app.add_systems(Update, sow.affine());
+    /// # let nowhere = app.world_mut().spawn_empty().id();
+    /// # let other = app.world_mut().spawn((Field { neighbour: nowhere }, Due::<()>::never())).id();
+    /// # app.world_mut().spawn((Field { neighbour: other }, Due::<()>::at(1)));
+    /// # for day in 1..=3 {
+    /// #     app.insert_resource(Day(day)).update();
+    /// # }
+    /// # assert_eq!(app.world().get::<Due>(other).unwrap().time(), 3 + 7);
+    /// ```
     pub fn scatter_timed_within<M: Send + Sync + 'static>(
         self,
         calendar: &mut Calendar<M>,

@@ -155,6 +155,14 @@ impl AffinityPool {
     /// A pool as `settings` says. Starts the threads that are missing; if that fails there are
     /// fewer [workers](Self::workers), and one warning. A pool that is made some seconds later
     /// tries again; an app makes one where its settings or its cores have changed.
+    ///
+    /// ```
+    /// # use bevy_affinity::prelude::*;
+    /// let settings = AffinitySettings { workers: WorkerCount::Exactly(2), ..Default::default() };
+    /// let pool = AffinityPool::new(&settings);
+    /// // This thread, and another one if the system starts it.
+    /// assert!(pool.workers() <= 2);
+    /// ```
     pub fn new(settings: &AffinitySettings) -> Self {
         Self::recorded(settings, Topology::get(), Arc::default())
     }

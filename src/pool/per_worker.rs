@@ -56,6 +56,17 @@ impl<T> PerWorker<T> {
     /// Sees to it that each worker of `pool` has a value: `init` is called with the indices of
     /// those that have none, in order. Values that are there stay, also of workers that this pool
     /// has not: what they found is not lost.
+    ///
+    /// ```
+    /// # use bevy_affinity::prelude::*;
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let mut found = PerWorker::default();
+    /// found.fit(&pool, |index| vec![index]);
+    /// // All have a value: they stay.
+    /// found.fit(&pool, |_| Vec::new());
+    /// assert_eq!(found.len(), pool.workers());
+    /// assert!(found.into_iter().all(|found| found.len() == 1));
+    /// ```
     pub fn fit(&mut self, pool: &AffinityPool, mut init: impl FnMut(usize) -> T) {
         let missing = self.values.len()..pool.workers();
         self.values.extend(missing.map(|index| CachePadded::new(Mutex::new(init(index)))));
@@ -74,6 +85,19 @@ impl<T> PerWorker<T> {
 
     /// Lends the value of `worker` to `f`. In a round no other worker asks for it, so this costs
     /// some nanoseconds: once in a round, not once for each item.
+    ///
+    /// ```
+    /// # use bevy_affinity::prelude::*;
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let scratch = PerWorker::new(&pool, |_| Vec::<usize>::new());
+    /// pool.run(|worker| {
+    ///     let sum: usize = scratch.with(worker, |numbers| {
+    ///         numbers.extend(0..10);
+    ///         numbers.drain(..).sum()
+    ///     });
+    ///     assert_eq!(sum, 45);
+    /// });
+    /// ```
     ///
     /// # Panics
     /// If the value is in use: inside another `with` for the same worker, in a round that another

@@ -6,6 +6,17 @@ use super::AffinityPool;
 
 /// What one worker did since its pool was made, as
 /// [`AffinityPool::worker_stats`](crate::AffinityPool::worker_stats) tells.
+///
+/// ```
+/// use bevy_affinity::{WorkerStats, prelude::*};
+///
+/// let pool = AffinityPool::new(&AffinitySettings::default());
+/// pool.run(|_| ());
+/// let stats: Vec<WorkerStats> = pool.worker_stats().collect();
+/// // Also those that the leader ran for workers that were late.
+/// let indices: u64 = stats.iter().map(|worker| worker.rounds).sum();
+/// assert_eq!(indices, pool.workers() as u64);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerStats {

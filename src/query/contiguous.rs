@@ -24,6 +24,27 @@ const IS_CONTIGUOUS: &str = "it was asked whether rows are contiguous";
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// Parallel iteration over contiguous runs of read-only components.
     ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    ///
+    /// # #[derive(Component)] struct Health(u32);
+    /// fn count_wounded(healths: AffineQuery<&Health>) -> Result {
+    ///     let wounded = AtomicUsize::new(0);
+    ///     healths.contiguous_par_iter()?.for_each(|healths| {
+    ///         let some = healths.iter().filter(|health| health.0 < 100).count();
+    ///         wounded.fetch_add(some, Relaxed);
+    ///     });
+    ///     assert_eq!(wounded.into_inner(), 2);
+    ///     Ok(())
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, count_wounded.affine());
+    /// # app.world_mut().spawn_batch([Health(100), Health(70), Health(1)]);
+    /// # app.update();
+    /// ```
+    ///
     /// # Errors
     /// If the rows are not contiguous: a component of the query, or of a filter that applies to all
     /// queries, is in a sparse set.
@@ -135,6 +156,27 @@ impl<'w, 's, D: ContiguousQueryData, F: ArchetypeFilter> AffineContiguousParIter
     }
 
     /// Calls `f` with each run of rows, on as many workers as pay.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Speed(f32);
+    /// # #[derive(Component)] struct Brake;
+    /// fn slow_down(mut cars: AffineQuery<(&mut Speed, Has<Brake>)>) -> Result {
+    ///     cars.contiguous_par_iter_mut()?.for_each(|(mut speeds, have_brakes)| {
+    ///         // All cars of a run, or none: asked once.
+    ///         if have_brakes {
+    ///             speeds.iter_mut().for_each(|speed| speed.0 *= 0.5);
+    ///         }
+    ///     });
+    ///     Ok(())
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, slow_down.affine());
+    /// # let cars = [app.world_mut().spawn(Speed(8.0)).id(), app.world_mut().spawn((Speed(8.0), Brake)).id()];
+    /// # app.update();
+    /// # assert_eq!(cars.map(|car| app.world().get::<Speed>(car).unwrap().0), [8.0, 4.0]);
+    /// ```
     #[inline]
     pub fn for_each(self, f: impl Fn(D::Contiguous<'w, 's>) + Send + Sync) {
         let plan = Plan::new(self.rows.sweep.rows, self.rows.site);

@@ -20,6 +20,20 @@ use crate::{
 
 impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// Parallel iteration over read-only items.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Age(u32);
+    /// fn crown(ages: AffineQuery<&Age>) {
+    ///     let eldest = ages.par_iter().map_reduce(|| 0, |age| age.0, u32::max);
+    ///     assert_eq!(eldest, 70);
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, crown.affine());
+    /// # app.world_mut().spawn_batch([Age(5), Age(70), Age(30)]);
+    /// # app.update();
+    /// ```
     #[inline]
     #[track_caller]
     pub fn par_iter(&self) -> AffineParIter<'_, 's, D::ReadOnly, F> {
@@ -27,6 +41,20 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     }
 
     /// Parallel iteration over items that can be written.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Speed(f32);
+    /// fn brake(mut cars: AffineQuery<&mut Speed>) {
+    ///     cars.par_iter_mut().for_each(|mut speed| speed.0 = f32::max(speed.0 - 0.5, 0.0));
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, brake.affine());
+    /// # let cars = [2.0, 0.25].map(|speed| app.world_mut().spawn(Speed(speed)).id());
+    /// # app.update();
+    /// # assert_eq!(cars.map(|car| app.world().get::<Speed>(car).unwrap().0), [1.5, 0.0]);
+    /// ```
     #[inline]
     #[track_caller]
     pub fn par_iter_mut(&mut self) -> AffineParIter<'_, 's, D, F>

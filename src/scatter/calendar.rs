@@ -140,6 +140,18 @@ impl<M: Send + Sync + 'static> FromIterator<(u64, Entity, M)> for Calendar<M> {
 
 impl<M: Send + Sync + 'static> Calendar<M> {
     /// Sends `message` to `entity`, to arrive at `time`: behind what was sent for that time before.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// let house = Entity::from_raw_u32(7).unwrap();
+    /// let mut post = Calendar::default();
+    /// post.send_at(house, 5, "Yours");
+    /// post.send_at(house, 3, "Dear");
+    /// post.send_at(house, 5, "truly");
+    /// let words: Vec<_> = post.iter().map(|(day, _, word)| (day, *word)).collect();
+    /// assert_eq!(words, [(3, "Dear"), (5, "Yours"), (5, "truly")]);
+    /// ```
     pub fn send_at(&mut self, entity: Entity, time: u64, message: M) {
         let block = match self.last {
             Some((last, block)) if last == time && !self.blocks[block].is_full() => block,

@@ -43,6 +43,28 @@ impl<'a, M> Outbox<'a, M> {
 
     /// Sends `message` to `entity`, which applies it after all senders have sent. If there is no
     /// such entity, or it does not match the receiving query, the message is dropped and counted.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Fan { of: [Entity; 2] }
+    /// # #[derive(Component)] struct Star { letters: u32 }
+    /// fn write(fans: AffineQuery<&Fan>, mut stars: AffineQuery<&mut Star>) {
+    ///     let report = fans.par_iter().scatter(
+    ///         &mut stars,
+    ///         |outbox, fan| fan.of.iter().for_each(|&star| outbox.send(star, ())),
+    ///         |mut star, ()| star.letters += 1,
+    ///     );
+    ///     // One of the two is not a star.
+    ///     assert_eq!((report.delivered, report.unmatched), (1, 1));
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, write.affine());
+    /// # let of = [app.world_mut().spawn(Star { letters: 0 }).id(), app.world_mut().spawn_empty().id()];
+    /// # app.world_mut().spawn(Fan { of });
+    /// # app.update();
+    /// # assert_eq!(app.world().get::<Star>(of[0]).unwrap().letters, 1);
+    /// ```
     #[inline]
     pub fn send(&mut self, entity: Entity, message: M) {
         match self.addresses.find(entity) {
@@ -139,6 +161,32 @@ impl<'a, 'b, M> TimedOutbox<'a, 'b, M> {
     }
 
     /// What sends in this call, for functions that take an [`Outbox`].
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Person { friend: Entity, greetings: u32 }
+    /// /// For senders of every kind.
+    /// fn greet(outbox: &mut Outbox<u32>, friend: Entity) {
+    ///     outbox.send(friend, 1);
+    /// }
+    ///
+    /// fn meet(mut people: AffineQuery<&mut Person>, mut letters: ResMut<Calendar<u32>>) {
+    ///     people.par_iter_mut().scatter_timed_within(
+    ///         &mut letters,
+    ///         5,
+    ///         |outbox, person| greet(outbox.outbox(), person.friend),
+    ///         |mut person, greetings| person.greetings += greetings,
+    ///     );
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<u32>>().add_systems(Update, meet.affine());
+    /// # let nowhere = app.world_mut().spawn_empty().id();
+    /// # let friend = app.world_mut().spawn(Person { friend: nowhere, greetings: 0 }).id();
+    /// # app.world_mut().spawn(Person { friend, greetings: 0 });
+    /// # app.update();
+    /// # assert_eq!(app.world().get::<Person>(friend).unwrap().greetings, 1);
+    /// ```
     pub fn outbox(&mut self) -> &mut Outbox<'b, M> {
         self.outbox
     }
@@ -150,6 +198,31 @@ impl<'a, 'b, M> TimedOutbox<'a, 'b, M> {
 
     /// Sends `message` to `entity`, which applies it in the first call that delivers from the
     /// calendar at `time` or after. A time that is not after this call's is now.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Cave(Vec<&'static str>);
+    /// fn shout(mut caves: AffineQuery<(Entity, &mut Cave)>, mut air: ResMut<Calendar<&'static str>>) {
+    ///     caves.par_iter_mut().scatter_timed_within(
+    ///         &mut air,
+    ///         5,
+    ///         |outbox, (cave, _)| {
+    ///             outbox.send_at(cave, 7, "echo");
+    ///             // At the time of the call: heard in it.
+    ///             outbox.send_at(cave, 5, "shout");
+    ///         },
+    ///         |(_, mut cave), sound| cave.0.push(sound),
+    ///     );
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).init_resource::<Calendar<&'static str>>();
+    /// # app.add_systems(Update, shout.affine());
+    /// # let cave = app.world_mut().spawn(Cave(Vec::new())).id();
+    /// # app.update();
+    /// # assert_eq!(app.world().get::<Cave>(cave).unwrap().0, ["shout"]);
+    /// # assert_eq!(app.world().resource::<Calendar<&'static str>>().next_time(), Some(7));
+    /// ```
     #[inline]
     pub fn send_at(&mut self, entity: Entity, time: u64, message: M) {
         match time > self.now {

@@ -152,7 +152,23 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// it was sent to: [`scatter_timed`](Self::scatter_timed) without senders.
     ///
     /// On the calling thread, and in mode `Bevy` on Bevy's threads: a program with many messages
-    /// delivers them in the call that sends. The example of [`Calendar`] shows it.
+    /// delivers them in the call that sends.
+    ///
+    /// ```
+    /// # use bevy::prelude::*;
+    /// # use bevy_affinity::prelude::*;
+    /// # #[derive(Component)] struct Purse(u32);
+    /// fn pay(mut purses: AffineQuery<&mut Purse>, mut wages: ResMut<Calendar<u32>>) {
+    ///     let report = purses.par_iter_mut().deliver(&mut wages, 31, |mut purse, wage| purse.0 += wage);
+    ///     assert_eq!((report.delivered, wages.next_time()), (2, Some(32)));
+    /// }
+    /// # let mut app = App::new();
+    /// # app.add_plugins(AffinityParallelPlugin).add_systems(Update, pay.affine());
+    /// # let purse = app.world_mut().spawn(Purse(0)).id();
+    /// # let wages: Calendar<u32> = [(30, purse, 5), (31, purse, 7), (32, purse, 9)].into_iter().collect();
+    /// # app.insert_resource(wages).update();
+    /// # assert_eq!(app.world().get::<Purse>(purse).unwrap().0, 5 + 7);
+    /// ```
     pub fn deliver<M: Send + Sync + 'static>(
         self,
         calendar: &mut Calendar<M>,

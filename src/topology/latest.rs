@@ -90,6 +90,17 @@ impl Topology {
     /// It is kept because a pinned thread, and every thread it starts, is told of its own core
     /// only. The first call must therefore come before the program pins a thread by other means;
     /// the functions of this module make it themselves.
+    ///
+    /// ```
+    /// use bevy_affinity::topology::Topology;
+    ///
+    /// let topology = Topology::get();
+    /// assert!(topology.parallelism() > 0);
+    /// for core in &topology.cores {
+    ///     let others = topology.sharing_cache(core.id).len() - 1;
+    ///     println!("core {} shares a cache with {others} others", core.id);
+    /// }
+    /// ```
     pub fn get() -> Arc<Self> {
         with_latest(|latest| latest.topology.clone())
     }

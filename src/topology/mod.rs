@@ -45,6 +45,17 @@ use std::path::Path;
 /// A hardware thread, by the number the operating system gives it.
 ///
 /// Not the index of a worker: worker 0 may well run on core 5.
+///
+/// ```
+/// use bevy_affinity::topology::{CoreId, Topology};
+///
+/// let topology = Topology::get();
+/// let lowest: Option<CoreId> = topology.cores.iter().map(|core| core.id).min();
+/// if let Some(core) = lowest {
+///     assert_eq!(core.to_string(), core.index().to_string());
+///     assert!(topology.find(core).is_some());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoreId(pub(crate) usize);
 

@@ -9,6 +9,22 @@ use std::fmt;
 use super::{CoreId, Topology};
 
 /// Why a thread was not pinned. It runs where it could run before.
+///
+/// ```
+/// use std::thread;
+///
+/// use bevy_affinity::topology::{PinError, Topology, pin_current_thread};
+///
+/// let pin = || match Topology::get().cores.last() {
+///     Some(core) => pin_current_thread(core.id),
+///     None => Err(PinError::Untold),
+/// };
+/// match thread::spawn(pin).join().unwrap() {
+///     Ok(()) => println!("pinned"),
+///     Err(PinError::Unsupported) => println!("not on this system"),
+///     Err(error) => println!("not this time: {error}"),
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PinError {
@@ -48,6 +64,21 @@ impl Error for PinError {}
 
 /// Keeps the calling thread on `core`.
 ///
+/// ```
+/// use std::thread;
+///
+/// use bevy_affinity::topology::{Topology, current_core, pin_current_thread};
+///
+/// if let Some(core) = Topology::get().cores.last().map(|core| core.id) {
+///     let pinned = thread::spawn(move || {
+///         if pin_current_thread(core).is_ok() {
+///             assert!(current_core().is_none_or(|here| here == core));
+///         }
+///     });
+///     pinned.join().unwrap();
+/// }
+/// ```
+///
 /// # Errors
 ///
 /// If the core is not ours, if the system refuses, and always on macOS, where a thread can but hint
@@ -74,6 +105,22 @@ pub fn pin_current_thread_to(cores: &[CoreId]) -> Result<(), PinError> {
 }
 
 /// Lets the calling thread run on every core that this process may use.
+///
+/// ```
+/// use std::thread;
+///
+/// use bevy_affinity::topology::{PinError, Topology, pin_current_thread, unpin_current_thread};
+///
+/// let first = Topology::get().cores.first().map(|core| core.id);
+/// let thread = thread::spawn(move || {
+///     pin_current_thread(first.ok_or(PinError::Untold)?)?;
+///     // Here it stays on that core; threads that it starts would, too.
+///     unpin_current_thread()
+/// });
+/// if let Err(error) = thread.join().unwrap() {
+///     println!("not pinned, or not let go: {error}");
+/// }
+/// ```
 ///
 /// # Errors
 ///

@@ -112,6 +112,17 @@ impl<A> BatchedCalls<'_, A> {
     ///
     /// After a call has panicked, those whose keys share its queue and that have not begun are
     /// dropped, and so is `argument` if its key [is closed](Self::is_closed).
+    ///
+    /// ```
+    /// # use bevy_affinity::prelude::*;
+    /// let pool = AffinityPool::new(&AffinitySettings::default());
+    /// let (places, squares) = pool.batched(
+    ///     |number: u64| number * number,
+    ///     // Even and odd numbers: two keys.
+    ///     |calls| [7, 8, 9].map(|number| calls.call(number % 2, number)),
+    /// );
+    /// assert_eq!((places, squares), ([0, 1, 2], vec![49, 64, 81]));
+    /// ```
     #[inline]
     pub fn call(&mut self, key: u64, argument: A) -> usize {
         let number = self.inboxes.len();
