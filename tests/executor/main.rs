@@ -4,16 +4,22 @@
 #[allow(dead_code, reason = "each test program needs a part of it")]
 #[path = "../common/mod.rs"]
 mod common;
+mod conditions;
 mod differential;
 mod installed;
 mod left_alone;
 mod panics;
+mod parameters;
 mod same_as_bevy;
 mod stepping;
 mod threads;
 mod ticks;
+#[path = "../common/ways.rs"]
+mod ways;
 
 use std::{
+    fmt::Debug,
+    mem,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -26,14 +32,17 @@ use bevy::{
     ecs::{
         error::{BevyError, ErrorContext},
         schedule::{
-            FixedBitSet, MultiThreadedExecutor, ScheduleLabel, SingleThreadedExecutor, SystemExecutor, SystemSchedule,
+            FixedBitSet, MultiThreadedExecutor, ScheduleConfigs, ScheduleLabel, SingleThreadedExecutor, SystemExecutor,
+            SystemSchedule,
         },
+        system::ScheduleSystem,
     },
     prelude::*,
 };
 use bevy_affinity::{AffinityExecutor, Forced, ScheduleDiagnostics, ScheduleWay, prelude::*};
 
 use common::Scheduling;
+use ways::ways_and_modes;
 
 /// A schedule that is none of Bevy's.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
@@ -96,6 +105,43 @@ impl Executor {
         self.give_to(&mut schedule);
         (schedule, self.world())
     }
+}
+
+/// Tells of each system, by a number of its own, whether it is tagged.
+type Tags = fn(usize) -> bool;
+
+const TAGS: [Tags; 3] = [|_| true, |_| false, |number| number.is_multiple_of(2)];
+
+fn tag<M>(tagged: bool, system: impl IntoSystem<(), (), M>) -> ScheduleConfigs<ScheduleSystem> {
+    if tagged { system.affine() } else { system.into_configs() }
+}
+
+/// Each way and mode; with tags on all systems, on none and on some in turn.
+fn ways_modes_and_tags() -> impl Iterator<Item = (Scheduling, Forced, Tags)> {
+    ways_and_modes().zip(TAGS.into_iter().cycle()).map(|((scheduling, forced), tags)| (scheduling, forced, tags))
+}
+
+/// A schedule that goes this way, and a world with the plugin in this mode.
+fn forced_schedule_and_world(scheduling: Scheduling, forced: Forced) -> (Schedule, World) {
+    let mut schedule = Schedule::default();
+    AffinityExecutor::install_forced(&mut schedule, forced);
+    (schedule, mem::take(scheduling.app().world_mut()))
+}
+
+/// Asserts that systems find the same each way, in each mode and with any tags as in plain Bevy.
+/// Returns what that is.
+fn compare_with_bevy<T: PartialEq + Debug>(find: impl Fn(Schedule, World, Tags) -> T) -> T {
+    let [single, multi] = [Executor::Single, Executor::Multi].map(|executor| {
+        let (schedule, world) = executor.schedule_and_world();
+        find(schedule, world, |_| false)
+    });
+    assert_eq!(multi, single, "Bevy's executors differ");
+    for (scheduling, forced, tags) in ways_modes_and_tags() {
+        let (schedule, world) = forced_schedule_and_world(scheduling, forced);
+        let found = find(schedule, world, tags);
+        assert_eq!(found, single, "{scheduling:?}, {forced:?}, tags: {:?}", [0, 1].map(tags));
+    }
+    single
 }
 
 /// Bevy's executor, counting its runs.

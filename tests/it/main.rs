@@ -1,6 +1,7 @@
 //! Tests that need no process of their own: what each call does, against plain Bevy. One program, so
 //! that it is linked once.
 
+mod ageing;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
@@ -18,3 +19,5 @@ mod tables;
 mod tags;
 mod transforms;
 mod tree;
+#[path = "../common/ways.rs"]
+mod ways;

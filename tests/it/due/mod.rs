@@ -7,6 +7,7 @@ mod edges;
 mod large;
 mod panics;
 mod reduce;
+mod required;
 mod saves;
 mod scatter;
 mod sparse;
