@@ -56,11 +56,6 @@ const LEAST_OF_GANG: f32 = 40_000.0;
 /// schedule in the caches: to learn from it takes 2 us.
 const LONG_RUN: f32 = 100_000.0;
 
-/// A run that takes longer than this, in nanoseconds, and than this many usual ones, is none: the
-/// process was stopped, or loaded something. As the first heavy run it would count for an hour.
-const STOPPED: f32 = 1e9;
-const STOPPED_RUNS: f32 = 1_000.0;
-
 /// Of the first runs of a schedule, this many, shorter ones are all timed, too.
 const FIRST_TIMED: u64 = 64;
 
@@ -216,9 +211,6 @@ impl Race {
     /// systems.
     pub(super) fn observe(&mut self, run: TimedRun, threads: impl Fn() -> usize) {
         let nanoseconds = (run.nanoseconds as f32).max(SHORTEST);
-        if self.mean(self.current).is_some_and(|mean| nanoseconds > STOPPED.max(STOPPED_RUNS * mean)) {
-            return;
-        }
         if let Some(trial) = &mut self.trial {
             let rival = trial.other;
             match trial.observe(nanoseconds) {

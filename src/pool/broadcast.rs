@@ -3,8 +3,7 @@
 use std::panic::resume_unwind;
 
 use super::{
-    AffinityPool, Worker, call::Noted, gang::SharedSeat, round::Lead, round_job::RoundJob, unwind::Payload,
-    words::Participants,
+    AffinityPool, Worker, call::Noted, gang::SharedSeat, round::Lead, round_job::RoundJob, words::Participants,
 };
 use crate::record::SpanKind;
 
@@ -15,20 +14,6 @@ pub(crate) enum Measured {
     ForCaller,
     /// One round in some is, for the pool. [`Finished`] may tell of an earlier one.
     IfDue,
-}
-
-/// What is noted of a round of the gang, and why.
-pub(super) struct RoundNotes {
-    measured: Measured,
-    due: bool,
-    noted: Noted,
-}
-
-impl RoundNotes {
-    #[inline]
-    pub(super) fn new(measured: Measured) -> Self {
-        Self { measured, due: false, noted: Noted::Nothing }
-    }
 }
 
 /// A round that is over. Until this is dropped this thread leads on, so that what workers noted of
@@ -42,9 +27,16 @@ pub(crate) struct Finished<'p> {
 }
 
 impl<'p> Finished<'p> {
-    /// A round that this thread ran by itself, its own index for this many nanoseconds.
-    pub(super) fn alone(pool: &'p AffinityPool, participants: Participants, leader_busy: u64) -> Self {
-        Self { pool, lead: None, participants, leader_busy }
+    /// A round of `participants` in which the leader's own part took this many nanoseconds. Without
+    /// a lead this thread ran the indices of all.
+    #[inline]
+    pub(super) fn new(
+        pool: &'p AffinityPool,
+        lead: Option<Lead<'p>>,
+        participants: Participants,
+        leader_busy: u64,
+    ) -> Self {
+        Self { pool, lead, participants, leader_busy }
     }
 
     /// The lead, for the next round; nothing if this thread ran the indices of all.
@@ -135,25 +127,21 @@ impl AffinityPool {
         self.run_turn(self.turn(participants), kind, participants, measured, f)
     }
 
-    /// A round of the gang, from its call until all have arrived, and counted.
-    ///
-    /// # Errors
-    /// The payload of the first panic.
+    /// A round of the gang. Returns how long the leader's own part took, in nanoseconds.
     pub(super) fn lead_round(
         &self,
         lead: &mut Lead<'_>,
         kind: SpanKind,
         participants: Participants,
-        notes: &mut RoundNotes,
+        measured: Measured,
         job: &mut RoundJob<'_>,
-    ) -> Result<(), Payload> {
+    ) -> u64 {
         let due = self.counters.leader.sampling.pass();
         let noted = match self.begin_recorded(kind) {
             Some(kind) => Noted::Spans(kind),
-            None if due || notes.measured == Measured::ForCaller => Noted::Times,
+            None if due || measured == Measured::ForCaller => Noted::Times,
             None => Noted::Nothing,
         };
-        (notes.due, notes.noted) = (due, noted);
         self.prepare_round(participants, due);
         job.note(noted.note());
         let is_any_out = self.is_any_out();
@@ -165,32 +153,14 @@ impl AffinityPool {
             // Who stays away is found out in measured rounds.
             self.counters.leader.sampling.skip(is_any_missing);
         }
-        result
-    }
-
-    /// Records a round that is over and was counted, or resumes its first panic.
-    #[inline]
-    pub(super) fn end_round<'p>(
-        &'p self,
-        lead: Lead<'p>,
-        participants: Participants,
-        notes: &RoundNotes,
-        result: Result<(), Payload>,
-    ) -> Finished<'p> {
         if let Err(payload) = result {
-            self.resume_panic(lead, payload);
+            self.discard_round();
+            resume_unwind(payload);
         }
-        if notes.noted != Noted::Nothing {
-            self.record_round(&lead, participants, notes);
+        if noted != Noted::Nothing {
+            self.record_round(lead, participants, (due, measured), noted.spans());
         }
-        Finished { pool: self, lead: Some(lead), participants, leader_busy: self.counters.leader.last_busy() }
-    }
-
-    #[cold]
-    fn resume_panic(&self, lead: Lead<'_>, payload: Payload) -> ! {
-        self.discard_round();
-        drop(lead);
-        resume_unwind(payload)
+        self.counters.leader.last_busy()
     }
 
     /// What the spans of a round are to be that begins now, if they are recorded.
@@ -241,7 +211,8 @@ impl AffinityPool {
         &self,
         lead: &Lead<'_>,
         participants: Participants,
-        &RoundNotes { measured, due, noted }: &RoundNotes,
+        (due, measured): (bool, Measured),
+        recorded: Option<SpanKind>,
     ) {
         let leader = &self.counters.leader;
         let calls = leader.last_calls();
@@ -260,7 +231,7 @@ impl AffinityPool {
                 self.judge(seat, stats, &round);
             }
         }
-        if let Some(kind) = noted.spans() {
+        if let Some(kind) = recorded {
             self.record_spans(kind, calls.start..round.end, leader.last_own_call(), participants);
         }
     }

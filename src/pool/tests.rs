@@ -470,23 +470,20 @@ fn a_closure_that_panics_while_it_is_dropped_gives_the_lead_back() {
         }
     }
     let pool = pool(2);
-    for panics in [false, true] {
-        let (turn, bomb) = (Turn::Led(lead(&pool)), Bomb);
-        let call = move |_| {
-            let _bomb = &bomb;
-            assert!(!panics, "called");
-            0
-        };
-        let round = || drop(pool.run_turn(turn, SpanKind::Share, Participants::ALL, Measured::IfDue, call));
-        let payload = catch_unwind(AssertUnwindSafe(round)).expect_err("it panics");
-        assert_eq!(payload.downcast_ref(), Some(&"dropped"), "called: {panics}");
-        // Other tests lead now and then.
-        let is_free = |_| {
-            thread::sleep(Duration::from_millis(1));
-            pool.gang.board.try_lead().is_some()
-        };
-        assert!((0..10_000).any(is_free), "called: {panics}");
-    }
+    let (turn, bomb) = (Turn::Led(lead(&pool)), Bomb);
+    let call = move |_| {
+        let _bomb = &bomb;
+        0
+    };
+    let round = || drop(pool.run_turn(turn, SpanKind::Share, Participants::ALL, Measured::IfDue, call));
+    let payload = catch_unwind(AssertUnwindSafe(round)).expect_err("it panics");
+    assert_eq!(payload.downcast_ref(), Some(&"dropped"));
+    // Other tests lead now and then.
+    let is_free = |_| {
+        thread::sleep(Duration::from_millis(1));
+        pool.gang.board.try_lead().is_some()
+    };
+    assert!((0..10_000).any(is_free));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::{
     AffinityPool, Worker, WorkerIndex,
-    broadcast::{Finished, Measured, NEVER_IDLE, RoundNotes},
+    broadcast::{Finished, Measured, NEVER_IDLE},
     call::worker_with,
     clock::now,
     gang::{LeaderGuard, identity},
@@ -68,10 +68,9 @@ impl AffinityPool {
     ) -> Finished<'p> {
         match turn {
             Turn::Led(mut lead) => {
-                let mut notes = RoundNotes::new(measured);
-                let result =
-                    self.with_work(f, |work| self.lead_round(&mut lead, kind, participants, &mut notes, &mut work.job));
-                self.end_round(lead, participants, &notes, result)
+                let leader_busy =
+                    self.with_work(f, |work| self.lead_round(&mut lead, kind, participants, measured, &mut work.job));
+                Finished::new(self, Some(lead), participants, leader_busy)
             }
             Turn::Here => self.with_work(f, |work| self.run_here(kind, participants, work)),
             Turn::Nested => self.with_work(f, |work| self.run_nested(participants, work)),
@@ -123,7 +122,7 @@ impl AffinityPool {
         if let (Some(kind), Some(round)) = (recorded, round) {
             self.record_spans(kind, round, own_call, Participants::LEADER);
         }
-        Finished::alone(self, participants, own_call.busy())
+        Finished::new(self, None, participants, own_call.busy())
     }
 
     fn run_own_work(&self, kind: SpanKind, began: u64, work: &Work<'_>) -> u64 {
@@ -146,7 +145,7 @@ impl AffinityPool {
         result.unwrap_or_else(|payload| resume_unwind(payload));
         // As if all were called and none came: `busy_of_all` is `None`, so no caller takes 0 ns for
         // a measurement.
-        Finished::alone(self, Participants::ALL, 0)
+        Finished::new(self, None, Participants::ALL, 0)
     }
 
     /// Calls `call` with each index of `participants`, whether or not another one panics.

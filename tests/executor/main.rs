@@ -116,9 +116,9 @@ fn tag<M>(tagged: bool, system: impl IntoSystem<(), (), M>) -> ScheduleConfigs<S
     if tagged { system.affine() } else { system.into_configs() }
 }
 
-/// Each way and mode; with tags on all systems, on none and on some in turn.
+/// Each way and mode, with tags on all systems, on none and on some.
 fn ways_modes_and_tags() -> impl Iterator<Item = (Scheduling, Forced, Tags)> {
-    ways_and_modes().zip(TAGS.into_iter().cycle()).map(|((scheduling, forced), tags)| (scheduling, forced, tags))
+    ways_and_modes().flat_map(|(scheduling, forced)| TAGS.map(|tags| (scheduling, forced, tags)))
 }
 
 /// A schedule that goes this way, and a world with the plugin in this mode.

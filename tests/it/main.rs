@@ -1,7 +1,6 @@
 //! Tests that need no process of their own: what each call does, against plain Bevy. One program, so
 //! that it is linked once.
 
-mod ageing;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;

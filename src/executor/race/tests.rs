@@ -471,25 +471,3 @@ fn a_trial_that_waits_for_heavy_runs_in_vain_ends() {
         assert!(slower < 0.06, "every {period}: {slower}, {race:?}");
     }
 }
-
-/// A laptop that was closed, in any run of a trial or between two.
-#[test]
-fn a_run_that_was_stopped_for_an_hour_is_none() {
-    for stopped in 0..300 {
-        let mut machine = Machine::new(1_000_000, 2_000_000);
-        machine.run_often(stopped);
-        let known = machine.race.explain().way;
-        machine.run_taking(3.6e6);
-        let (mut spent, before) = (0, machine.spent);
-        for _ in 0..2_000 {
-            // Some runs are heavy, too few of them to count.
-            let is_heavy = spent % 700 == 699;
-            machine.run_taking(if is_heavy { 5.0 } else { 1.0 });
-            spent += 1;
-            let mean = machine.race.mean(machine.race.explain().way).unwrap_or(0.0);
-            assert!(stopped < 20 || mean < 1e7, "stopped after {stopped} runs, on {known:?}: {mean} ns");
-        }
-        let took = (machine.spent - before) as f64 / 2_000.0;
-        assert!(stopped < 20 || took < 1.2e6, "stopped after {stopped} runs, on {known:?}: {took} ns a run");
-    }
-}
