@@ -196,18 +196,9 @@ impl Seat {
     /// Claims the seat of a worker that is to be left out of the round `epoch`. To be called by the
     /// leader before another thread knows of that round.
     fn reserve(&self, epoch: Epoch) {
-        if !planted("left_out_unclaimed") {
-            self.claim_unknown(epoch);
+        if planted("left_out_unclaimed") || self.claim(epoch) {
+            self.leaders.reserved.store(epoch, Ordering::Relaxed);
         }
-        self.leaders.reserved.store(epoch, Ordering::Relaxed);
-    }
-
-    /// [`claim`](Self::claim) by the leader before another thread knows of the round `epoch`: no
-    /// other one claims the seat for it. A worker that is late claims it for a round that has
-    /// ended; it finds the seat claimed for that one at least, and leaves it as it is.
-    #[inline]
-    fn claim_unknown(&self, epoch: Epoch) {
-        self.claimed.store(epoch, Ordering::Relaxed);
     }
 
     /// Whether the leader claimed this seat before it called. Relaxed: written before `call`; a
@@ -388,9 +379,7 @@ impl Lead<'_> {
         let order = &self.board.order;
         self.epoch = self.epoch.successor();
         let workers = seats.len() as u16 + 1;
-        if !planted("claimed_after_call") {
-            self.claim_absent(seats.clone(), participants, &left_out);
-        }
+        self.claim_absent(seats.clone(), participants, left_out);
         // With nothing else between the stores from here to that of the call: workers that spin
         // fetch the line twice, after the first of them and after the last.
 
@@ -402,9 +391,6 @@ impl Lead<'_> {
         order.spin.store(nanoseconds(spin), Ordering::Relaxed);
         // Release: the job is visible to a thread that acquires the call.
         order.call.store(self.epoch, Call::Round { workers }, needed(Ordering::Release, "call_store"));
-        if planted("claimed_after_call") {
-            self.claim_absent(seats.clone(), participants, left_out);
-        }
         // The sleep handshake of `Parker`, one fence for all sleepers: the call is the condition.
         handshake_fence("publish_fence");
         self.wake(seats, participants);
@@ -421,7 +407,7 @@ impl Lead<'_> {
     ) {
         for (seat, index) in seats.zip(1..) {
             if !participants.has(index) && !planted("uncalled_unclaimed") {
-                seat.claim_unknown(self.epoch);
+                seat.claim(self.epoch);
             } else if left_out(index) {
                 seat.reserve(self.epoch);
             }
