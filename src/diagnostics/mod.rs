@@ -69,7 +69,7 @@ use sites::pull_sites;
 ///         println!("{times:.1} x as fast as on one thread");
 ///     }
 ///     let (share, more) = (diagnostics.same_core_share(), diagnostics.imbalance());
-///     println!("rows on the core of the time before: {share:?}; busiest above the mean: {more:?}");
+///     println!("rows on the core of the time before: {share:?}; busiest by: {more:?}");
 /// }
 /// # App::new().add_plugins(AffinityParallelPlugin).add_systems(Last, sum_up).update();
 /// # let new = AffinityDiagnostics::default();

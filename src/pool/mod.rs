@@ -99,8 +99,8 @@ impl Worker {
         self.index.0
     }
 
-    /// The core that the calling thread is pinned to. `None` on the leader, on unpinned workers, and
-    /// where the index of another worker is run: of a late one, or in a round inside a round.
+    /// The core that the calling thread is pinned to. `None` on the leader, on unpinned workers,
+    /// and where the index of another worker is run: of a late one, or in a round inside a round.
     pub fn core(&self) -> Option<CoreId> {
         self.core
     }

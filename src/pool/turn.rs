@@ -35,7 +35,7 @@ struct Work<'a> {
     here: &'a dyn Fn(usize) -> u64,
 }
 
-/// `f` as the pool calls it. A function of its own: with each caller a closure would be another one.
+/// `f` as the pool calls it. A function of its own: else each caller would have another closure.
 #[inline]
 fn by_index(f: impl Fn(Worker) -> u64 + Sync) -> impl Fn(usize) -> u64 + Sync {
     // By value: the workers find all that the closure holds in one place.
