@@ -14,10 +14,15 @@ impl Once {
         Self(AtomicBool::new(false))
     }
 
+    /// Whether it was done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// True the first time that it is called, whichever thread calls it.
     pub(crate) fn first(&self) -> bool {
         // Read first: the line stays shared between threads that ask in every call.
-        !self.0.load(Ordering::Relaxed) && !self.0.swap(true, Ordering::Relaxed)
+        !self.is_done() && !self.0.swap(true, Ordering::Relaxed)
     }
 }
 

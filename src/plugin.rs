@@ -7,7 +7,7 @@ use bevy_ecs::{
     system::NonSendMarker,
 };
 
-use log::warn;
+use log::{info, warn};
 
 use crate::{
     context::WorldContext,
@@ -58,6 +58,10 @@ impl Plugin for AffinityParallelPlugin {
             looked_into.look_again();
         }
         look_now(app.world_mut());
+        if let Some(pool) = app.world().get_resource::<AffinityPool>() {
+            let (workers, cores) = (pool.workers(), pool.topology());
+            info!("bevy_affinity: workers: {workers}, the main thread among them, on {cores}");
+        }
     }
 }
 
@@ -163,6 +167,7 @@ fn follow_settings_and_cores(
     if let Some(settings) = settings {
         given.warn_of_late_change(settings.exclusive);
     }
+    context.pool.watch_children();
     if pool.as_ref().is_none_or(|pool| !context.pool.is_same(pool)) {
         static WARNED: Once = Once::new();
         if pool.is_some_and(|pool| !given.pool.is_same(&pool)) && WARNED.first() {

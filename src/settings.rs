@@ -20,6 +20,7 @@ use bevy_reflect::std_traits::ReflectDefault;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 #[non_exhaustive]
+#[type_path = "bevy_affinity"]
 pub enum WorkerCount {
     /// As many as can run at once, less the [spare cores](AffinitySettings::spare_cores): no more
     /// than the affinity mask has cores, nor than a CPU quota keeps busy
@@ -47,6 +48,7 @@ pub enum WorkerCount {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 #[non_exhaustive]
+#[type_path = "bevy_affinity"]
 pub enum SpareCores {
     /// One of every eight cores, and no more than two: none on 2 and 4 cores, one on 8, two on 16
     /// and more.
@@ -72,8 +74,11 @@ impl SpareCores {
     }
 }
 
-/// Where the worker threads are allowed to run. The leader is never pinned: threads it starts would
-/// inherit that.
+/// Where the worker threads are allowed to run. The leader is never pinned.
+///
+/// On Linux and Android threads that are started on a pinned worker, by a system or for a row,
+/// inherit its core, and a library that is used there first, as rayon, counts one: start those on
+/// the main thread before the app runs. An app warns once of a thread that was started so.
 ///
 /// ```
 /// use bevy::prelude::*;
@@ -84,6 +89,7 @@ impl SpareCores {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 #[non_exhaustive]
+#[type_path = "bevy_affinity"]
 pub enum Pinning {
     /// Each worker on one core of its own: rows stay in that core's caches.
     #[default]
@@ -113,6 +119,7 @@ pub enum Pinning {
 /// ```
 #[derive(Resource, Clone, Debug, PartialEq, Eq, Reflect)]
 #[reflect(Resource, Default)]
+#[type_path = "bevy_affinity"]
 pub struct AffinitySettings {
     /// How many workers take part. Default: [`WorkerCount::Auto`].
     pub workers: WorkerCount,
@@ -208,6 +215,7 @@ impl Default for AffinitySettings {
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
 #[reflect(Resource, Default)]
 #[non_exhaustive]
+#[type_path = "bevy_affinity"]
 pub enum SchedulerMode {
     /// Whichever of three is fastest, measured at each place that starts parallel calls: on the
     /// leader alone, in lock step, or by fork/join. The others are tried seldom: once they are

@@ -258,3 +258,74 @@ fn systems_that_run_do_not_follow_exclusive_and_it_is_said() {
     (0..2).for_each(|_| app.update());
     assert_eq!(told(), 1);
 }
+
+#[test]
+fn messages_that_are_dropped_are_told_of_once_for_each_place() {
+    #[derive(Resource)]
+    struct Targets {
+        gone: Entity,
+        other: Entity,
+    }
+    const FIRST: u32 = line!() + 2;
+    fn to_the_dead(mut healths: AffineQuery<&mut Health>, targets: Res<Targets>) {
+        healths.par_iter_mut().scatter_within(|outbox, _| outbox.send(targets.gone, ()), |_, ()| {});
+    }
+    fn to_the_dead_too(mut healths: AffineQuery<&mut Health>, targets: Res<Targets>) {
+        healths.par_iter_mut().scatter_within(|outbox, _| outbox.send(targets.gone, ()), |_, ()| {});
+    }
+    fn to_others(mut healths: AffineQuery<&mut Health>, targets: Res<Targets>) {
+        healths.par_iter_mut().scatter_within(|outbox, _| outbox.send(targets.other, ()), |_, ()| {});
+    }
+
+    let mut app = app();
+    let world = app.world_mut();
+    let [gone, other] = [(); 2].map(|()| world.spawn_empty().id());
+    world.despawn(gone);
+    world.insert_resource(Targets { gone, other });
+    app.add_systems(Update, (to_the_dead, to_the_dead_too, to_others).chain().affine());
+    (0..3).for_each(|_| app.update());
+    for (line, why) in [(FIRST, "do not exist"), (FIRST + 3, "do not exist"), (FIRST + 6, "do not match")] {
+        let warnings = warnings_with(&format!("tests/warnings.rs:{line}:"));
+        assert_eq!(warnings.len(), 1, "{line}: {warnings:?}");
+        assert!(warnings[0].contains("dropped 100 messages") && warnings[0].contains(why), "{warnings:?}");
+    }
+}
+
+/// As a library does that starts its threads when it is used first.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_thread_that_was_started_on_a_worker_is_told_of() {
+    use std::{
+        sync::mpsc::channel,
+        thread::{sleep, spawn},
+        time::{Duration, Instant},
+    };
+
+    let mut app = app();
+    let pool = app.world().resource::<AffinityPool>().clone();
+    let several = bevy_affinity::topology::Topology::get().cores.len() > 1;
+    // The thread ends when this is dropped.
+    let child = Mutex::new(None);
+    let start = || {
+        let (end, ended) = channel::<()>();
+        spawn(move || _ = ended.recv());
+        end
+    };
+    let began = Instant::now();
+    while several && child.lock().unwrap().is_none() && began.elapsed() < Duration::from_secs(5) {
+        pool.run(|worker| {
+            if worker.core().is_some() {
+                child.lock().unwrap().get_or_insert_with(start);
+            }
+        });
+    }
+    let is_kept = child.lock().unwrap().is_some();
+    let warnings = || warnings_with("a thread that was started on a worker");
+    while is_kept && warnings().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing was said");
+        sleep(Duration::from_millis(10));
+        app.update();
+    }
+    (0..3).for_each(|_| app.update());
+    assert_eq!(warnings().len(), usize::from(is_kept));
+}

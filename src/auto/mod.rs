@@ -30,7 +30,7 @@ pub(crate) use decide::decide;
 pub use explanation::ChoiceReason;
 pub(crate) use explanation::{Explanation, Figure};
 pub(crate) use heavy::{HeavyFraction, is_heavy};
-pub(crate) use site::{Origin, Site, SiteList, SiteRegistry};
+pub(crate) use site::{Notice, Origin, Site, SiteList, SiteRegistry};
 pub(crate) use strategy::{Decision, Outcome, Probe, Situation, Strategy, Timing, in_proportion};
 pub(crate) use wake_ups::WakeUps;
 

@@ -23,15 +23,28 @@ pub(crate) struct Site {
     system: OnceLock<Option<usize>>,
     /// Which calls need not ask.
     pub(super) unasked: Unasked,
-    /// Whether it was said that the system is not tagged.
-    warned: Once,
+    /// What was said of it, by [`Notice`].
+    said: [Once; NOTICES],
     /// How calls run best, in mode `Auto`.
     models: Mutex<ModelPair>,
     /// What its rows cost.
     cost: RowCost,
 }
 
-const _: () = assert!(std::mem::offset_of!(Site, warned) <= 64, "what a call touches is on one cache line");
+/// What users are told of a place, once each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Notice {
+    /// Its system is not tagged.
+    Untagged,
+    /// Messages were dropped whose receivers do not exist.
+    ToTheDespawned,
+    /// Messages were dropped whose receivers do not match the query.
+    ToOthers,
+}
+
+const NOTICES: usize = Notice::ToOthers as usize + 1;
+
+const _: () = assert!(std::mem::offset_of!(Site, said) <= 64, "what a call touches is on one cache line");
 
 impl Site {
     pub(super) fn new(location: &'static Location<'static>) -> Self {
@@ -39,7 +52,7 @@ impl Site {
             location,
             system: OnceLock::new(),
             unasked: Unasked::default(),
-            warned: Once::new(),
+            said: [const { Once::new() }; NOTICES],
             models: Mutex::default(),
             cost: RowCost::default(),
         }
@@ -58,9 +71,9 @@ impl Site {
         &self.cost
     }
 
-    /// True the first time that it is called.
-    pub(crate) fn first_warning(&self) -> bool {
-        self.warned.first()
+    /// True the first time that it is called with this notice.
+    pub(crate) fn is_first(&self, notice: Notice) -> bool {
+        self.said[notice as usize].first()
     }
 
     /// Learns what a call took that ran by `strategy`; the model if it asked for the time of the
@@ -186,7 +199,8 @@ mod tests {
             sites.at(there).cost.observe(1, 1);
         }
         assert_eq!([here, there].map(|place| sites.at(place).cost.is_worth_a_round(1)), [true, false]);
-        assert_eq!([(); 2].map(|()| sites.at(here).first_warning()), [true, false]);
+        let is_first = |notice| [(); 2].map(|()| sites.at(here).is_first(notice));
+        assert_eq!([Notice::Untagged, Notice::ToOthers].map(is_first), [[true, false]; 2]);
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
             all: self.site,
             // Few rows cost more each than all do: two places, of each of which is known what its
             // rows cost.
-            few: SiteRef::at(Location::caller(), self.site.kept),
+            few: self.site.due_rows(Location::caller()),
             times: agenda.times,
             store: Mut::into_inner(agenda.store.reborrow()),
             // Rows that are never due are not due at the end of time.

@@ -22,7 +22,8 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 ///
 /// A resource: insert it before the plugin, or change it while the app runs; to include `Main`,
 /// within which all others run, before the app starts. A schedule that is taken out while the app
-/// runs is run by Bevy's default executor from then on.
+/// runs is run by Bevy's default executor from then on. Reflection shows `others` only, and a copy
+/// made by it has no exceptions: labels cannot be reflected.
 ///
 /// ```
 /// use bevy::{ecs::schedule::SingleThreadedExecutor, prelude::*};
@@ -38,6 +39,7 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 /// ```
 #[derive(Resource, Clone, Debug, PartialEq, Eq, Reflect)]
 #[reflect(Resource, Default)]
+#[type_path = "bevy_affinity"]
 pub struct AffinitySchedules {
     /// Whether schedules get the executor that are not an exception.
     pub others: bool,

@@ -20,6 +20,7 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 /// ```
 #[derive(Resource, Clone, Debug, PartialEq, Reflect)]
 #[reflect(Resource, Default)]
+#[type_path = "bevy_affinity"]
 pub struct OverlaySettings {
     /// Shows and hides the panel. The game's `ButtonInput` does not have this key. Default: F3.
     pub key: KeyCode,

@@ -202,6 +202,11 @@ impl Gang {
         seats
     }
 
+    /// The numbers of its threads, where the system tells.
+    pub(super) fn threads(&self) -> Vec<ThreadNumber> {
+        lock(&self.members).list.iter().filter_map(|member| member.seat.thread.get().copied()).collect()
+    }
+
     /// Starts the threads that are missing, until one cannot be started. The first time that
     /// happens the error is returned.
     fn start_missing(

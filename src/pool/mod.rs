@@ -6,6 +6,7 @@ mod batch;
 mod batched;
 mod broadcast;
 mod call;
+mod children;
 mod clock;
 mod counters;
 mod eviction;

@@ -18,6 +18,9 @@ use bevy_platform::collections::HashMap;
 /// of sending. Who receives is found out on delivery: an entity may have moved since, and where it
 /// is gone the message is dropped and counted in the [`ScatterReport`](crate::ScatterReport).
 ///
+/// The first call at a time delivers all that has arrived, to whichever receivers it has: give each
+/// kind of receiver messages of a type of their own.
+///
 /// A time is a number of what the program counts, as in [`Due`](crate::Due). Messages for
 /// `u64::MAX` are never delivered, and for times that have passed in the next call. Memory is used
 /// again, once there is enough for what is on its way at a time, and given back by

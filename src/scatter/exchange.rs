@@ -121,7 +121,7 @@ impl Exchange<'_> {
         let deliver = |part: Part<'_>| self.deliver([&*mail], receiver(), &counts, part.index);
         self.plan.run_both(parts, post, (self.receivers, deliver));
         self.scratch.keep(parts, mail);
-        counts.into_report()
+        counts.into_report(self.plan.place())
     }
 
     /// As [`run`](Self::run), with what `calendar` has for `now`, which is delivered first.
@@ -164,7 +164,7 @@ impl Exchange<'_> {
         calendar.keep(arrivals);
         mail.hand_on(calendar);
         self.scratch.keep(parts, mail);
-        counts.into_report()
+        counts.into_report(self.plan.place())
     }
 
     /// Hands what has come for `owner` to its receivers, one mail after the other.

@@ -8,7 +8,7 @@ use std::{
 
 use log::warn;
 
-use crate::once::Once;
+use crate::{auto::Notice, sweep::SiteRef};
 
 /// What became of the messages of one [`scatter`](crate::AffineParIter::scatter).
 ///
@@ -93,29 +93,30 @@ impl Counts {
         add(&self.unmatched, report.unmatched);
     }
 
-    /// What they are when all workers are done. Warns once of each kind that was dropped.
-    pub(super) fn into_report(self) -> ScatterReport {
+    /// What they are when all workers are done. Warns of each kind that was dropped, once for the
+    /// `place` of the call.
+    pub(super) fn into_report(self, place: SiteRef<'_>) -> ScatterReport {
         let report = ScatterReport {
             delivered: self.delivered.into_inner(),
             despawned: self.despawned.into_inner(),
             unmatched: self.unmatched.into_inner(),
         };
-        warn_undelivered(&report);
+        warn_undelivered(&report, place);
         report
     }
 }
 
-fn warn_undelivered(report: &ScatterReport) {
-    static DESPAWNED: Once = Once::new();
-    static UNMATCHED: Once = Once::new();
+fn warn_undelivered(report: &ScatterReport, place: SiteRef<'_>) {
     let ScatterReport { despawned, unmatched, .. } = *report;
-    for (count, once, why) in [
-        (despawned, &DESPAWNED, "do not exist"),
-        (unmatched, &UNMATCHED, "do not match the query that receives (they lack a component, or are disabled)"),
-    ] {
-        if count > 0 && once.first() {
+    let lack = "do not match the query that receives (they lack a component, or are disabled)";
+    for (count, notice, why) in
+        [(despawned, Notice::ToTheDespawned, "do not exist"), (unmatched, Notice::ToOthers, lack)]
+    {
+        if count > 0 && place.is_first(notice) {
+            let system = place.in_system();
             warn!(
-                "bevy_affinity: scatter dropped {count} messages to entities that {why} (said once; `ScatterReport` counts them)"
+                "bevy_affinity: the call at {place:?}{system} dropped {count} messages to entities that {why} (said once \
+                 for this place; `ScatterReport` counts them)"
             );
         }
     }

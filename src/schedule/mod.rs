@@ -66,9 +66,9 @@ use tagged::{Tagged, enter};
 )]
 pub trait IntoAffine<Marker>: Sized {
     /// Tags these systems: they run on the schedule's main thread, which leads the gang, and each
-    /// [`AffineQuery`](crate::AffineQuery) in them iterates in parallel as
-    /// [`SchedulerMode`](crate::SchedulerMode) says. They are in the set [`AffineSystems`] and
-    /// timed by name.
+    /// parallel call of an [`AffineQuery`](crate::AffineQuery) in them (`par_iter`, not `iter` or a
+    /// `for` loop) runs as [`SchedulerMode`](crate::SchedulerMode) says. They are in the set
+    /// [`AffineSystems`] and timed by name.
     ///
     /// But where the schedule runs [on the gang](crate::ScheduleWay::OnTheGang), in any mode, those
     /// that are too small to be spread over the workers are dealt out to them whole, so that

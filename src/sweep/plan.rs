@@ -1,26 +1,21 @@
 //! One parallel call: the place that starts it, how it runs (by the mode, by what is known of calls
 //! from the same place, and by where it is started), and what is learned from it.
 
-use std::{
-    fmt,
-    ops::Range,
-    panic::Location,
-    sync::{Arc, Mutex},
-};
+use std::{ops::Range, sync::Arc};
 
 use super::{
     bevys_threads,
     division::Parts,
     fork_join,
-    gang_call::{GangCall, Memory, Teaches, Took, Visits},
+    gang_call::{GangCall, Teaches, Took, Visits},
     lock_step,
     part::Part,
     rows::Rows,
-    scratch::Scratch,
+    site_ref::SiteRef,
     span::SweepSpan,
 };
 use crate::{
-    auto::{self, Decision, Outcome, Site, SiteList, Situation, Strategy, Timing},
+    auto::{self, Decision, Outcome, Situation, Strategy, Timing},
     context::{Context, SystemContext, is_by_itself, is_inside_call, with_system},
     pool::{LedCalls, WatchedCall, now, warn_if_unpinned},
     record::running_number,
@@ -36,43 +31,6 @@ const PARTS_PER_WORKER: usize = 16;
 /// beside the owner's: enough to rescue most of a share whose owner lost its core, few enough that
 /// all may stand empty.
 const STOLEN_PARTS: u32 = 7;
-
-/// What is kept of the parallel calls of one query parameter, from run to run of its system.
-#[derive(Default)]
-pub(crate) struct QueryCalls {
-    pub(crate) sites: SiteList,
-    /// Never contended: of the calls on the gang one runs at a time.
-    memory: Mutex<Memory>,
-    pub(crate) scratch: Scratch,
-}
-
-/// A place in a program that starts a parallel call of a query.
-#[derive(Clone, Copy)]
-pub(crate) struct SiteRef<'s> {
-    pub(super) site: &'s Arc<Site>,
-    pub(crate) kept: &'s QueryCalls,
-}
-
-impl<'s> SiteRef<'s> {
-    /// The place that this is called from, through functions that track their caller.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn caller(kept: &'s QueryCalls) -> Self {
-        Self::at(Location::caller(), kept)
-    }
-
-    #[inline]
-    pub(crate) fn at(location: &'static Location<'static>, kept: &'s QueryCalls) -> Self {
-        Self { site: kept.sites.at(location), kept }
-    }
-}
-
-/// The place, as a compiler's message names it.
-impl fmt::Debug for SiteRef<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self.site.location(), f)
-    }
-}
 
 /// What was decided for one call.
 pub(crate) struct Plan<'a> {
@@ -90,6 +48,11 @@ impl<'a> Plan<'a> {
     pub(crate) fn new(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
         let (Decision { strategy, timing }, context) = decide(rows, at);
         Self { strategy, rows, at, context, timing }
+    }
+
+    /// Where the call is started.
+    pub(crate) fn place(&self) -> SiteRef<'a> {
+        self.at
     }
 
     /// The rows that the call sweeps.

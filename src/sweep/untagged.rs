@@ -1,15 +1,9 @@
 //! What is said of calls in systems that are not tagged.
 
-use std::panic::Location;
-
 use log::warn;
 
 use super::{Rows, SiteRef};
-use crate::{
-    context::WorldContext,
-    once::OncePerKey,
-    record::{known_name, running_number},
-};
+use crate::{auto::Notice, context::WorldContext, record::running_number};
 
 impl SiteRef<'_> {
     /// Says once that a call for `rows` goes to Bevy's threads: for verbs that Bevy has too by its
@@ -27,12 +21,10 @@ impl SiteRef<'_> {
     #[cold]
     pub(crate) fn warn_untagged(&self, what: &str, rows: Rows<'_, '_>) {
         let (place, origin) = (self.site.location(), self.kept.sites.origin());
-        let data = origin.map_or("unknown", |origin| origin.data);
-        if self.site.first_warning() && is_first_of_process(place, data) {
-            let system = origin.and_then(|origin| known_name(&origin.system));
-            let system = system.map_or_else(String::new, |name| format!(" in system `{name}`"));
+        if self.is_first(Notice::Untagged) {
+            let system = self.in_system();
             let of = if origin.is_some_and(|origin| origin.is_fused) { "kernels are" } else { "data is" };
-            let why = why(rows);
+            let (data, why) = (self.data(), why(rows));
             warn!("bevy_affinity: {what} at {place}{system} (its {of} `{data}`) because {why}");
         }
     }
@@ -56,11 +48,4 @@ fn why(rows: Rows<'_, '_>) -> String {
 fn has_plugin(rows: Rows<'_, '_>) -> bool {
     let context = rows.world.components().component_id::<WorldContext>();
     context.is_some_and(|context| rows.world.archetypes().component_index().contains_key(&context))
-}
-
-/// Whether this is called for the first time with this place and data: systems that come and go
-/// have a site of their own each time.
-fn is_first_of_process(place: &'static Location<'static>, data: &'static str) -> bool {
-    static KNOWN: OncePerKey<(&str, u32, u32, &str)> = OncePerKey::new();
-    KNOWN.first((place.file(), place.line(), place.column(), data))
 }

@@ -22,6 +22,7 @@
 //! ```
 
 mod account;
+mod children;
 mod cpulist;
 mod latest;
 mod own_threads;
@@ -31,6 +32,7 @@ mod sysfs;
 mod tasks;
 
 pub(crate) use account::{SchedulerAccount, Waited};
+pub(crate) use children::Children;
 pub(crate) use own_threads::{OwnThreads, Witness};
 pub use pin::{
     PinError, current_core, move_current_thread_to, pin_current_thread, pin_current_thread_to, unpin_current_thread,

@@ -128,7 +128,8 @@ pub fn pin_current_thread_to(cores: &[CoreId]) -> Result<(), PinError> {
 /// system.
 pub fn unpin_current_thread() -> Result<(), PinError> {
     let cores: Vec<_> = Topology::get().cores.iter().map(|core| core.id).collect();
-    set_mask(&cores)
+    // Some sandboxes end a program that sets a mask, and let it ask for one.
+    if may_use_all(&cores) { Ok(()) } else { set_mask(&cores) }
 }
 
 /// Moves the calling thread to `core`. Where the system may move it later stays as it was; if these
@@ -187,6 +188,18 @@ fn check_ours(cores: &[CoreId]) -> Result<(), PinError> {
         Some(foreign) => Err(PinError::NotOurs(*foreign)),
         None => Ok(()),
     }
+}
+
+/// Whether the calling thread may run on all of `cores`; false if the system does not tell.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn may_use_all(cores: &[CoreId]) -> bool {
+    let mask = rustix::thread::sched_getaffinity(None);
+    mask.is_ok_and(|mask| !cores.is_empty() && cores.iter().all(|core| mask.is_set(core.index())))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn may_use_all(_cores: &[CoreId]) -> bool {
+    false
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

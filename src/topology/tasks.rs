@@ -9,6 +9,14 @@ use super::CoreId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ThreadNumber(pub(super) u32);
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+impl ThreadNumber {
+    /// As system calls want it.
+    pub(super) fn as_pid(self) -> Option<rustix::thread::Pid> {
+        i32::try_from(self.0).ok().and_then(rustix::thread::Pid::from_raw)
+    }
+}
+
 /// One thread at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task {
@@ -60,11 +68,20 @@ pub(crate) fn is_main_thread(thread: ThreadNumber) -> bool {
     thread.0 == std::process::id()
 }
 
-/// A thread's name, as far as the system keeps it: 15 letters.
-#[cfg(feature = "overlay")]
+/// A thread's name, as far as the system keeps it: 15 letters. One that is given none has that of
+/// the thread that started it.
 pub(crate) fn name_of_thread(thread: ThreadNumber) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/self/task/{}/comm", thread.0)).ok()?;
     Some(name.trim_end().to_string())
+}
+
+/// Calls `found` with the number of each thread of this process; `None` where the system does not
+/// tell.
+pub(super) fn for_each_number(found: impl FnMut(ThreadNumber)) -> Option<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return files::for_each_number_in(rustix::cstr!("/proc/self/task"), found);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    return Some(found).and(None);
 }
 
 /// Calls `found` with each thread of this process; `None` where the system does not tell.
@@ -92,20 +109,31 @@ mod files {
     /// Calls `found` with each thread that has a folder in `folder`. Those that end meanwhile are
     /// left out.
     pub(super) fn for_each_in(folder: &CStr, mut found: impl FnMut(Task)) -> Option<()> {
+        for_each_name_in(folder, |folder, name| task(folder, name).into_iter().for_each(&mut found))
+    }
+
+    /// Calls `found` with the number of each thread that has a folder in `folder`.
+    pub(super) fn for_each_number_in(folder: &CStr, mut found: impl FnMut(ThreadNumber)) -> Option<()> {
+        for_each_name_in(folder, |_, name| number(name).into_iter().for_each(&mut found))
+    }
+
+    /// Calls `found` with `folder` and the name of each thing in it.
+    fn for_each_name_in(folder: &CStr, mut found: impl FnMut(BorrowedFd, &CStr)) -> Option<()> {
         let folder = openat(CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut entries = RawDir::new(&folder, &mut buffer);
         while let Some(entry) = entries.next() {
-            let entry = entry.ok()?;
-            if let Some(task) = task(folder.as_fd(), entry.file_name()) {
-                found(task);
-            }
+            found(folder.as_fd(), entry.ok()?.file_name());
         }
         Some(())
     }
 
+    fn number(name: &CStr) -> Option<ThreadNumber> {
+        name.to_str().ok()?.parse().map(ThreadNumber).ok()
+    }
+
     fn task(folder: BorrowedFd, name: &CStr) -> Option<Task> {
-        let thread = name.to_str().ok()?.parse().map(ThreadNumber).ok()?;
+        let thread = number(name)?;
         let mut buffer = [0; 1024];
         let ran = ran(read(folder, name, "/schedstat", &mut buffer)?)?;
         let (is_runnable, core) = state(read(folder, name, "/stat", &mut buffer)?)?;
