@@ -87,6 +87,28 @@ fn a_place_is_told_by_its_system_and_its_line() {
     assert_eq!(site.location.line(), COUNTED_AT);
 }
 
+/// A macro makes a system, all of which has the location of the macro's own call.
+macro_rules! system_that_sweeps_and_visits {
+    ($name:ident) => {
+        fn $name(mut rows: AffineQuery<&mut Cheap>, mut agenda: Agenda) {
+            rows.par_iter_mut().for_each(|mut row| row.0 += 1);
+            rows.par_iter_mut().due(&mut agenda, 1).for_each(|_| None);
+        }
+    };
+}
+system_that_sweeps_and_visits!(sweep_and_visit);
+
+#[test]
+fn rows_that_are_due_have_a_place_of_their_own_in_a_macro_too() {
+    let mut app = app(sweep_and_visit, [(Cheap(0), Due::<()>::never())]);
+    (0..64).for_each(|_| app.update());
+    let [sweep, due] = diagnostics(&app).call_sites[..] else {
+        panic!("{:?}", diagnostics(&app).call_sites);
+    };
+    assert_eq!((sweep.location, sweep.rows), (due.location, 1));
+    assert_eq!(due.rows, 0, "{due:?}");
+}
+
 #[test]
 fn other_modes_choose_nothing() {
     for scheduling in [Scheduling::SERIAL, Scheduling::BEVY, Scheduling::lock_step(2), Scheduling::heartbeat(2)] {
