@@ -1,5 +1,5 @@
 //! The least that a game needs: the plugin, the tag and the query. Prints how and where the rows
-//! were swept. What is wrong a warning tells: without `DefaultPlugins` add Bevy's `LogPlugin`.
+//! were swept. Warnings tell what is wrong: without `DefaultPlugins` add Bevy's `LogPlugin`.
 //!
 //! `cargo run --release --example minimal`
 

@@ -78,7 +78,8 @@ impl SpareCores {
 ///
 /// On Linux and Android threads that are started on a pinned worker, by a system or for a row,
 /// inherit its core, and a library that is used there first, as rayon, counts one: start those on
-/// the main thread before the app runs. An app warns once of a thread that was started so.
+/// the main thread before the app runs. An app warns once of a thread without a name that was
+/// started so.
 ///
 /// ```
 /// use bevy::prelude::*;

@@ -5,6 +5,7 @@
 use std::{
     ffi::OsString,
     fs::{self, DirEntry},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -21,6 +22,12 @@ const ROWS: usize = 5000;
 
 fn count_up(mut counts: AffineQuery<&mut Count>) {
     counts.par_iter_mut().for_each(|mut count| count.0 += 1);
+}
+
+/// The mask is the process's, so tests take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs frames until the pool has so many workers; how many frames that took.
@@ -42,11 +49,14 @@ fn workers_and_cores() -> Vec<(OsString, String)> {
     let tasks = fs::read_dir("/proc/self/task").expect("Linux lists the threads").flatten();
     let with_status = |task: DirEntry| Some((task.file_name(), fs::read_to_string(task.path().join("status")).ok()?));
     let is_worker = |(_, status): &(_, String)| status.starts_with("Name:\taffinity worker");
-    let with_cores = |(task, status): (_, String)| {
-        let cores = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        (task, cores.expect("every thread has cores").trim().to_owned())
-    };
+    let with_cores = |(task, status): (_, String)| (task, cores_in(&status));
     tasks.filter_map(with_status).filter(is_worker).map(with_cores).collect()
+}
+
+/// The cores that a thread may run on, by its `status`.
+fn cores_in(status: &str) -> String {
+    let cores = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    cores.expect("every thread has cores").trim().to_owned()
 }
 
 /// As [`workers_and_cores`], once each worker is on a core of its own: the first round after a
@@ -67,6 +77,7 @@ fn pinned_workers(app: &mut App, frames: &mut u64) -> Vec<(OsString, String)> {
 
 #[test]
 fn a_mask_is_followed_there_and_back() {
+    let _turn = turn();
     let everywhere = sched_getaffinity(None).expect("the system tells");
     let cores: Vec<_> = (0..CpuSet::MAX_CPU).filter(|&core| everywhere.is_set(core)).collect();
     let mut app = App::new();
@@ -91,4 +102,45 @@ fn a_mask_is_followed_there_and_back() {
     assert_eq!(pinned_workers(&mut app, &mut frames), before, "the same threads on the same cores");
     let mut counts = app.world_mut().query::<&Count>();
     assert!(counts.iter(app.world()).all(|count| count.0 == frames));
+}
+
+/// Runs frames until the workers may run where this thread may.
+fn frames_until_all_have_one_mask(app: &mut App) {
+    let own = || {
+        let status = fs::read_to_string("/proc/thread-self/status");
+        cores_in(&status.expect("Linux tells"))
+    };
+    let began = Instant::now();
+    loop {
+        app.update();
+        let workers = workers_and_cores();
+        if !workers.is_empty() && workers.iter().all(|(_, cores)| *cores == own()) {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{workers:?}, this thread {}", own());
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn workers_that_are_not_pinned_follow_it_too() {
+    let _turn = turn();
+    let everywhere = sched_getaffinity(None).expect("the system tells");
+    let first = (0..CpuSet::MAX_CPU).find(|&core| everywhere.is_set(core)).expect("this thread runs somewhere");
+    let mut app = App::new();
+    let workers = WorkerCount::Exactly(2);
+    app.insert_resource(AffinitySettings { workers, pinning: Pinning::Off, ..default() })
+        .insert_resource(SchedulerMode::LockStep)
+        .add_plugins(AffinityParallelPlugin)
+        .add_systems(Update, count_up.affine());
+    app.world_mut().spawn_batch((0..ROWS).map(|_| Count(0)));
+    frames_until_all_have_one_mask(&mut app);
+    let mut one = CpuSet::new();
+    one.set(first);
+    if sched_setaffinity(None, &one).is_err() {
+        return;
+    }
+    frames_until_all_have_one_mask(&mut app);
+    sched_setaffinity(None, &everywhere).expect("what was allowed before");
+    frames_until_all_have_one_mask(&mut app);
 }

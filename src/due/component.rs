@@ -17,8 +17,8 @@ use super::store::Store;
 /// A time is a number of what the program counts: steps, ticks, milliseconds. The smallest is 0,
 /// and [`Due::NEVER`], the largest `u64`, is none: such a row sleeps until it is
 /// [woken](crate::Agenda::wake). Times do not wrap around: a billion steps a second would take 584
-/// years to get there. What counts belongs into a save, with the rows: they would sleep on for as
-/// long as the program ran before, where it begins anew.
+/// years to get there. Save the counter with the rows: where it begins anew they sleep for as long
+/// as the program ran before.
 ///
 /// `A` tells agendas apart: an entity may have a `Due<Meals>` and a `Due<Taxes>`, each with an
 /// [`Agenda`](crate::Agenda) of its own. Give every kind of row that has a call of its own such a

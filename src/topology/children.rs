@@ -108,8 +108,8 @@ mod tests {
         end
     }
 
-    /// Does `work` on a pinned thread of that name; nothing where there is only one core, or pinning
-    /// is forbidden.
+    /// Does `work` on a pinned thread of that name; nothing where there is only one core, or
+    /// pinning is forbidden.
     fn on_pinned_thread(name: &str, work: impl FnOnce(ThreadNumber, CoreId) + Send) {
         let Some(core) = Topology::get().cores.get(1).map(|core| core.id) else { return };
         let body = || {

@@ -129,7 +129,7 @@ pub fn pin_current_thread_to(cores: &[CoreId]) -> Result<(), PinError> {
 pub fn unpin_current_thread() -> Result<(), PinError> {
     let cores: Vec<_> = Topology::get().cores.iter().map(|core| core.id).collect();
     // Some sandboxes end a program that sets a mask, and let it ask for one.
-    if may_use_all(&cores) { Ok(()) } else { set_mask(&cores) }
+    if has_mask(&cores) { Ok(()) } else { set_mask(&cores) }
 }
 
 /// Moves the calling thread to `core`. Where the system may move it later stays as it was; if these
@@ -190,15 +190,15 @@ fn check_ours(cores: &[CoreId]) -> Result<(), PinError> {
     }
 }
 
-/// Whether the calling thread may run on all of `cores`; false if the system does not tell.
+/// Whether the calling thread may run on just these cores; false if the system does not tell.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn may_use_all(cores: &[CoreId]) -> bool {
+fn has_mask(cores: &[CoreId]) -> bool {
     let mask = rustix::thread::sched_getaffinity(None);
-    mask.is_ok_and(|mask| !cores.is_empty() && cores.iter().all(|core| mask.is_set(core.index())))
+    mask.is_ok_and(|mask| mask.count() as usize == cores.len() && cores.iter().all(|core| mask.is_set(core.index())))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn may_use_all(_cores: &[CoreId]) -> bool {
+fn has_mask(_cores: &[CoreId]) -> bool {
     false
 }
 
