@@ -52,7 +52,7 @@ traffic() {
 for group in round sweep changed uneven fused tree joins same-core transforms batched messages ports; do compare $group; done
 bench compare-ports-1 bench --bench compare --features rivals -- ports --compute-threads 1 "${quick[@]}"
 for group in calls cold schedules chains busy neighbours quota idle bursts changes skew; do never_slower $group; done
-for group in schedules matrix apps scenes game bursts; do frames $group; done
+for group in schedules matrix apps scenes game bursts start; do frames $group; done
 bench frames-apps-game bench "${game[@]}" --bench frames -- apps scenes "${quick[@]}"
 bench due bench --bench due -- --rounds 12
 bench plain bench --bench plain

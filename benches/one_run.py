@@ -22,7 +22,7 @@ SECTIONS = [
     ("Programs written for Bevy, two compute threads", ["ports"], "compare-"),
     ("Programs written for Bevy, one compute thread", ["ports-1"], "compare-"),
     ("Never slower?", "calls cold schedules chains busy neighbours quota idle bursts changes skew".split(), "never-slower-"),
-    ("Whole frames", "schedules matrix apps scenes game bursts".split(), "frames-"),
+    ("Whole frames", "schedules matrix apps scenes game bursts start".split(), "frames-"),
     ("Frames with the plugins for drawing, without a window", ["apps-game"], "frames-"),
     ("Due rows", ["due"], ""),
     ("An app that draws, under Xvfb on a software rasteriser", ["drawing"], ""),

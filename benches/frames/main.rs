@@ -2,7 +2,7 @@
 //! `AffinityExecutor`, and apps with and without the plugin. Tagged is only what says so.
 //!
 //! ```text
-//! cargo bench --bench frames -- [schedules] [matrix] [apps] [scenes] [game] [bursts]
+//! cargo bench --bench frames -- [schedules] [matrix] [apps] [scenes] [game] [bursts] [start]
 //!     [--quick] [--workers N] [--default-pool] [--rounds N]
 //! ```
 
@@ -18,6 +18,7 @@ mod schedules;
 mod shared;
 mod sixty;
 mod spin;
+mod start;
 
 use std::{num::NonZeroUsize, process::ExitCode, thread};
 
@@ -43,6 +44,8 @@ enum Group {
     Game,
     /// Sweeps behind what else a frame does.
     Bursts,
+    /// Apps that begin, and schedules that change.
+    Start,
 }
 
 /// What runs a group, with so many workers and rounds.
@@ -83,13 +86,14 @@ fn main() -> ExitCode {
     println!("{}", machine::list(&machine::describe("frames", cores.get())));
     let rounds = arguments.rounds.unwrap_or(if arguments.quick { QUICK_ROUNDS } else { ROUNDS });
     let runs = |group| arguments.groups.is_empty() || arguments.groups.contains(&group);
-    let groups: [(Group, Run); 6] = [
+    let groups: [(Group, Run); 7] = [
         (Group::Schedules, schedules::run),
         (Group::Matrix, matrix::run),
         (Group::Apps, apps::run),
         (Group::Scenes, scenes::run),
         (Group::Game, game::run),
         (Group::Bursts, bursts::run),
+        (Group::Start, start::run),
     ];
     let mut chosen = groups.into_iter().filter(|(group, _)| runs(*group));
     match chosen.try_for_each(|(_, run)| run(workers, rounds)) {
