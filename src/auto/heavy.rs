@@ -10,7 +10,7 @@ const HEAVY: f32 = 4.0;
 /// ... and this much longer, in nanoseconds: less may be chance.
 const MUCH_LONGER: f32 = 100_000.0;
 
-/// This many heavy ones among the last [`WINDOW`] are no chance.
+/// This many heavy ones among the last of the window are no chance.
 const FEWEST: u32 = 3;
 
 /// They count if what they add to the mean is at least this part of what runs usually take.
@@ -19,7 +19,7 @@ const LEAST_PART: f32 = 0.25;
 /// Once heavy runs count, they do as long as they are this part of that.
 const LEAST_PART_LEFT: f32 = LEAST_PART / 4.0;
 
-/// Runs that the fraction of heavy ones is taken of: after as many, both counts are halved.
+/// Calls of one kind that the fraction of heavy ones is taken of.
 const WINDOW: u32 = 1_024;
 
 /// A new time of a heavy call counts as one part in this many.
@@ -53,9 +53,9 @@ pub(crate) struct HeavyFraction {
 }
 
 impl HeavyFraction {
-    /// Notes a run.
-    pub(crate) fn note(&mut self, heavy: bool) {
-        if self.seen == WINDOW {
+    /// Notes a run. The fraction is of the last `window`: after as many, both counts are halved.
+    pub(crate) fn note(&mut self, heavy: bool, window: u32) {
+        if self.seen >= window {
             (self.seen, self.heavy) = (self.seen / 2, self.heavy / 2);
         }
         self.seen += 1;
@@ -136,7 +136,7 @@ impl HeavyCalls {
     /// `usual`. Returns whether it is heavy.
     pub(super) fn note(&mut self, strategy: Strategy, rows: u64, (nanoseconds, usual): (f32, Option<f32>)) -> bool {
         let heavy = usual.is_some_and(|usual| is_heavy(nanoseconds, usual));
-        self.fractions[kind(strategy)].note(heavy);
+        self.fractions[kind(strategy)].note(heavy, WINDOW);
         if heavy {
             let row = nanoseconds / (rows as f32).max(1.0);
             let known = self.rows[strategy as usize];

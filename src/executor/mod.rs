@@ -62,10 +62,11 @@ use record::Traced;
 /// run in eight is timed (one in 25 where they take less than 1 us; all that take 100 us or more,
 /// and among the first 64, or where some are far heavier, all of 8 us or more), and another way is
 /// tried in turns with the current one, for at most 1.6% of the time (what was saved up counts, a
-/// second at most) and ever less often while the answer stays the same. What counts is the usual
-/// run, but where some take far longer than the others, again and again, the average. When the
-/// schedule changes, measurements are forgotten; when it takes much longer or shorter than it did,
-/// the other ways are tried again. The first two runs go by Bevy's default.
+/// second at most) and ever less often while the answer stays the same. Four runs by each way
+/// decide, or up to 32 where runs differ. What counts is the usual run, but where some take far
+/// longer than the others, again and again, the average. When the schedule changes, measurements
+/// are forgotten; when it takes much longer or shorter than it did, the other ways are tried again.
+/// The first two runs go by Bevy's default.
 /// [`AffinityDiagnostics::schedules`](crate::AffinityDiagnostics::schedules) tells what was chosen.
 ///
 /// **On the gang** systems that do not conflict run at a time, dealt out to the workers by what

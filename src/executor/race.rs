@@ -9,7 +9,7 @@ use risk::{LESSONS, Risk, most_on_one_thread};
 use super::{
     cycles::Cycles,
     times::{Found, HOPELESS, Progress, RunTimes, WayTimes},
-    trial::WayTrial,
+    trial::{RUNS, WayTrial},
     way::{ScheduleWay, WAYS},
 };
 use crate::{
@@ -46,6 +46,15 @@ const LONGEST_OF_THE_HOPELESS: u32 = 1 << 16;
 /// When runs take this many times as long as in the last trial, or one part in it, the schedule
 /// does something else than then.
 const DRIFT: f32 = 1.5;
+
+/// And if it is as far as this, nothing can be said of what other ways take now.
+const FAR: f32 = 4.0;
+
+/// Runs are uneven if they differ by more than this part of their mean from it.
+const UNEVEN: f32 = 0.1;
+
+/// One of the dearer runs takes this many deviations more than the mean.
+const DEARER: f32 = 1.5;
 
 /// On one thread a schedule has to take this long before it is looked at whether the gang would
 /// take less, in nanoseconds: it has to gain what its workers take to wake up.
@@ -215,7 +224,8 @@ impl Race {
             let rival = trial.other;
             match trial.observe(nanoseconds) {
                 Progress::GoesOn => {}
-                Progress::Over(found) => self.end_trial(rival, found),
+                Progress::Unsure(found) if self.pay_for_more(&found) => {}
+                Progress::Unsure(found) | Progress::Over(found) => self.end_trial(rival, found),
                 Progress::InVain => {
                     self.trial = None;
                     self.postpone(rival, 1.0);
@@ -247,9 +257,11 @@ impl Race {
     /// or shorter than then.
     fn notice(&mut self, mean: f32) {
         let drift = self.at_trial.map_or(1.0, |before| mean / before.max(1.0));
-        if !(1.0 / DRIFT..DRIFT).contains(&drift) {
+        let most = DRIFT * (1.0 + self.times.deviation());
+        if !(1.0 / most..most).contains(&drift) {
             let on_one_thread = self.mean(ScheduleWay::OneThread).map(|before| before * drift);
-            self.times.keep_only(self.current);
+            let is_told = (1.0 / FAR..FAR).contains(&drift) && self.times.heavy_fraction().is_none();
+            self.times.take_others_for(self.current, is_told.then_some(drift));
             self.compare_anew(mean);
             self.doubt_plan(Risk::of_lessons(mean, on_one_thread));
         }
@@ -293,9 +305,19 @@ impl Race {
         self.trials += 1;
         let (current, other) = (self.times.times(self.current), self.times.times(rival));
         self.trial = Some(match self.times.heavy_fraction() {
-            None => WayTrial::in_turns(rival, time, most),
+            None => WayTrial::in_turns(rival, self.dear(time), most),
             Some(fraction) => WayTrial::by_cycles(rival, Cycles::new(current, other, fraction)),
         });
+    }
+
+    /// What a dear run by the current way takes, where one takes `mean`.
+    fn dear(&self, mean: f32) -> f32 {
+        if self.are_uneven() { mean * (1.0 + DEARER * self.times.deviation()) } else { mean }
+    }
+
+    /// Whether runs by the current way differ.
+    fn are_uneven(&self) -> bool {
+        self.times.deviation() > UNEVEN
     }
 
     /// The ways that waited for long enough to be tried, the one first whose turn it is: one that
@@ -319,10 +341,30 @@ impl Race {
         next.into_iter().flatten()
     }
 
+    /// Whether a trial goes on that did not tell enough. It is paid for as the first runs were.
+    fn pay_for_more(&mut self, Found { current, other }: &Found) -> bool {
+        let longer = other.usual.zip(current.usual).map_or(0.0, |(other, current)| (other - current).max(0.0));
+        let cost = longer * RUNS as f32;
+        let goes_on = self.can_afford(&Risk { largest: longer, cost });
+        if goes_on {
+            self.budget.spend(cost);
+        }
+        goes_on
+    }
+
     fn end_trial(&mut self, rival: ScheduleWay, Found { current, other }: Found) {
         self.trial = None;
-        self.times.learn(self.current, current);
-        self.times.learn(rival, other);
+        // Where runs differ, many tell more of what the current way takes than those of the trial.
+        let known = self.times.times(self.current).usual.filter(|_| self.are_uneven());
+        match (known, current.usual) {
+            (Some(known), Some(found)) if current.heavy.is_none() && other.heavy.is_none() => {
+                self.times.learn(rival, other.scaled(known / found.max(1.0)));
+            }
+            _ => {
+                self.times.learn(self.current, current);
+                self.times.learn(rival, other);
+            }
+        }
         let (Some(current), Some(other)) = (self.mean(self.current), self.mean(rival)) else { return };
         if other / current.max(1.0) < BETTER {
             // Tried again sooner, for it may have been chance.

@@ -18,6 +18,13 @@ const NEW_USUAL: u32 = 4;
 /// A new time counts as one part in this many, and as twice the mean at most.
 pub(super) const SMOOTHING: f32 = 8.0;
 
+/// Runs that the fraction of heavy ones is taken of: at 60 a second, one that comes every 10
+/// seconds is seen as one of several.
+const WINDOW: u32 = 4_096;
+
+/// A new deviation counts as one part in this many.
+const OF_DEVIATION: f32 = 16.0;
+
 /// `mean`, if there is one, with another time.
 pub(super) fn smoothed(mean: Option<f32>, nanoseconds: f32) -> f32 {
     mean.map_or(nanoseconds, |mean| mean + (nanoseconds.min(mean * 2.0) - mean) / SMOOTHING)
@@ -37,6 +44,11 @@ impl RunTimes {
     pub(super) fn even(usual: f32) -> Self {
         Self { usual: Some(usual), heavy: None }
     }
+
+    /// Of runs that take `times` times as long.
+    pub(super) fn scaled(self, times: f32) -> Self {
+        Self { usual: self.usual.map(|usual| usual * times), heavy: self.heavy.map(|heavy| heavy * times) }
+    }
 }
 
 /// What a trial found.
@@ -50,6 +62,8 @@ pub(super) struct Found {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Progress {
     GoesOn,
+    /// Over, if no more is to be paid for it: this was found, and may be chance.
+    Unsure(Found),
     Over(Found),
     /// Over, and nothing was found: what it waited for does not come any more.
     InVain,
@@ -61,6 +75,8 @@ pub(super) struct WayTimes {
     by_way: [RunTimes; WAYS],
     /// Of the current way.
     fraction: HeavyFraction,
+    /// By what part of the mean usual runs differ from it.
+    deviation: f32,
     /// Runs that were much lighter than usual, and others since the first of these.
     light: u32,
     others: u32,
@@ -77,8 +93,11 @@ impl WayTimes {
             let mean = if heavy { &mut times.heavy } else { &mut times.usual };
             *mean = Some(smoothed(*mean, nanoseconds));
         }
+        if !light && !heavy {
+            self.deviation += ((nanoseconds / usual.max(1.0) - 1.0).abs().min(1.0) - self.deviation) / OF_DEVIATION;
+        }
         let longer = RunTimes { usual: times.heavy, heavy: None };
-        self.fraction.note(heavy);
+        self.fraction.note(heavy, WINDOW);
         self.count_light(light);
         if self.fraction.on_end() == NEW_LEVEL {
             self.begin_anew(way, longer, 0);
@@ -95,7 +114,7 @@ impl WayTimes {
     fn begin_anew(&mut self, way: ScheduleWay, times: RunTimes, heavy: u32) {
         self.set(way, times);
         self.fraction.restart(self.light + heavy, heavy);
-        (self.light, self.others) = (0, 0);
+        (self.light, self.others, self.deviation) = (0, 0, 0.0);
     }
 
     fn count_light(&mut self, light: bool) {
@@ -121,6 +140,11 @@ impl WayTimes {
         self.fraction.on_end() > 0
     }
 
+    /// By what part of their mean usual runs by the current way differ from it.
+    pub(super) fn deviation(&self) -> f32 {
+        self.deviation
+    }
+
     pub(super) fn times(&self, way: ScheduleWay) -> RunTimes {
         self.by_way[way as usize]
     }
@@ -143,10 +167,11 @@ impl WayTimes {
         self.by_way[way as usize] = times;
     }
 
-    /// Forgets what the other ways take.
-    pub(super) fn keep_only(&mut self, way: ScheduleWay) {
-        let times = self.times(way);
-        self.by_way = Default::default();
-        self.set(way, times);
+    /// Takes ways other than `way` to take so many `times` as long as they did; forgets them where
+    /// that is not known.
+    pub(super) fn take_others_for(&mut self, way: ScheduleWay, times: Option<f32>) {
+        for (_, other) in self.by_way.iter_mut().enumerate().filter(|&(place, _)| place != way as usize) {
+            *other = times.map_or_else(RunTimes::default, |times| other.scaled(times));
+        }
     }
 }

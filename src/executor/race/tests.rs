@@ -1,3 +1,5 @@
+mod uneven;
+
 use super::*;
 
 /// A machine on which runs of a schedule take so long.
