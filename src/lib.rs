@@ -35,6 +35,7 @@
 //! | choose how whole schedules run | [`AffinityExecutor`], [`AffinitySchedules`] |
 //! | tag systems | [`.affine()`](IntoAffine::affine), [`affine_system`] |
 //! | sweep rows | [`AffineQuery`], then [`for_each`](AffineParIter::for_each), [`for_each_chunk`](AffineParIter::for_each_chunk), [`map_reduce`](AffineParIter::map_reduce), [`fold_reduce`](AffineParIter::fold_reduce), [`contiguous_par_iter_mut`](AffineQuery::contiguous_par_iter_mut) |
+//! | build a query at run time, for scripts and mods | [`AffineQueryParamBuilder`] |
 //! | with scratch values for each worker | [`for_each_init`](AffineParIter::for_each_init) |
 //! | run several short systems in one sweep | [`fused`], [`Row`] |
 //! | visit only rows whose time has come | [`Due`], [`Agenda`], [`due`](AffineParIter::due) |
@@ -129,7 +130,8 @@ pub use plugin::AffinityParallelPlugin;
 pub use pool::WorkerTimes;
 pub use pool::{AffinityPool, BatchedCalls, PerWorker, Scope, Worker, WorkerStats};
 pub use query::{
-    AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, ChunkData, ReborrowQuery, SAffineQuery,
+    AffineCommands, AffineContiguousParIter, AffineParIter, AffineQuery, AffineQueryParamBuilder, ChunkData,
+    ReborrowQuery, SAffineQuery,
 };
 pub use record::{FrameSpan, Span, SpanKind, StageLane, StageSpan};
 pub use scatter::{Calendar, Outbox, ScatterReport, TimedOutbox};

@@ -213,6 +213,7 @@ fn an_agenda_without_rows_is_told_of_once() {
     (0..200).for_each(|_| app.update());
     let warnings = warnings_with("no entity has a `Due<Meals>`");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("tests/warnings.rs:"), "{warnings:?}");
 }
 
 /// An app's pool follows its settings; one of the program's own is not what systems get.

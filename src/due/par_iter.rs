@@ -335,7 +335,7 @@ where
     /// were.
     pub(super) fn call<R>(self, call: impl FnOnce(&Plan<'_>, &DueSweep<'_, 'w, 's, D, F, A>) -> R) -> R {
         let Self { sweep, all, few, times, store, now } = self;
-        warn_without_rows(store, sweep.rows, times);
+        warn_without_rows(store, sweep.rows, times, few);
         let found = store.select(now, sweep.rows, times);
         let mut due = DueSweep { sweep, times, hints: None, now, visited: AtomicU64::new(0) };
         if !found {
@@ -356,9 +356,14 @@ where
 /// Calls over rows none of which has a time before that is said: a second, in a game.
 const CALLS_WITHOUT: u32 = 64;
 
-/// Says once if no entity has a time although the query has `rows`: theirs may be of another
-/// agenda, or forgotten.
-fn warn_without_rows<A: Send + Sync + 'static>(store: &mut Store<A>, rows: Rows<'_, '_>, times: Times<'_, A>) {
+/// Says once of an agenda if no entity has a time although the query has `rows`: theirs may be of
+/// another agenda, or forgotten.
+fn warn_without_rows<A: Send + Sync + 'static>(
+    store: &mut Store<A>,
+    rows: Rows<'_, '_>,
+    times: Times<'_, A>,
+    place: SiteRef<'_>,
+) {
     // Of a query without rows it need not be said, and to look for times takes as long as there
     // are tables.
     if store.calls_without == CALLS_WITHOUT || rows.total() == 0 {
@@ -372,8 +377,10 @@ fn warn_without_rows<A: Send + Sync + 'static>(store: &mut Store<A>, rows: Rows<
     if store.calls_without == CALLS_WITHOUT {
         let due = ShortName::of::<Due<A>>();
         warn!(
-            "bevy_affinity: no entity has a `{due}`, so none of the {} rows of a query was due in {CALLS_WITHOUT} calls: \
-             spawn them with one, of the same agenda as the `Agenda` of the call",
+            "bevy_affinity: {place:?}{}: no entity has a `{due}`, so none of the {} rows of this query was due, nor any in \
+             the first {CALLS_WITHOUT} calls with its agenda: spawn those that are to be visited with one (all is well \
+             if they get it later)",
+            place.in_system(),
             rows.total()
         );
     }

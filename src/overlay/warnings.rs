@@ -14,7 +14,7 @@ pub(super) fn of(settings: &AffinitySettings) -> impl Iterator<Item = String> + 
     };
     let too_many = (workers > cores).then(|| {
         format!(
-            "{workers} workers on {cores} cores: some share cores, and rounds wait for them. Settings, workers: auto"
+            "{workers} workers for {cores} of the cores: they take turns, and rounds wait for the last. Settings, workers: auto"
         )
     });
     let unpinned = (settings.pinning == Pinning::Off && cores > 1)

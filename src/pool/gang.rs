@@ -16,17 +16,14 @@ use super::{
     AffinityPool, WorkerIndex,
     clock::now,
     eviction::{Eviction, WorkerEviction},
+    pinning::{Before, PinState, Unpinned, pin},
     round::{Board, Seat, work},
     unwind::AbortOnUnwind,
 };
 use crate::{
-    once::Once,
     settings::Pinning,
     sync::{get_mut, lock},
-    topology::{
-        CoreId, PinError, ThreadNumber, Topology, current_core, current_thread, pin_current_thread,
-        pin_current_thread_to, unpin_current_thread,
-    },
+    topology::{CoreId, ThreadNumber, Topology, current_core, current_thread},
 };
 
 /// Stack of a worker thread, in bytes. Recursion that fits the main thread's stack (8 MiB on Linux)
@@ -106,20 +103,6 @@ impl Identity {
         // No system has as many cores as to leave one out here.
         let core = core.and_then(|core| NonZeroU16::new(u16::try_from(core.0 + 1).ok()?));
         Self { pin_state: Some(pin_state), core, ..self }
-    }
-}
-
-/// Where the workers of a pool stay: they are pinned again when it changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PinState {
-    pub(super) pinning: Pinning,
-    /// Of the cores: see [`Topology::version`].
-    pub(super) version: u16,
-}
-
-impl PinState {
-    pub(super) fn new(pinning: Pinning, topology: &Topology) -> Self {
-        Self { pinning, version: topology.version }
     }
 }
 
@@ -283,56 +266,18 @@ pub(super) fn keep_pinned(pin_state: PinState, topology: &Topology) {
 #[cold]
 #[inline(never)]
 fn pin_again(identity: Identity, pin_state: PinState, topology: &Topology) {
-    let core = pin(identity.index(), pin_state.pinning, topology, identity.pin_state.is_none());
+    let before = if identity.pin_state.is_none() { Before::New } else { Before::PinnedTo(identity.core()) };
+    let core = pin(identity.index(), pin_state.pinning, topology, before);
     IDENTITY.set(Some(identity.pinned(pin_state, core)));
 }
 
-/// The core that the worker is now pinned to, if it is. Workers beyond the number of cores stay
-/// unpinned: they would share a core with another worker while the system may know a free one. A
-/// new one `is_free` already, unless the thread that started it was not.
-///
-/// That each has a core of its own is the default, so that nothing is said of it on systems where
-/// it can never be.
-fn pin(index: WorkerIndex, pinning: Pinning, topology: &Topology, is_free: bool) -> Option<CoreId> {
-    let core = topology.cores.get(index.0).map(|core| core.id);
-    let pinned = match (pinning, core) {
-        (Pinning::Core, Some(core)) => match pin_current_thread(core) {
-            Err(PinError::Unsupported) => Ok(None),
-            pinned => pinned.map(|()| Some(core)),
-        },
-        (Pinning::Core | Pinning::CacheDomain, None) if topology.cores.is_empty() => Err(PinError::Untold),
-        (Pinning::CacheDomain, Some(core)) => pin_current_thread_to(&topology.sharing_cache(core)).map(|()| None),
-        _ if is_free => {
-            let _ = unpin_current_thread();
-            Ok(None)
-        }
-        _ => unpin_current_thread().map(|()| None),
-    };
-    pinned.unwrap_or_else(|error| {
-        let _ = UNPINNED.set(error);
-        None
-    })
-}
-
-/// Why the first worker that runs unpinned does. Workers leave it here, for threads that lead to
-/// say: a logger may panic, or wait for a lock that is held around the round.
-static UNPINNED: OnceLock<PinError> = OnceLock::new();
-
-/// Says once why workers run unpinned, but not inside of a round. To be called outside of all
-/// locks: a logger may call the pool, and sweep.
+/// Says once why workers are not pinned as the settings say, but not inside of a round. To be
+/// called outside of all locks: a logger may call the pool, and sweep.
 #[inline]
 pub(crate) fn warn_if_unpinned() {
-    if let Some(error) = UNPINNED.get()
+    if let Some(unpinned) = Unpinned::first()
         && identity().is_none()
     {
-        warn_unpinned(error);
-    }
-}
-
-#[cold]
-fn warn_unpinned(error: &PinError) {
-    static WARNED: Once = Once::new();
-    if WARNED.first() {
-        warn!("bevy_affinity: workers run unpinned: {error}");
+        unpinned.warn();
     }
 }

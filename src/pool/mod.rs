@@ -18,6 +18,7 @@ mod job_board;
 mod led;
 mod parker;
 mod per_worker;
+mod pinning;
 mod recording;
 mod round;
 mod round_job;
@@ -67,8 +68,9 @@ use crate::{
     topology::{CoreId, Topology},
 };
 use counters::Counters;
-use gang::{Gang, PinState, SharedSeat};
+use gang::{Gang, SharedSeat};
 use heartbeat::JobQueue;
+use pinning::PinState;
 use short_calls::ShortCalls;
 
 /// The number of a worker, 0 (the leader) to [`AffinityPool::workers`] - 1. Not a [`CoreId`]:
@@ -311,7 +313,8 @@ const _: () = assert!(AffinityPool::MAX_WORKERS <= words::MAX_WORKERS);
 fn warn_of_count(count: WorkerCount, cores: usize) {
     static WARNED_OF: OncePerKey<usize> = OncePerKey::new();
     let WorkerCount::Exactly(workers) = count else { return };
-    let is_odd = workers == 0 || workers > cores;
+    // There are no threads on wasm: one worker, as everybody knows who builds for it.
+    let is_odd = !cfg!(target_arch = "wasm32") && (workers == 0 || workers > cores);
     if !is_odd || !WARNED_OF.first(workers) {
         return;
     }
@@ -321,6 +324,10 @@ fn warn_of_count(count: WorkerCount, cores: usize) {
         let most = AffinityPool::MAX_WORKERS;
         warn!("bevy_affinity: AffinitySettings asks for {workers} workers; a pool has no more than {most}");
     } else {
-        warn!("bevy_affinity: {workers} workers on {cores} cores: they will take turns");
+        let cores = if cores == 1 { "core".to_owned() } else { format!("{cores} cores") };
+        warn!(
+            "bevy_affinity: AffinitySettings asks for {workers} workers, more than the {cores} that this process may keep busy by its \
+             affinity mask and CPU quota: they will take turns, and rounds wait for the last one; `WorkerCount::Auto` has no more"
+        );
     }
 }

@@ -106,14 +106,15 @@ impl<T> PerWorker<T> {
     /// tag them, or put them in order. Tagged ones that ask for `Res<AffinityPool>` are in such
     /// rounds one after the other; those that have the pool from elsewhere may not be. And if the
     /// pool has more workers than the one it was made for, or was last [fitted](Self::fit) to.
+    #[track_caller]
     pub fn with<R>(&self, worker: Worker, f: impl FnOnce(&mut T) -> R) -> R {
         let index = worker.index();
-        let value = self.values.get(index).unwrap_or_else(|| {
+        let Some(value) = self.values.get(index) else {
             panic!(
                 "PerWorker: made for {} workers, asked for worker {index}: call `fit` with this pool before the round",
                 self.values.len()
             )
-        });
+        };
         f(&mut lock_free(value, index))
     }
 
@@ -125,12 +126,14 @@ impl<T> PerWorker<T> {
 
 /// A panic while a value was in use leaves it as it was then: no reason to deny it to those who
 /// read it afterwards.
+#[track_caller]
 fn lock_free<T>(value: &Mutex<T>, index: usize) -> MutexGuard<'_, T> {
-    sync::try_lock(value).unwrap_or_else(|| {
+    let Some(value) = sync::try_lock(value) else {
         panic!(
             "PerWorker: the value of worker {index} is in use: do not call `with` inside `with`, nor share it between systems or threads that run at the same time (tagged ones with `Res<AffinityPool>` do not)"
         )
-    })
+    };
+    value
 }
 
 impl<T> IntoIterator for PerWorker<T> {

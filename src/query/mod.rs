@@ -2,6 +2,7 @@
 //! every time.
 
 mod blocks;
+mod builder;
 mod chunk;
 mod commands;
 mod contiguous;
@@ -11,6 +12,7 @@ mod reduce;
 mod views;
 
 pub(crate) use blocks::BlockLength;
+pub use builder::AffineQueryParamBuilder;
 pub use chunk::ChunkData;
 pub use commands::AffineCommands;
 pub use contiguous::AffineContiguousParIter;
@@ -23,7 +25,6 @@ use std::{any::type_name, fmt, ops::Deref};
 use bevy_ecs::{
     change_detection::Tick,
     component::StorageType,
-    entity_disabling::DefaultQueryFilters,
     prelude::{Query, World},
     query::{
         AccessConflicts, FilteredAccess, FilteredAccessSet, QueryData, QueryFilter, QueryState, ReadOnlyQueryData,
@@ -189,13 +190,21 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
     pub(crate) fn new(world: &mut World) -> Self {
         // SAFETY: `init_access` is called before the state is used: `SystemParam`'s contract.
         let query = unsafe { QueryState::<D, F>::new_unchecked(world) };
-        let data = D::init_state(world);
+        let (data, _) = fetch_state::<D>(world);
+        Self::with_data(query, data, world)
+    }
+
+    /// As [`new`](Self::new), of a query to which filters and access were added at run time.
+    fn built(query: QueryState<D, F>, world: &mut World) -> Self {
+        let (mut data, mut access) = fetch_state::<D>(world);
+        D::provide_extra_access(&mut data, access.access_mut(), query.component_access().access());
+        Self::with_data(query, data, world)
+    }
+
+    fn with_data(query: QueryState<D, F>, data: D::State, world: &mut World) -> Self {
         let filter = F::init_state(world);
-        // The states may record things when they are asked for their access, as those inside
-        // `query` were.
-        D::update_component_access(&data, &mut FilteredAccess::default());
         F::update_component_access(&filter, &mut FilteredAccess::default());
-        let dense = D::IS_DENSE && F::IS_DENSE && default_filters_are_dense(world);
+        let dense = D::IS_DENSE && F::IS_DENSE && tells_by_table(query.component_access(), world);
         let matched = Matched::new(dense);
         let sweeps = SweepState { data, filter, matched, calls: QueryCalls::default() };
         Self { query, sweeps }
@@ -250,11 +259,20 @@ impl<D: QueryData, F: QueryFilter> AffineQueryState<D, F> {
     }
 }
 
-/// Whether the filters that apply to all queries (disabled entities) tell by table.
-fn default_filters_are_dense(world: &World) -> bool {
-    let Some(filters) = world.get_resource::<DefaultQueryFilters>() else { return true };
+/// A fetch state, and what it asks for. It may record things when it is asked for that, as the one
+/// inside a [`QueryState`] was.
+fn fetch_state<D: QueryData>(world: &mut World) -> (D::State, FilteredAccess) {
+    let state = D::init_state(world);
+    let mut access = FilteredAccess::default();
+    D::update_component_access(&state, &mut access);
+    (state, access)
+}
+
+/// Whether all rows of a table pass the filters of `access`, or none: those of the query's type,
+/// those added at run time, and those that apply to all queries (disabled entities).
+fn tells_by_table(access: &FilteredAccess, world: &World) -> bool {
     let is_table = |id| world.components().get_info(id).is_some_and(|info| info.storage_type() == StorageType::Table);
-    filters.disabling_ids().all(is_table)
+    access.with_filters().chain(access.without_filters()).all(is_table)
 }
 
 // SAFETY: `init_access` registers the access of the query, and panics if it conflicts with an

@@ -29,6 +29,7 @@ impl<'q, 's, D: IterQueryData, F: QueryFilter> Receivers<'q, 's, D, F> {
     ///
     /// # Panics
     /// If they are of another world, whose rows have other owners; names the `verb`.
+    #[track_caller]
     pub(crate) fn of(verb: &str, query: &'q mut AffineQuery<'_, 's, D, F>, senders: Rows<'_, '_>) -> Self {
         let (scratch, sweep) = (&query.calls().scratch, query.reborrow_affine().into_sweep());
         let is_one = sweep.rows.world.id() == senders.world.id();

@@ -69,6 +69,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// app.update();
     /// assert_eq!(app.world().get::<Health>(target).unwrap().0, 7);
     /// ```
+    #[track_caller]
     pub fn scatter<'r, M, D2, F2>(
         self,
         receivers: &mut AffineQuery<'_, 'r, D2, F2>,

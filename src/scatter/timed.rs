@@ -63,6 +63,7 @@ impl<'w, 's, D: IterQueryData, F: QueryFilter> AffineParIter<'w, 's, D, F> {
     /// (0..5).for_each(|_| app.update());
     /// assert_eq!(app.world().get::<Wall>(target).unwrap().0, 7);
     /// ```
+    #[track_caller]
     pub fn scatter_timed<'r, M, D2, F2>(
         self,
         calendar: &mut Calendar<M>,

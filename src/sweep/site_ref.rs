@@ -51,12 +51,12 @@ impl<'s> SiteRef<'s> {
         Self { site: self.kept.due_sites.at(location), ..self }
     }
 
-    /// Whether this is said for the first time of a place in the source, and of the data of its
-    /// query: systems that come and go have a site of their own each time.
+    /// Whether this is said for the first time of a place in the source, of the data of its query
+    /// and of the system's name: systems that come and go have a site of their own each time.
     pub(crate) fn is_first(self, notice: Notice) -> bool {
-        static KNOWN: OncePerKey<(Notice, &str, u32, u32, &str)> = OncePerKey::new();
+        static KNOWN: OncePerKey<(Notice, &str, u32, u32, &str, String)> = OncePerKey::new();
         let location = self.site.location();
-        let key = || (notice, location.file(), location.line(), location.column(), self.data());
+        let key = || (notice, location.file(), location.line(), location.column(), self.data(), self.in_system());
         self.site.is_first(notice) && KNOWN.first(key())
     }
 

@@ -92,7 +92,7 @@ fn place(
             if skip_unmarked && !tree.is_changed() && !parent.changed {
                 return None;
             }
-            parent.check(child_of);
+            parent.check(entity, child_of);
             Some(place_child(parent, entity, &transform, global))
         }
         (None, _) => Some(place_root(entity, &transform, global)),
@@ -103,12 +103,11 @@ fn place(
 
 impl Place {
     #[inline]
-    fn check(&self, child_of: &ChildOf) {
-        assert_eq!(
-            child_of.parent(),
-            self.entity,
-            "a child of {} names another parent: a relationship was edited by hand, or makes a cycle",
-            self.entity
+    fn check(&self, child: Entity, child_of: &ChildOf) {
+        let (parent, named) = (self.entity, child_of.parent());
+        assert!(
+            named == parent,
+            "{child} is a child of {parent} but names another parent, {named}: a relationship was edited by hand, or makes a cycle"
         );
     }
 }
