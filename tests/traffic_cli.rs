@@ -284,6 +284,37 @@ fn a_run_that_is_interrupted_leaves_what_it_has() {
     assert!(trips.ends_with('\n') && !folder.join("trips.csv.part").exists());
 }
 
+/// Who starts it by `nohup` may log out.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_that_is_ignored_ends_nothing() {
+    use nix::sys::signal::{Signal, kill};
+    use std::process::Stdio;
+
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(example()).env("XDG_CACHE_HOME", cache());
+    command.args("--headless --city 4 --cars 10 --steps 1000000000 --warmup 1 --workers 1".split_whitespace());
+    let mut run = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell starts");
+    let pid = nix::unistd::Pid::from_raw(run.id() as i32);
+    // Once it is measuring, Ctrl-C has a handler, and hangups have been kept away for long.
+    let is_in = |status: &str, set: &str, signal: Signal| {
+        let set = status.lines().find_map(|line| line.strip_prefix(set)).map(str::trim);
+        set.is_some_and(|set| u64::from_str_radix(set, 16).expect("a mask") >> (signal as i32 - 1) & 1 == 1)
+    };
+    let is_measuring =
+        |status: &str| is_in(status, "SigCgt:", Signal::SIGINT) && is_in(status, "SigBlk:", Signal::SIGHUP);
+    while !is_measuring(&fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs")) {
+        assert!(run.try_wait().expect("it can be asked").is_none(), "it goes on");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    kill(pid, Signal::SIGHUP).expect("it is ours");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(run.try_wait().expect("it can be asked").is_none(), "it goes on");
+    kill(pid, Signal::SIGINT).expect("it is ours");
+    let told = text(&run.wait_with_output().expect("it ends").stderr);
+    assert!(told.lines().filter(|line| line.starts_with("note: interrupted")).count() == 1, "{told}");
+}
+
 #[test]
 fn trips_after_the_end_are_told_of() {
     let folder = Scratch::new("late-trips");

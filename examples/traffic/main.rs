@@ -72,6 +72,7 @@ const AT_ONCE: &str = "here, with what it has";
 const BAD_RUN: u8 = 1;
 
 fn main() -> ExitCode {
+    interrupt::keep_ignoring_hangups();
     let result = Options::read(std::env::args_os()).map_err(Failure::Input).and_then(|options| start(&options));
     let (message, code) = match result {
         Ok(code) => return code,

@@ -1,5 +1,6 @@
 //! The window and what draws into it.
 
+use bevy::app::TerminalCtrlCHandlerPlugin;
 use bevy::prelude::*;
 use bevy::render::RenderPlugin;
 use bevy::render::renderer::initialize_renderer;
@@ -42,9 +43,13 @@ pub(super) fn plugin(app: &mut App, _options: &Options) {
     };
     app.add_plugins(
         DefaultPlugins
+            .build()
+            .disable::<TerminalCtrlCHandlerPlugin>()
             .set(WindowPlugin { primary_window: Some(window), ..WindowPlugin::default() })
             .set(RenderPlugin { render_creation: renderer, ..RenderPlugin::default() }),
     );
+    // A process has one handler for Ctrl-C. Without a window it is that of the headless run.
+    app.add_plugins(TerminalCtrlCHandlerPlugin);
 }
 
 /// The GPU, before any plugin is added: if there is none, nothing has been started yet.

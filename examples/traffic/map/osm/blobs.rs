@@ -17,6 +17,10 @@ const LARGEST_BLOB: u64 = 32 << 20;
 /// What a file may need its reader to know.
 const FEATURES: [&[u8]; 2] = [b"OsmSchema-V0.6", b"DenseNodes"];
 
+/// Said of blobs packed with LZMA, bzip2, LZ4 or Zstandard, as the format allows.
+const OTHER_PACKING: &str =
+    "packed with something else than zlib, which is not read: let `osmium cat -f pbf` pack it anew";
+
 /// Of deflate: more than this no byte can unpack to.
 const HIGHEST_RATIO: u64 = 1_032;
 
@@ -138,7 +142,7 @@ impl<'a, R: Read + Seek> Blobs<'a, R> {
     }
 
     fn broken(&self, at: u64, problem: impl fmt::Display) -> MapError {
-        MapError::at_byte(self.name, at, format_args!("broken or cut short: {problem}"))
+        MapError::at_byte(self.name, at, problem)
     }
 }
 
@@ -192,7 +196,7 @@ fn unpack(blob: &[u8], data: &mut Vec<u8>, most: u64) -> Result<(), Broken> {
             (1, bytes) => raw = Some(bytes.bytes()?),
             (2, number) => size = Some(number.number()?),
             (3, bytes) => packed = Some(bytes.bytes()?),
-            (4..=7, _) => return Err(Broken::new("packed with something else than zlib, which is not supported")),
+            (4..=7, _) => return Err(Broken::unread(OTHER_PACKING)),
             _ => {}
         }
     }

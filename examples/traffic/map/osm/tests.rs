@@ -42,6 +42,15 @@ fn stray_bytes_at_the_end_are_an_error() {
 }
 
 #[test]
+fn another_packing_is_not_called_damage() {
+    let header = b"\x0a\x09OSMHeader\x18\x03";
+    let blob_of_lz4 = b"\x32\x01\x00";
+    let file = [&[0, 0, 0, header.len() as u8][..], header, blob_of_lz4].concat();
+    let error = read_bytes(&file).unwrap_err().to_string();
+    assert!(error.starts_with("map, byte 0: packed with something else than zlib, which is not read"), "{error}");
+}
+
+#[test]
 fn another_format_is_an_error() {
     let error = read_bytes(b"<?xml version='1.0'?><osm></osm>").unwrap_err().to_string();
     assert!(error.starts_with("map, byte 0: broken or cut short"), "{error}");

@@ -9,7 +9,12 @@ pub struct Broken(String);
 
 impl Broken {
     pub fn new(problem: impl fmt::Display) -> Self {
-        Self(problem.to_string())
+        Self(format!("broken or cut short: {problem}"))
+    }
+
+    /// Of something whole that is not read.
+    pub fn unread(reason: impl fmt::Display) -> Self {
+        Self(reason.to_string())
     }
 }
 
@@ -185,8 +190,9 @@ mod tests {
 
     #[test]
     fn numbers_without_an_end_are_broken() {
-        assert_eq!(numbers(&[0x80]), Err("a field is longer than what it is in".into()));
-        assert_eq!(numbers(&[0xFF; 11]), Err("a number of more than ten bytes".into()));
+        let broken = |problem: &str| Err(format!("broken or cut short: {problem}"));
+        assert_eq!(numbers(&[0x80]), broken("a field is longer than what it is in"));
+        assert_eq!(numbers(&[0xFF; 11]), broken("a number of more than ten bytes"));
     }
 
     #[test]

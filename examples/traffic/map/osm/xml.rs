@@ -65,10 +65,7 @@ impl<'a, F: Fn() -> Opened> Xml<'a, F> {
             match goes_on {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                Err(problem) => {
-                    let problem = format_args!("broken or cut short: {problem}");
-                    return Err(MapError::at_byte(self.name, reader.buffer_position(), problem));
-                }
+                Err(problem) => return Err(MapError::at_byte(self.name, reader.buffer_position(), problem)),
             }
         }
     }
@@ -287,7 +284,7 @@ impl<W: Tags, N: Tags> Element<W, N> {
 }
 
 fn no_extract() -> Broken {
-    Broken::new("not an OpenStreetMap extract, which is an element <osm>")
+    Broken::unread("not an OpenStreetMap extract, which is an element <osm>")
 }
 
 /// The values of some attributes.
