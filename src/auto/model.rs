@@ -16,11 +16,11 @@ mod tests;
 mod trial;
 mod trials;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::{
-    Decision, Outcome, Probe, Situation, Strategy, UNKNOWN_ROWS, heavy::HeavyCalls, strategy::in_proportion,
-    unasked::Grant,
+    Decision, ONE_MORE_WAKE_UP, Outcome, Probe, Situation, Strategy, UNKNOWN_ROWS, heavy::HeavyCalls,
+    strategy::in_proportion, unasked::Grant,
 };
 use crate::record::{ALWAYS_TIMED, Sample, Sampling, VERY_SHORT};
 use credit::Credit;
@@ -73,8 +73,9 @@ const FIRST_MEASURED: u32 = 64;
 const UNSHARED: f32 = 0.4;
 
 /// What of a call's time does not depend on its rows.
-fn overhead(strategy: Strategy, asleep: bool) -> f32 {
-    let waking = if asleep { WAKING } else { 0.0 };
+fn overhead(strategy: Strategy, Situation { asleep, workers, .. }: Situation) -> f32 {
+    let further = workers.saturating_sub(2) as f32;
+    let waking = if asleep { WAKING + ONE_MORE_WAKE_UP as f32 * further } else { 0.0 };
     match strategy {
         Strategy::Serial | Strategy::Bevy => 0.0,
         Strategy::LockStep => ROUND + waking,
@@ -102,6 +103,9 @@ pub(crate) struct Model {
     /// Time that later calls save because this one wakes the workers. One thread is charged for it.
     credit: Credit,
     surprises: u32,
+    /// By what part calls of the current strategy differed from what was expected, before those
+    /// that surprise.
+    deviation: f32,
     /// Whether the next call is to be reconsidered, whichever samples are due.
     is_turning: bool,
     /// What the last call found.
@@ -139,14 +143,28 @@ impl Model {
             return self.choose_for_fewer(rows, timed);
         }
         if size == Size::Changed {
-            // It does not stand for those before it.
+            // It does not stand for those before it, nor does what was found of others for those.
             self.sampling.take_runs();
+            self.trials.end_pauses();
         }
         self.rows_now = rows;
         match self.sample_if_telling(size == Size::Changed) {
             Some(sample) => self.choose_for_usual(rows, sample),
-            None => Decision::of_model(self.current, false),
+            None => Decision::of_model(self.current_for(rows), false),
         }
+    }
+
+    /// The strategy of a usual call of this many rows: the current one, unless that was chosen for
+    /// far fewer or far more.
+    #[inline]
+    fn current_for(&self, rows: u64) -> Strategy {
+        if self.alike().contains(&rows) { self.current } else { self.best_for(rows) }
+    }
+
+    /// How many rows calls have for which the current strategy was chosen.
+    #[inline]
+    fn alike(&self) -> RangeInclusive<u64> {
+        self.rows / 3 * 2..=self.rows.saturating_mul(3) / 2
     }
 
     /// How to run a call whose rows are counted only if something depends on it: until then they
@@ -192,18 +210,20 @@ impl Model {
     /// How to run a usual call of this many rows that is counted like this.
     #[inline]
     fn choose_for_usual(&mut self, rows: u64, Sample { due, timed, .. }: Sample) -> Decision {
-        (self.rows, self.is_turning) = (rows, false);
+        self.is_turning = false;
         if self.is_first() && rows >= UNKNOWN_ROWS {
             self.current = Strategy::LockStep;
         }
         if let Some(decision) = self.go_on_with_trial() {
+            self.rows = rows;
             return decision;
         }
         // Of long calls most are timed: what was never compared need not wait.
         if due || timed && self.trials.count == 0 {
+            self.rows = rows;
             self.reconsider();
         }
-        Decision::of_model(self.current, timed)
+        Decision::of_model(self.current_for(rows), timed)
     }
 
     /// Calls that take this many nanoseconds are all timed.
@@ -229,7 +249,10 @@ impl Model {
         let calls = mean.map_or(0, |mean| self.sampling.untimed_ahead(mean));
         let while_asleep = mean.is_some_and(|mean| mean >= VERY_SHORT);
         let fewest = if while_asleep { self.sizes.fewest() } else { 0 };
-        Grant { calls, rows: fewest..=self.rows_now, while_asleep }
+        // The last one may have been large, and not have stayed.
+        let stays = calls == 0 || self.current_for(self.rows_now) == Strategy::Serial;
+        let most = if stays { self.rows_now } else { *self.alike().end() };
+        Grant { calls, rows: fewest..=most, while_asleep }
     }
 
     /// Notes calls that were not asked about: they went as the last one did.
@@ -319,9 +342,7 @@ impl Model {
         let heavy = self.heavy.note(strategy, rows, (nanoseconds as f32, known));
         let off = match known {
             Some(usual) if heavy => nanoseconds as f32 / usual.max(1.0),
-            _ => {
-                self.estimates[strategy as usize].observe(rows, nanoseconds, overhead(strategy, self.situation.asleep))
-            }
+            _ => self.estimates[strategy as usize].observe(rows, nanoseconds, overhead(strategy, self.situation)),
         };
         (off, heavy)
     }
@@ -348,13 +369,18 @@ impl Model {
     /// Forgets what it knows when the current strategy surprises again and again.
     fn count_surprise(&mut self, off: f32, rows: u64, nanoseconds: u64) {
         let by = nanoseconds as f32 * (1.0 - 1.0 / off);
-        let surprising = !(1.0 / SURPRISING..SURPRISING).contains(&off) && by.abs() >= LEAST_SURPRISE;
+        let most = SURPRISING * (1.0 + self.deviation);
+        let surprising = !(1.0 / most..most).contains(&off) && by.abs() >= LEAST_SURPRISE;
+        if !surprising {
+            self.deviation = self.estimate(self.current).deviation();
+        }
         self.surprises = if surprising { self.surprises + 1 } else { 0 };
         if self.surprises >= SURPRISES {
-            (self.surprises, self.is_turning) = (0, true);
+            (self.surprises, self.deviation, self.is_turning) = (0, 0.0, true);
             self.trials.try_soon();
             self.heavy.forget();
             self.sizes = Sizes::default();
+            self.estimates.iter_mut().for_each(Estimate::forget_deviation);
             self.estimates[self.current as usize].restart(rows, nanoseconds);
             self.doubt_others();
         }
@@ -424,7 +450,7 @@ impl Model {
 
     /// What most calls take.
     fn usual(&self, strategy: Strategy, rows: u64) -> f32 {
-        self.estimate(strategy).of(rows, overhead(strategy, self.situation.asleep))
+        self.estimate(strategy).of(rows, overhead(strategy, self.situation))
     }
 
     /// What calls take on average.

@@ -42,6 +42,11 @@ impl Rival {
         self.wait = self.wait.saturating_sub(calls);
     }
 
+    /// Whatever it waits for is over.
+    pub(crate) fn end_pause(&mut self) {
+        self.wait = 0;
+    }
+
     /// Begins a pause.
     pub(crate) fn pause(&mut self) {
         self.wait = self.interval;

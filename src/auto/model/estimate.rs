@@ -8,6 +8,18 @@ const CALL_SMOOTHING: f32 = 4.0;
 /// [restart](Estimate::restart) it.
 const LARGEST_STEP: f32 = 1.25;
 
+/// Calls are uneven if they differ by more than this part of the estimate from it.
+const UNEVEN: f32 = 0.2;
+
+/// A new deviation counts as one part in this many.
+const OF_DEVIATION: f32 = 16.0;
+
+/// A measurement of uneven calls counts as one part in this many, once there are as many, ...
+const UNEVEN_SMOOTHING: f32 = 16.0;
+
+/// ... and as at most this many times the estimate.
+const LARGEST_UNEVEN_STEP: f32 = 4.0;
+
 /// What calls take with more than this many times as many rows, or as few, is no more than a guess:
 /// how much of what was measured depends on the rows is not known.
 const MOST_STRETCH: f32 = 8.0;
@@ -22,6 +34,8 @@ pub(super) struct Estimate {
     time: f32,
     rows: f32,
     samples: u32,
+    /// By what part of the estimate measurements differ from it, smoothed.
+    deviation: f32,
     /// When it was measured last, on the pool's clock.
     measured_at: u64,
 }
@@ -61,7 +75,7 @@ impl Estimate {
     /// rows.
     pub(super) fn of(&self, rows: u64, overhead: f32) -> f32 {
         // Whatever is said to be overhead: a part of what was measured depends on rows.
-        let overhead = overhead.min(self.time * 0.75);
+        let overhead = overhead.min(self.time * 0.9);
         overhead + (self.time - overhead) * (rows as f32 / self.rows.max(1.0))
     }
 
@@ -75,15 +89,40 @@ impl Estimate {
         }
         self.samples = self.samples.saturating_add(1);
         self.rows = rows as f32;
-        self.time = if self.samples <= FIRST_SAMPLES {
+        self.time = match self.samples {
+            samples if self.is_uneven() => {
+                let bounded = now.min(expected * LARGEST_UNEVEN_STEP);
+                expected + (bounded - expected) / UNEVEN_SMOOTHING.min(samples as f32)
+            }
             // The first ones are cold, or an interrupt fell into them: the least is nearest to what
             // will be.
-            now.min(expected)
-        } else {
-            let bounded = now.clamp(expected / LARGEST_STEP, expected * LARGEST_STEP);
-            expected + (bounded - expected) / CALL_SMOOTHING
+            ..=FIRST_SAMPLES => now.min(expected),
+            _ => {
+                let bounded = now.clamp(expected / LARGEST_STEP, expected * LARGEST_STEP);
+                expected + (bounded - expected) / CALL_SMOOTHING
+            }
         };
-        now / expected
+        let off = now / expected;
+        if self.samples > FIRST_SAMPLES {
+            self.deviation += ((off - 1.0).abs().min(1.0) - self.deviation) / OF_DEVIATION;
+        }
+        off
+    }
+
+    /// Whether calls differ among themselves, as where every second one does more for each row. It
+    /// takes several to tell what they take on average.
+    pub(super) fn is_uneven(&self) -> bool {
+        self.deviation > UNEVEN
+    }
+
+    /// By what part of the estimate measurements differ from it.
+    pub(super) fn deviation(&self) -> f32 {
+        self.deviation
+    }
+
+    /// What calls have in common is to be learned anew.
+    pub(super) fn forget_deviation(&mut self) {
+        self.deviation = 0.0;
     }
 
     /// Begins anew with one measurement.

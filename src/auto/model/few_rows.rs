@@ -9,7 +9,11 @@ impl Model {
     pub(super) fn are_few_by_sample(&mut self, rows: u64, calls: u32) -> bool {
         // While there is a trial each call is counted.
         let calls = if self.trials.under_way.is_some() { 1 } else { calls };
-        let are_few = matches!(self.sizes.note_calls(rows, calls, false), Size::Fewer { .. });
+        let size = self.sizes.note_calls(rows, calls, false);
+        if size == Size::Changed {
+            self.trials.end_pauses();
+        }
+        let are_few = matches!(size, Size::Fewer { .. });
         if are_few {
             // Those before it are not what the next usual one stands for.
             self.sampling.take_runs();
@@ -22,12 +26,12 @@ impl Model {
     pub(super) fn choose_for_fewer(&mut self, rows: u64, timed: bool) -> Decision {
         self.rows_now = rows;
         let stays = rows == 0 || self.sizes.few_stay();
-        let strategy = if stays { Strategy::Serial } else { self.best_for_fewer(rows) };
+        let strategy = if stays { Strategy::Serial } else { self.best_for(rows) };
         Decision::of_model(strategy, timed)
     }
 
-    /// What takes least for a call of these few `rows`, by what usual ones take.
-    fn best_for_fewer(&self, rows: u64) -> Strategy {
+    /// What takes least for a call of so many `rows`, by what those of others take.
+    pub(super) fn best_for(&self, rows: u64) -> Strategy {
         let best = self.best(rows);
         let alone = self.reckoned(Strategy::Serial, rows).map(|alone| alone + self.forgone(Strategy::Serial));
         if alone.is_some_and(|alone| alone < self.cost(best, rows)) { Strategy::Serial } else { best }

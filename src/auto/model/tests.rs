@@ -1,5 +1,6 @@
 mod changes;
 mod heavy;
+mod uneven;
 
 use std::cell::Cell;
 

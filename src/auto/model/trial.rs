@@ -5,6 +5,9 @@ use crate::auto::Strategy;
 /// Calls in a trial. The first finds rows in the caches of other cores: it is not counted.
 pub(super) const TRIAL_CALLS: u32 = 3;
 
+/// Calls in a trial of a strategy by which calls differ among themselves.
+pub(super) const UNEVEN_TRIAL_CALLS: u32 = 9;
+
 /// The first trial of a strategy is this many calls longer if the strategy does no better: what is
 /// new is at its slowest, and a bad impression keeps it from being tried again for hundreds of
 /// calls.
@@ -19,7 +22,8 @@ const GRACE: u64 = 200_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
     pub(super) strategy: Strategy,
-    /// Calls that are still to come.
+    /// Calls, and those that are still to come.
+    calls: u32,
     left: u32,
     /// When its first timed call ended.
     since: Option<u64>,
@@ -37,14 +41,14 @@ pub(super) struct Trial {
 impl Trial {
     /// A trial of `strategy`, perhaps its first. If `heavy_fraction` is given it also finds out
     /// whether as many of its calls are heavy.
-    pub(super) fn new(strategy: Strategy, first: bool, heavy_fraction: Option<f32>) -> Self {
+    pub(super) fn new(strategy: Strategy, calls: u32, first: bool, heavy_fraction: Option<f32>) -> Self {
         let retries = if first { FIRST_RETRIES } else { 0 };
-        Self { strategy, left: TRIAL_CALLS, since: None, retries, is_probe: false, heavy_fraction, measured: 0 }
+        Self { strategy, calls, left: calls, since: None, retries, is_probe: false, heavy_fraction, measured: 0 }
     }
 
     /// One call, which one thread begins: the whole might take many times as long.
     pub(super) fn probe() -> Self {
-        Self { left: 1, is_probe: true, ..Self::new(Strategy::Serial, false, None) }
+        Self { left: 1, is_probe: true, ..Self::new(Strategy::Serial, TRIAL_CALLS, false, None) }
     }
 
     /// Whether there is no call to come.
@@ -54,12 +58,12 @@ impl Trial {
 
     /// Whether its first call was decided, and the second one was not, or is made again.
     pub(super) fn has_just_begun(&self) -> bool {
-        self.left + 1 == TRIAL_CALLS
+        self.left + 1 == self.calls
     }
 
     /// Begins its next call. Returns whether that is to be timed.
     pub(super) fn next(&mut self) -> bool {
-        let timed = self.left < TRIAL_CALLS;
+        let timed = self.left < self.calls;
         self.left -= 1;
         timed
     }
@@ -78,7 +82,7 @@ impl Trial {
 
     /// Whether it went on for longer than others do.
     pub(super) fn was_long(&self) -> bool {
-        self.measured > TRIAL_CALLS
+        self.measured > self.calls
     }
 
     /// Goes on for one more call.

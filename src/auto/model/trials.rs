@@ -2,7 +2,7 @@
 
 use super::{
     Model, ROUND, SESSION, UNSHARED,
-    trial::{TRIAL_CALLS, Trial},
+    trial::{TRIAL_CALLS, Trial, UNEVEN_TRIAL_CALLS},
 };
 use crate::{
     ablation::Mechanism,
@@ -33,7 +33,7 @@ const CHEAPEST_SESSION: f32 = 1_000.0;
 /// at the next sample.
 const CLEARLY_BETTER: f32 = 0.8;
 
-/// What the three calls of a trial cost more if workers sleep as it begins, in nanoseconds.
+/// What the calls of a trial cost more if workers sleep as it begins, in nanoseconds.
 const WAKE_UP: f32 = 40_000.0;
 
 /// Where calls take fewer nanoseconds, a trial that wakes workers is charged four wake-ups, which
@@ -76,6 +76,11 @@ impl Trials {
         self.rivals = NEW;
     }
 
+    /// Other strategies need not wait any more, this time.
+    pub(super) fn end_pauses(&mut self) {
+        self.rivals.iter_mut().for_each(Rival::end_pause);
+    }
+
     /// The trial that is under way, if it is one of `strategy`.
     pub(super) fn of(&mut self, strategy: Strategy) -> Option<&mut Trial> {
         self.under_way.as_mut().filter(|trial| trial.strategy == strategy)
@@ -112,6 +117,7 @@ impl Model {
         let best = self.best(rows);
         if best != self.current && self.cost(best, rows) < self.cost(self.current, rows) * BETTER {
             (self.current, self.mean) = (best, Some(self.mean_time(best, rows)));
+            self.deviation = self.estimate(best).deviation();
             if std::mem::take(&mut self.surprises) > 1 {
                 // It was measured after a change that the others were measured before.
                 self.doubt_others();
@@ -192,7 +198,11 @@ impl Model {
             // A round or a session that goes wrong is a sweep on the leader, and a wake-up.
             _ => now + ROUND + SESSION,
         };
-        (then - now).max(0.0) * TRIAL_CALLS as f32
+        (then - now).max(0.0) * self.trial_calls(other) as f32
+    }
+
+    fn trial_calls(&self, other: Strategy) -> u32 {
+        if self.estimate(other).is_uneven() { UNEVEN_TRIAL_CALLS } else { TRIAL_CALLS }
     }
 
     /// What one thread takes, which was measured: as long as all together are busy now at most.
@@ -221,7 +231,7 @@ impl Model {
             if heavy_fraction.is_some() {
                 self.heavy.note_looking();
             }
-            Trial::new(strategy, !self.estimates[place].was_tried(), heavy_fraction)
+            Trial::new(strategy, self.trial_calls(strategy), !self.estimates[place].was_tried(), heavy_fraction)
         };
         self.estimates[place].doubt();
         self.trials.rivals[place].pause();
@@ -278,13 +288,14 @@ impl Model {
             return self.begin_trial(strategy, 0.0);
         }
         self.is_turning = slower < CLEARLY_BETTER;
+        let calls = self.trial_calls(strategy) as f32;
         let rival = &mut self.trials.rivals[strategy as usize];
         match slower {
             ..BETTER => rival.ask_every(FIRST_INTERVAL),
             ..CLOSE => rival.ask_less(LONGEST_OF_THE_CLOSE.max(rival.interval())),
             // So that they cost a third of what they may.
             _ => {
-                let seldom = 3.0 * BUDGET * TRIAL_CALLS as f32 * (slower - 1.0);
+                let seldom = 3.0 * BUDGET * calls * (slower - 1.0);
                 rival.ask_less((seldom as u32).clamp(LONGEST_OF_THE_CLOSE, LONGEST));
             }
         }
