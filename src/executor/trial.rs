@@ -15,7 +15,7 @@ const OTHERS: [bool; 2 * RUNS] = [false, true, true, false, true, false, false, 
 pub(super) const RUNS: usize = 4;
 
 /// It is gone through this often at most, where the runs of one way differ among themselves.
-const MOST_ROUNDS: usize = 8;
+const MOST_REPEATS: usize = 8;
 
 /// What one way takes of what the other does differs by less than this, from run to run, if they
 /// have the same kinds of runs.
@@ -85,8 +85,8 @@ struct InTurns {
 impl InTurns {
     /// The ways change places each time, or one would have all runs of every eighth frame.
     fn by_other(&self) -> bool {
-        let (round, step) = (self.step / OTHERS.len(), self.step % OTHERS.len());
-        OTHERS[step] == round.is_multiple_of(2)
+        let (repeat, step) = (self.step / OTHERS.len(), self.step % OTHERS.len());
+        OTHERS[step] == repeat.is_multiple_of(2)
     }
 
     fn observe(&mut self, nanoseconds: f32) -> Progress {
@@ -106,7 +106,7 @@ impl InTurns {
             return Progress::GoesOn;
         }
         let found = Found { current: self.current.typical(), other: self.other.typical() };
-        let is_last = self.step == MOST_ROUNDS * OTHERS.len();
+        let is_last = self.step == MOST_REPEATS * OTHERS.len();
         if is_last || self.tells() { Progress::Over(found) } else { Progress::Unsure(found) }
     }
 

@@ -201,7 +201,8 @@ fn lengths_that_lie_are_named_by_their_byte() {
         refused("promise", &promise(size), &[&at, "impossible size"]);
     }
     refused("empty-blob", &with(Message::default()), &[&at, "an empty blob"]);
-    refused("lz4", &with(Message::default().bytes(6, &data)), &[&at, "not supported"]);
+    let packed_otherwise = at.replace("broken or cut short", "packed with something else than zlib, which is not read");
+    refused("lz4", &with(Message::default().bytes(6, &data)), &[&packed_otherwise]);
     refused("not-zlib", &with(Message::default().bytes(3, &data)), &[&at, "cannot be unpacked"]);
     refused("long-header", &[header(), vec![0xFF; 100]].concat(), &[&at, "a header of 4294967295 bytes"]);
     let long = Message::default().bytes(1, b"OSMData").number(3, u64::MAX >> 1);
