@@ -269,7 +269,7 @@ fn too_many_workers_are_warned_of() {
     let workers = WorkerCount::Exactly(4 * crate::topology::Topology::get().parallelism());
     screen.app.insert_resource(AffinitySettings { workers, ..default() });
     (0..3).for_each(|_| screen.frame([]));
-    assert!(screen.places.iter().any(|place| place.0.contains("share cores")), "{:?}", screen.places);
+    assert!(screen.places.iter().any(|place| place.0.contains("they take turns")), "{:?}", screen.places);
 }
 
 #[test]
