@@ -167,8 +167,7 @@ impl WayTimes {
         self.by_way[way as usize] = times;
     }
 
-    /// Takes ways other than `way` to take so many `times` as long as they did; forgets them where
-    /// that is not known.
+    /// Multiplies what ways other than `way` took by `times`; forgets it where that is not known.
     pub(super) fn take_others_for(&mut self, way: ScheduleWay, times: Option<f32>) {
         for (_, other) in self.by_way.iter_mut().enumerate().filter(|&(place, _)| place != way as usize) {
             *other = times.map_or_else(RunTimes::default, |times| other.scaled(times));

@@ -84,7 +84,7 @@ impl Exhibit {
         let mean = |sum: Duration| sum.as_secs_f64() * 1e3 / f64::from(self.frames);
         let FrameParts { simulate, pack, draw, frame, .. } = self.sums;
         let [simulate, pack, draw, frame] = [simulate, pack, draw, frame].map(mean);
-        // Whoever reads this may have left.
+        // The other end of a pipe may be closed.
         let _ = writeln!(
             io::stdout(),
             "{} frames: {frame:.2} ms each; simulate {simulate:.2}, pack {pack:.2}, draw {draw:.2}; {drawn} cars and signals",

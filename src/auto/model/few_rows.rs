@@ -30,7 +30,7 @@ impl Model {
         Decision::of_model(strategy, timed)
     }
 
-    /// What takes least for a call of so many `rows`, by what those of others take.
+    /// What takes least for a call of this many `rows`, by what calls with others take.
     pub(super) fn best_for(&self, rows: u64) -> Strategy {
         let best = self.best(rows);
         let alone = self.reckoned(Strategy::Serial, rows).map(|alone| alone + self.forgone(Strategy::Serial));
