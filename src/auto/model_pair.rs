@@ -101,7 +101,7 @@ mod tests {
                 let outcome = Outcome { busy: Some(alone), ..Outcome::serial(rows, alone) };
                 pair.last().observe(decision.strategy, &outcome, 0..takes);
             }
-            Timing::Probe(_) => pair.last().observe_probe(Probe { rows, nanoseconds: alone }, rows, 0),
+            Timing::Probe => pair.last().observe_probe(Probe { rows, nanoseconds: alone }, rows, 0),
             Timing::Untimed | Timing::ForRows => {}
         }
         decision

@@ -95,6 +95,11 @@ impl Site {
         }
     }
 
+    /// For how many nanoseconds the leader is to begin a call alone at most that is a probe.
+    pub(crate) fn longest_probe(&self) -> u64 {
+        self.models().last().longest_probe()
+    }
+
     /// Learns from a `probe`: what the leader did alone with the first of `rows`, in a call that
     /// ended `now`.
     pub(crate) fn learn_probe(&self, probe: Probe, rows: u64, now: u64) {

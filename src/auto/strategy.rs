@@ -50,7 +50,8 @@ const _: () = {
     }
 };
 
-/// How one call is to run.
+/// How one call is to run. Two bytes, which functions return in registers: what is written to memory
+/// piece by piece and then copied in other pieces keeps a processor waiting for some 5 ns each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) strategy: Strategy,
@@ -78,17 +79,8 @@ pub(crate) enum Timing {
     ForModel,
     /// The model knows enough.
     Untimed,
-    /// The model wants to know what one thread would take: the leader is to begin alone, for this
-    /// many nanoseconds at most.
-    Probe(u64),
-}
-
-impl Timing {
-    /// For how many nanoseconds the leader is to begin alone, if it is.
-    #[inline]
-    pub(crate) fn probe_for(self) -> Option<u64> {
-        if let Self::Probe(nanoseconds) = self { Some(nanoseconds) } else { None }
-    }
+    /// The model wants to know what one thread would take: the leader is to begin alone.
+    Probe,
 }
 
 impl Decision {
@@ -98,9 +90,7 @@ impl Decision {
     }
 
     /// In mode `Auto`: by fork/join, where the leader begins alone.
-    pub(super) fn probe(nanoseconds: u64) -> Self {
-        Self { strategy: Strategy::ForkJoin, timing: Timing::Probe(nanoseconds) }
-    }
+    pub(super) const PROBE: Self = Self { strategy: Strategy::ForkJoin, timing: Timing::Probe };
 
     /// In mode `Auto`; `asked` says whether the model wants to know what the call takes.
     pub(super) fn of_model(strategy: Strategy, asked: bool) -> Self {

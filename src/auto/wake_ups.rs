@@ -120,7 +120,7 @@ mod tests {
                 };
                 let outcome = Outcome { busy, ..Outcome::unknown(self.rows) };
                 let asked = decision.timing == Timing::ForModel;
-                if let Timing::Probe(_) = decision.timing {
+                if decision.timing == Timing::Probe {
                     let probe = Probe { rows: self.rows, nanoseconds: ALONE };
                     site.learn_probe(probe, self.rows, self.now + takes);
                 } else {

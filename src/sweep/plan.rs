@@ -46,7 +46,9 @@ impl<'a> Plan<'a> {
     /// The plan for a sweep of `rows` that is started at `at`, on this thread.
     #[inline]
     pub(crate) fn new(rows: Rows<'a, 'a>, at: SiteRef<'a>) -> Self {
-        let (Decision { strategy, timing }, context) = decide(rows, at);
+        let Decision { strategy, timing } = decide(rows, at);
+        let of_system = || with_system(|system| system.context.clone());
+        let context = strategy.is_the_gangs().then(of_system).flatten();
         Self { strategy, rows, at, context, timing }
     }
 
@@ -180,7 +182,7 @@ impl<'a> Plan<'a> {
             // In debug builds `contiguous_par_iter` comes here whatever was planned: the model has
             // asked about the plan.
             Timing::ForModel => self.strategy == Strategy::Serial,
-            Timing::Untimed | Timing::Probe(_) => false,
+            Timing::Untimed | Timing::Probe => false,
         }
     }
 
@@ -201,7 +203,8 @@ impl<'a> Plan<'a> {
     fn begin_on_gang(&self, visits: Visits) -> Begun<'_> {
         let context = self.context.as_deref().expect("a strategy of the gang was planned with it");
         let SiteRef { site, kept } = self.at;
-        let (teaches, probe_for) = (self.teaches(), self.timing.probe_for());
+        let teaches = self.teaches();
+        let probe_for = (self.timing == Timing::Probe).then(|| site.longest_probe());
         let watched = context.pool.watch_call();
         let began = (self.timing == Timing::ForModel).then(now);
         // Not under the locks: a logger may sweep rows of its own, or panic.
@@ -246,21 +249,16 @@ struct Begun<'a> {
     began: Option<u64>,
 }
 
-/// How a call that is started on this thread runs, and the gang if it runs there.
-#[inline]
-fn decide(rows: Rows<'_, '_>, at: SiteRef<'_>) -> (Decision, Option<Arc<Context>>) {
+/// How a call that is started on this thread runs. By the gang only in a tagged system.
+fn decide(rows: Rows<'_, '_>, at: SiteRef<'_>) -> Decision {
     if is_inside_call() {
         // Waiting for a round from inside one would be waiting for oneself, and Bevy's `par_iter`
         // could run other systems here.
-        return (Decision::without_choice(Strategy::Serial), None);
+        return Decision::without_choice(Strategy::Serial);
     }
-    let tagged = with_system(|system| {
-        let decision = decide_by_mode(system, rows, at);
-        (decision, decision.strategy.is_the_gangs().then(|| system.context.clone()))
-    });
-    tagged.unwrap_or_else(|| {
+    with_system(|system| decide_by_mode(system, rows, at)).unwrap_or_else(|| {
         at.warn_of_bevys_threads(rows);
-        (on_bevys_threads(), None)
+        on_bevys_threads()
     })
 }
 

@@ -92,7 +92,8 @@ impl Machine {
                     model.observe(decision.strategy, &self.outcome(decision.strategy, rows), call);
                     takes
                 }
-                Timing::Probe(longest) => {
+                Timing::Probe => {
+                    let longest = model.longest_probe();
                     model.observe_probe(Probe { rows, nanoseconds: alone as u64 }, rows, 0);
                     let part = (longest as f64 / alone.max(1.0)).min(1.0);
                     part * alone + (1.0 - part) * takes
@@ -249,7 +250,7 @@ fn what_the_first_rows_take_alone_is_not_taken_for_all() {
                     model.observe(Strategy::Serial, &seen(50_000, None), 0..2_000_000);
                 }
                 Timing::ForModel => model.observe(decision.strategy, &seen(50_000, Some(2_000_000)), 0..1_000_000),
-                Timing::Probe(_) => model.observe_probe(Probe { rows: 100, nanoseconds: part }, 50_000, 0),
+                Timing::Probe => model.observe_probe(Probe { rows: 100, nanoseconds: part }, 50_000, 0),
                 Timing::Untimed | Timing::ForRows => {}
             }
             let [alone, ..] = model.explain().figures;
@@ -361,7 +362,7 @@ fn calls_alone_where_some_worker_is_late(machine: &Machine, rows: u64) -> usize 
         if decision.timing == Timing::ForModel {
             model.observe(decision.strategy, &seen(rows, None), now..now + takes);
         }
-        if matches!(decision.timing, Timing::Probe(_)) {
+        if decision.timing == Timing::Probe {
             let alone = machine.takes(Strategy::Serial, rows) as u64;
             model.observe(Strategy::Serial, &Outcome::serial(rows, alone), now..now + alone);
         }

@@ -98,11 +98,15 @@ impl Model {
         }
         let timed = trial.next();
         if trial.is_probe {
-            // As long as the gang takes: then the call takes twice as long at most.
-            let longest = self.usual(self.current, self.rows) as u64;
-            return Some(Decision::probe(longest));
+            return Some(Decision::PROBE);
         }
         Some(Decision::of_model(trial.strategy, timed))
+    }
+
+    /// For how many nanoseconds the leader is to begin a probe alone at most: as long as the gang
+    /// takes, so that the call takes twice as long at most.
+    pub(in crate::auto) fn longest_probe(&self) -> u64 {
+        self.usual(self.current, self.rows) as u64
     }
 
     /// Whether the call that was decided last, by `strategy`, is the first one of a trial. Calls
