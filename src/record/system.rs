@@ -149,7 +149,8 @@ impl SystemTiming {
     #[inline]
     pub(crate) fn record_untimed(&self) -> u64 {
         self.untimed_left.pass();
-        let nanoseconds = self.mean().round() as u64;
+        // To the nearest: `round` is a call of its own on processors as old as Rust asks for.
+        let nanoseconds = (self.mean() + 0.5) as u64;
         self.count(nanoseconds);
         nanoseconds
     }

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use bevy_ecs::{
     change_detection::Tick,
-    prelude::{Res, System, World},
+    prelude::{Res, Resource, System, World},
     system::{Adapt, RunSystemError, SystemAccess, SystemIn, SystemMeta, SystemParam, SystemParamValidationError},
     world::unsafe_world_cell::UnsafeWorldCell,
 };
@@ -22,9 +22,9 @@ use crate::{
 #[inline(never)]
 pub(super) fn enter(
     _leader: OnLeader,
-    mode: Option<Res<SchedulerMode>>,
-    settings: Option<Res<AffinitySettings>>,
-    world_context: Option<Res<WorldContext>>,
+    Optional(mode): Optional<SchedulerMode>,
+    Optional(settings): Optional<AffinitySettings>,
+    Optional(world_context): Optional<WorldContext>,
     // Last, since it claims what the others read.
     _exclusive: Exclusive,
 ) {
@@ -32,7 +32,38 @@ pub(super) fn enter(
     // iterated.
     let Some(world_context) = world_context else { return enter_nothing() };
     // Where a user has removed the mode the default one holds.
-    enter_context(mode.map(|mode| *mode).unwrap_or_default(), &world_context, settings.as_deref());
+    enter_context(mode.copied().unwrap_or_default(), world_context, settings);
+}
+
+/// A resource that may be missing, without the times of its changes: an `Option<Res<T>>` is six
+/// words that are written one by one and copied in pairs, for which a processor waits some 5 ns each
+/// time.
+pub(super) struct Optional<'w, T>(Option<&'w T>);
+
+// SAFETY: all is left to the parameter that it keeps a part of.
+unsafe impl<T: Resource> SystemParam for Optional<'_, T> {
+    type State = <Option<Res<'static, T>> as SystemParam>::State;
+    type Item<'w, 's> = Optional<'w, T>;
+
+    fn init_state(world: &mut World) -> Self::State {
+        Option::<Res<T>>::init_state(world)
+    }
+
+    fn init_access(state: &Self::State, meta: &mut SystemMeta, access: &mut SystemAccess, world: &mut World) {
+        Option::<Res<T>>::init_access(state, meta, access, world);
+    }
+
+    #[inline]
+    unsafe fn get_param<'w>(
+        state: &mut Self::State,
+        meta: &SystemMeta,
+        world: UnsafeWorldCell<'w>,
+        change_tick: Tick,
+    ) -> Result<Optional<'w, T>, SystemParamValidationError> {
+        // SAFETY: the caller's promises are those that are asked for here.
+        let resource = unsafe { Option::<Res<T>>::get_param(state, meta, world, change_tick) };
+        Ok(Optional(resource?.map(Res::into_inner)))
+    }
 }
 
 /// Keeps all systems that touch the world from running beside a tagged one, if
