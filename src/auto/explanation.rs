@@ -1,4 +1,4 @@
-//! What a [`Model`](super::model::Model) says of itself.
+//! In what words a [`Model`](super::model::Model) says what it chose, and why.
 
 use std::time::Duration;
 

@@ -218,7 +218,7 @@ impl Model {
             self.rows = rows;
             return decision;
         }
-        // Of long calls most are timed: what was never compared need not wait.
+        // Of long calls most are timed: the first comparison need not wait for a sample.
         if due || timed && self.trials.count == 0 {
             self.rows = rows;
             self.reconsider();
@@ -236,9 +236,9 @@ impl Model {
         }
     }
 
-    /// What calls from now on may do without asking. They could only be told to stay on this
-    /// thread, untimed, as long as they have about as many rows as the last one, and no more. Very
-    /// short ones with hardly any rows are none the worse for that.
+    /// How many of the next calls need not ask: those that would be told to stay on this thread,
+    /// untimed, and have about as many rows as the last one, and no more. Very short ones may have
+    /// hardly any.
     pub(super) fn grant(&self) -> Grant {
         let Situation { storages, asleep, .. } = self.situation;
         let stays = self.current == Strategy::Serial

@@ -50,13 +50,16 @@ const _: () = {
     }
 };
 
-/// How one call is to run. Two bytes, which functions return in registers: what is written to memory
-/// piece by piece and then copied in other pieces keeps a processor waiting for some 5 ns each time.
+/// How one call is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) strategy: Strategy,
     pub(crate) timing: Timing,
 }
+
+/// Functions return it in registers: what is written to memory piece by piece and then copied in
+/// other pieces keeps a processor waiting for some 5 ns each time.
+const _: () = assert!(size_of::<Option<Decision>>() == 2);
 
 /// What a call in mode `Auto` finds as it begins.
 #[derive(Clone, Copy, Debug, Default)]

@@ -61,7 +61,7 @@ fn show_heads(ui: &mut Ui) {
         let meaning = "what a call is expected to take in this mode: measured before, for as many rows as now. ~ marks what was measured more than 10 s ago, or before the scene changed";
         ui.label(number(&format!("{way:?}")).weak()).on_hover_text(meaning);
     }
-    let meaning = "how often another way was tried, for three calls each time";
+    let meaning = "how often another way was tried, mostly for three calls each time";
     ui.label(number("trials").weak()).on_hover_text(meaning);
     ui.end_row();
 }

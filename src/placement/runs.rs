@@ -21,8 +21,8 @@ const TOLERATED_EXCESS: u32 = 8;
 /// many. Not zero, so that few rows move.
 const REMAINING_EXCESS: u32 = 32;
 
-/// So often a storage is placed before its runs may only become more. At first nothing is known of
-/// what its rows cost, then only what cold ones do.
+/// The first placements of a storage, in which it may come to have fewer runs; later only more. At
+/// first nothing is known of what its rows cost, then only what cold ones do.
 const SETTLING: u8 = 16;
 
 /// And again when less than one part in this many of its rows is left.
@@ -53,7 +53,7 @@ pub(crate) struct Runs {
     /// table that empties and fills again has the same proportions. They may be for another number
     /// of runs, and wait then until there are as many again.
     learned: Option<Box<Few<u32>>>,
-    /// How often the storage may still be placed until it has as many runs as it is worth, or more.
+    /// In how many more placements the storage may come to have fewer runs.
     settling: u8,
     /// The most rows that there were since then.
     most_rows: u32,

@@ -16,7 +16,7 @@ use super::{
     round_job::RoundJob,
     spin::spin_until,
     unwind::{AbortOnUnwind, FirstPanic, Payload},
-    words::{AtomicCall, AtomicEpoch, AtomicParticipants, Call, Epoch, LastRoundStats, Participants},
+    words::{AtomicCall, AtomicEpoch, AtomicParticipants, Baton, Call, Epoch, LastRoundStats, Participants},
 };
 use crate::sync::{AtomicBool, AtomicU64, CellAccess, Ordering, UnsafeCell, handshake_fence, needed, planted};
 
@@ -42,21 +42,14 @@ const ARRIVAL_SPIN: Duration = Duration::from_micros(100);
 #[derive(Default)]
 pub(crate) struct Board {
     order: CachePadded<Order>,
+    /// Only leaders look here, so that taking the lead is no cache miss. To read the last round
+    /// from [`Order`] would be one where a processor leaves a line to who reads it: workers have.
     baton: CachePadded<Baton>,
     leader: Parker,
     panicked: AtomicBool,
     panic: FirstPanic,
     /// Rounds so far that called a worker out of its sleep. Relaxed: a count.
     wake_ups: AtomicU64,
-}
-
-/// What one leader leaves to the next. Only leaders look here: to take the lead is no cache miss, as
-/// a look at [`Order`] would be, since workers have that line between two rounds.
-#[derive(Default)]
-struct Baton {
-    led: AtomicBool,
-    /// The last round. Relaxed: `led` orders it.
-    epoch: AtomicEpoch,
 }
 
 /// What the leader writes in every round. One cache line: a worker that sees the call has the rest
@@ -148,9 +141,7 @@ pub(crate) struct Lead<'a> {
 impl Drop for Lead<'_> {
     #[inline]
     fn drop(&mut self) {
-        let Baton { led, epoch } = &*self.board.baton;
-        epoch.store(self.epoch, Ordering::Relaxed);
-        led.store(false, needed(Ordering::Release, "led_given_back"));
+        self.board.baton.give_back(self.epoch, needed(Ordering::Release, "led_given_back"));
     }
 }
 
@@ -164,9 +155,8 @@ impl Board {
     /// The lead, unless another thread holds it.
     #[inline]
     pub(crate) fn try_lead(&self) -> Option<Lead<'_>> {
-        let Baton { led, epoch } = &*self.baton;
-        led.compare_exchange(false, true, needed(Ordering::Acquire, "led_taken"), Ordering::Relaxed).ok()?;
-        Some(Lead { board: self, epoch: epoch.load(Ordering::Relaxed), took_any: Cell::default() })
+        let epoch = self.baton.take(needed(Ordering::Acquire, "led_taken"))?;
+        Some(Lead { board: self, epoch, took_any: Cell::default() })
     }
 
     /// The call that a new worker starts from: it answers later ones only.

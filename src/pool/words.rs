@@ -45,6 +45,30 @@ impl AtomicEpoch {
     }
 }
 
+/// The last round, and whether a thread leads. One word: who comes to lead cannot come by another
+/// number than the last leader left.
+#[derive(Default)]
+pub(crate) struct Baton(AtomicU64);
+
+/// The bit of the word that says that a thread leads.
+const IS_LED: u64 = 1;
+
+impl Baton {
+    /// Takes the lead; returns the last round. Nothing if another thread leads, or did so just now.
+    #[inline]
+    pub(crate) fn take(&self, order: Ordering) -> Option<Epoch> {
+        let word = self.0.load(Ordering::Relaxed) & !IS_LED;
+        self.0.compare_exchange(word, word | IS_LED, order, Ordering::Relaxed).ok()?;
+        Some(Epoch(word >> 1))
+    }
+
+    /// Gives the lead back, after the round `last`.
+    #[inline]
+    pub(crate) fn give_back(&self, last: Epoch, order: Ordering) {
+        self.0.store(last.0 << 1, order);
+    }
+}
+
 /// What the leader asks of the gang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -64,7 +88,7 @@ pub(crate) struct AtomicCall(AtomicU64);
 const WORKER_BITS: u32 = 16;
 const STOP: u64 = (1 << WORKER_BITS) - 1;
 
-/// The last round whose number fits beside that of the workers.
+/// The last round whose number fits beside that of the workers, and so beside [`IS_LED`].
 const LAST_EPOCH: u64 = u64::MAX >> WORKER_BITS;
 
 /// The most workers a round can have.

@@ -97,8 +97,7 @@ pub struct Span {
     /// For how long in fork/join or batched calls the worker had nothing to do, in nanoseconds; it
     /// is not known when.
     pub idle: u64,
-    /// Jobs, or ranges of a sweep, that it took from others in this session: promotions, seen from
-    /// where they went.
+    /// Jobs, or ranges of a sweep, that it took from others in this session.
     pub jobs_taken: u64,
     /// Joins that it published in this session.
     pub joins_published: u64,

@@ -35,9 +35,8 @@ pub(super) fn enter(
     enter_context(mode.copied().unwrap_or_default(), world_context, settings);
 }
 
-/// A resource that may be missing, without the times of its changes: an `Option<Res<T>>` is six
-/// words that are written one by one and copied in pairs, for which a processor waits some 5 ns each
-/// time.
+/// A resource that may be missing, without the times of its changes: the five fields of a `Res` are
+/// written one by one and copied in pairs, for which a processor waits some 5 ns each time.
 pub(super) struct Optional<'w, T>(Option<&'w T>);
 
 // SAFETY: all is left to the parameter that it keeps a part of.

@@ -54,7 +54,7 @@ pub(super) struct Sizes {
     /// Calls with fewer rows since a usual one, and since the beginning.
     fewer: u32,
     all_fewer: u32,
-    /// How many that were timed took in a row what was not reckoned.
+    /// How many of the last calls that were timed did not take what was expected, in a row.
     wrong: u32,
     /// How many calls with fewer rows are still to stay on one thread.
     few_stay: u32,

@@ -17,6 +17,7 @@ use super::{
         unwind::{AbortOnUnwind, FirstPanic, Payload},
     },
     inbox::{Batch, Holder, Inbox, PATIENCE},
+    keys::{Keys, part_of},
 };
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, handshake_fence, needed, planted};
 
@@ -81,11 +82,16 @@ impl<A> BatchExchange<A> {
         self.inboxes.len()
     }
 
-    /// The inbox of a key. Each thread has the same part of all keys.
+    /// For the keys of this exchange.
+    pub(super) fn keys(&self) -> Keys {
+        Keys::new(self.followers + 1)
+    }
+
+    /// The inbox of a [group](Keys::group_of) of keys. Each thread has the same part of them.
     #[inline]
-    pub(super) fn inbox_of(&self, key: u64) -> usize {
+    pub(super) fn inbox_of(&self, group: u64) -> usize {
         let loose = self.inboxes() - self.followers;
-        let part = part_of(key, (self.followers + 1) * loose);
+        let part = part_of(group, (self.followers + 1) * loose);
         if part < loose { self.followers + part } else { part / loose - 1 }
     }
 
@@ -282,15 +288,6 @@ impl<A> BatchExchange<A> {
         let mut strays = (0..self.inboxes()).filter(|&inbox| !self.is_empty(inbox) && is_overdue(&self.inboxes[inbox]));
         strays.find(|&inbox| self.hold(inbox, Holder::Worker(index))).map(News::Inbox)
     }
-}
-
-/// Which of `parts` parts a key belongs to. Spreads keys that follow one another, or differ in
-/// their upper bits only, evenly: by Fibonacci hashing.
-fn part_of(key: u64, parts: usize) -> usize {
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    // The upper half of the product is well mixed.
-    let mixed = key.wrapping_mul(GOLDEN) >> 32;
-    ((mixed * parts as u64) >> 32) as usize
 }
 
 /// Drops calls that will not be run, one by one: a drop that panics keeps none of the others from

@@ -2,11 +2,12 @@
 //! asynchronous external calls of the language Dew, as a library. `../README.md` has the protocol;
 //! `tests/loom/batches.rs` checks these very files.
 //!
-//! `inbox.rs` has where calls arrive, `exchange.rs` brings them there and to those who run them;
-//! here is what the caller sees of it.
+//! `keys.rs` says which calls go together, `inbox.rs` has where they arrive, `exchange.rs` brings
+//! them there and to those who run them; here is what the caller sees of it.
 
 mod exchange;
 mod inbox;
+mod keys;
 #[cfg(all(test, not(affinity_loom)))]
 mod tests;
 
@@ -20,6 +21,7 @@ use crate::sync::{Mutex, into_inner};
 use exchange::drop_each;
 pub(crate) use exchange::{BatchExchange, RunCalls};
 use inbox::Batch;
+use keys::Keys;
 
 /// The most calls that travel together. Handing a batch over costs 100 to 300 ns, so about 3 ns a
 /// call.
@@ -48,7 +50,7 @@ impl<A> BatchExchange<A> {
         let guard = AbortOnUnwind::because("a panic would leave workers that wait for calls");
         self.begin(takes_part);
         let pending = (0..self.inboxes()).map(|_| Vec::new()).collect();
-        let mut calls = BatchedCalls { exchange: self, run, pending, inboxes: Vec::new() };
+        let mut calls = BatchedCalls { exchange: self, run, keys: self.keys(), pending, inboxes: Vec::new() };
         let result = catch_unwind(AssertUnwindSafe(|| {
             let result = caller(&mut calls);
             calls.flush();
@@ -98,6 +100,7 @@ pub struct BatchedCalls<'e, A> {
     exchange: &'e BatchExchange<A>,
     /// Runs the calls that are this thread's.
     run: RunCalls<'e, A>,
+    keys: Keys,
     /// For each inbox what has not been sent yet.
     pending: Box<[Batch<A>]>,
     /// Of each call.
@@ -126,7 +129,7 @@ impl<A> BatchedCalls<'_, A> {
     #[inline]
     pub fn call(&mut self, key: u64, argument: A) -> usize {
         let number = self.inboxes.len();
-        let inbox = self.exchange.inbox_of(key);
+        let inbox = self.exchange.inbox_of(self.keys.group_of(key));
         self.inboxes.push(inbox as u16);
         let pending = &mut self.pending[inbox];
         pending.push(argument);
@@ -168,7 +171,7 @@ impl<A> BatchedCalls<'_, A> {
     /// ```
     #[inline]
     pub fn is_closed(&self, key: u64) -> bool {
-        self.exchange.is_closed(self.exchange.inbox_of(key))
+        self.exchange.is_closed(self.exchange.inbox_of(self.keys.look(key)))
     }
 
     /// Sends what waits for a batch to fill, and runs on this thread the calls made so far whose
