@@ -1,6 +1,6 @@
 //! Parallel calls that visit due rows only.
 
-use std::{fmt, panic::Location, sync::atomic::AtomicU64};
+use std::{fmt, panic::Location};
 
 use bevy_ecs::{
     change_detection::Mut,
@@ -8,6 +8,7 @@ use bevy_ecs::{
     query::{IterQueryData, QueryFilter},
 };
 use bevy_utils::prelude::ShortName;
+use crossbeam_utils::CachePadded;
 use log::warn;
 
 use super::{
@@ -337,10 +338,10 @@ where
         let Self { sweep, all, few, times, store, now } = self;
         warn_without_rows(store, sweep.rows, times, few);
         let found = store.select(now, sweep.rows, times);
-        let mut due = DueSweep { sweep, times, hints: None, now, visited: AtomicU64::new(0) };
+        let mut due = DueSweep { sweep, times, hints: None, now, visited: CachePadded::default() };
         if !found {
             let result = call(&Plan::new(sweep.rows, all), &due);
-            store.swept(sweep.rows, due.visited.into_inner(), times);
+            store.swept(sweep.rows, due.visited.into_inner().into_inner(), times);
             return result;
         }
         // Until all are visited the hints of those that are not are missing.

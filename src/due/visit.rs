@@ -6,6 +6,7 @@ use std::{
 };
 
 use bevy_ecs::query::{IterQueryData, QueryFilter};
+use crossbeam_utils::CachePadded;
 
 use super::{
     component::Due,
@@ -24,8 +25,8 @@ pub(super) struct DueSweep<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A> {
     /// Where new times are noted; `None` in a sweep that looks at all rows.
     pub(super) hints: Option<&'a Hints>,
     pub(super) now: u64,
-    /// How many were visited in such a sweep.
-    pub(super) visited: AtomicU64,
+    /// How many were visited in such a sweep: on a line of its own, for the workers read the others.
+    pub(super) visited: CachePadded<AtomicU64>,
 }
 
 impl<'w, 's, D, F, A> DueSweep<'_, 'w, 's, D, F, A>
@@ -37,7 +38,7 @@ where
     /// One thread's means to visit the due rows of a part.
     pub(super) fn visits(&self) -> Visits<'_, 'w, 's, D, F, A> {
         let found = self.hints.map(|hints| Found { hints, rows: self.sweep.lookup(), times: self.times.lookup() });
-        Visits { due: self, found }
+        Visits { due: self, found, visited: 0 }
     }
 }
 
@@ -46,6 +47,17 @@ pub(super) struct Visits<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A: Send +
     due: &'a DueSweep<'a, 'w, 's, D, F, A>,
     /// Where only those that were found are visited.
     found: Option<Found<'a, 'w, 's, D, F, A>>,
+    /// How many rows this thread visited where all are looked at.
+    visited: u64,
+}
+
+impl<D: IterQueryData, F: QueryFilter, A: Send + Sync + 'static> Drop for Visits<'_, '_, '_, D, F, A> {
+    fn drop(&mut self) {
+        if self.visited > 0 {
+            // Relaxed: read after the call, whose end orders it.
+            self.due.visited.fetch_add(self.visited, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What it takes to visit rows that were found: each is mostly a range of its own.
@@ -78,7 +90,7 @@ where
             // SAFETY: the caller's promise.
             Some(found) => unsafe { found.visit(self.due, storage, rows, visit) },
             // SAFETY: as above.
-            None => unsafe { self.due.visit_all(storage, rows, visit) },
+            None => self.visited += unsafe { self.due.visit_all(storage, rows, visit) },
         }
     }
 }
@@ -119,7 +131,7 @@ where
     F: QueryFilter,
     A: Send + Sync + 'static,
 {
-    /// [`Visits::visit`], where all rows are looked at.
+    /// [`Visits::visit`], where all rows are looked at; returns how many were visited.
     ///
     /// # Safety
     /// As for [`Sweep::visit`].
@@ -129,9 +141,9 @@ where
         storage: Storage,
         rows: Range<u32>,
         mut visit: impl FnMut(D::Item<'w, 's>) -> Option<u64>,
-    ) {
+    ) -> u64 {
         // Rows without times are never due.
-        let Some(times) = self.times.of_storage(self.sweep.rows, storage) else { return };
+        let Some(times) = self.times.of_storage(self.sweep.rows, storage) else { return 0 };
         let now = self.now;
         // One closure has the next one in it: a borrow would be a pointer to follow in every row.
         let is_due = move |due: &Due<A>| due.is_due(now);
@@ -141,10 +153,6 @@ where
             }
         };
         // SAFETY: the caller's promise.
-        let count = unsafe { self.sweep.visit_selected(storage, rows, times, is_due, each) };
-        if count > 0 {
-            // Relaxed: read after the call, whose end orders it.
-            self.visited.fetch_add(count, Ordering::Relaxed);
-        }
+        unsafe { self.sweep.visit_selected(storage, rows, times, is_due, each) }
     }
 }

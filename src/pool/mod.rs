@@ -266,7 +266,8 @@ impl AffinityPool {
         let mut participants = Participants::LEADER;
         (1..self.workers()).filter(|&worker| jobs.has_jobs(worker)).for_each(|worker| participants.add(worker));
         let is_nested = in_round();
-        let take_part = |worker: Worker| {
+        // By value: the workers find all that the closure holds in one place.
+        let take_part = move |worker: Worker| {
             let idle = jobs.take_part(worker.index(), &run);
             // This thread runs the index of a worker that comes too late.
             let is_worker = !is_nested && worker.index() > 0 && worker_of_round() == Some(worker.index());

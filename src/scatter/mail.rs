@@ -162,8 +162,13 @@ impl<L> Mail<L> {
 
     /// To be called before mail that was delivered is used again.
     pub(super) fn begin(&mut self) {
-        let stolen = std::mem::take(self.stolen.get_mut());
-        self.calls_to_look = if stolen { CALLS_TO_GIVE_BACK } else { self.calls_to_look.saturating_sub(1) };
+        // Written only where it changes: the workers read what stands around it.
+        if *self.stolen.get_mut() {
+            *self.stolen.get_mut() = false;
+            self.calls_to_look = CALLS_TO_GIVE_BACK;
+        } else if self.calls_to_look > 0 {
+            self.calls_to_look -= 1;
+        }
     }
 
     /// The lanes of the rows of `sender`, or of those of the chunk of it that was stolen after so
