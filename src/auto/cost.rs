@@ -20,7 +20,8 @@ const WORTH_A_RUN: u64 = 500;
 const CALLING_A_WORKER: u64 = 100;
 
 /// The shortest grain of a sweep by fork/join, in nanoseconds: what comes with each (a claim, to
-/// find its rows in the layout, the copies that a loop begins with: 20 to 40 ns) is little against it.
+/// find its rows in the layout, the copies that a loop begins with: 20 to 40 ns) is little against
+/// it.
 const WORTH_A_GRAIN: u64 = 2_000;
 
 /// A worker's share is claimed in this many chunks, if they are then neither shorter than

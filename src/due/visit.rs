@@ -25,7 +25,7 @@ pub(super) struct DueSweep<'a, 'w, 's, D: IterQueryData, F: QueryFilter, A> {
     /// Where new times are noted; `None` in a sweep that looks at all rows.
     pub(super) hints: Option<&'a Hints>,
     pub(super) now: u64,
-    /// How many were visited in such a sweep: on a line of its own, for the workers read the others.
+    /// How many were visited in such a sweep: on a line of its own, for workers read the others.
     pub(super) visited: CachePadded<AtomicU64>,
 }
 

@@ -26,9 +26,9 @@ impl AffinityPool {
     /// of a worker that is left out, or does not begin within a millisecond, are taken over by
     /// another one, if there is one.
     ///
-    /// Few keys that follow each other, some 500 for each worker, go to different ones. Of more keys
-    /// those go together that differ in the lowest four bits only: what they work on mostly lies
-    /// side by side, and its cache lines do not go back and forth between cores then.
+    /// Few keys that follow each other, some 500 for each worker, go to different ones. Of more
+    /// keys those go together that differ in the lowest four bits only: what they work on mostly
+    /// lies side by side, and its cache lines do not go back and forth between cores then.
     ///
     /// This thread runs the calls with its keys when the caller [flushes](BatchedCalls::flush) and
     /// after it has returned; a worker that has nothing to do takes over a thirty-second of these

@@ -134,10 +134,10 @@ fn rows_of(layouts: &[Layout]) -> u64 {
     layouts.iter().map(Layout::rows).sum()
 }
 
-/// Whom a round over `layouts` calls: who owns rows, and, if there are enough chunks for each worker
-/// to steal one, those too that own none. To call one of these costs the leader a cache line, or a
-/// system call that wakes it (10 us): a chunk that it takes from a worker that lost its core is
-/// worth as much. Of fewer chunks there would be none to take.
+/// Whom a round over `layouts` calls: who owns rows, and, if there are enough chunks for each
+/// worker to steal one, those too that own none. To call one of these costs the leader a cache
+/// line, or a system call that wakes it (10 us): a chunk that it takes from a worker that lost its
+/// core is worth as much. Of fewer chunks there would be none to take.
 fn participants(layouts: &[Layout], chunks: Option<Chunking>) -> Participants {
     let all_own_rows = layouts.iter().all(|layout| layout.rows() > 0);
     let are_enough =
