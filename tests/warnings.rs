@@ -292,6 +292,72 @@ fn messages_that_are_dropped_are_told_of_once_for_each_place() {
     }
 }
 
+/// To begin with all rows are looked at, later those that are due are found: a call of its own for
+/// the crate, not for who reads its words.
+#[test]
+fn a_call_for_due_rows_is_told_of_once() {
+    #[derive(Resource)]
+    struct Gone(Entity);
+    const UNTAGGED: u32 = line!() + 2;
+    fn untagged(mut healths: AffineQuery<&mut Health>, mut agenda: Agenda<()>, mut now: Local<u64>) {
+        healths.par_iter_mut().due(&mut agenda, *now).for_each(|_| Some(1_000));
+        *now += 1;
+    }
+    const TAGGED: u32 = line!() + 7;
+    fn to_the_dead(
+        mut healths: AffineQuery<&mut Health>,
+        mut agenda: Agenda<()>,
+        mut now: Local<u64>,
+        gone: Res<Gone>,
+    ) {
+        let due = healths.par_iter_mut().due(&mut agenda, *now);
+        due.scatter_within(
+            |outbox, _| {
+                outbox.send(gone.0, ());
+                Some(1_000)
+            },
+            |_, ()| None,
+        );
+        *now += 1;
+    }
+    let mut app = app();
+    let world = app.world_mut();
+    world.spawn_batch((0..100).map(|time| (Health(1), Due::<()>::at(time))));
+    let gone = world.spawn_empty().id();
+    world.despawn(gone);
+    world.insert_resource(Gone(gone));
+    app.add_systems(Update, (to_the_dead.affine(), untagged).chain());
+    (0..50).for_each(|_| app.update());
+    for (line, words) in [(UNTAGGED, "not tagged"), (TAGGED, "dropped")] {
+        let warnings = warnings_with(&format!("tests/warnings.rs:{line}:"));
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].contains(words), "{warnings:?}");
+    }
+}
+
+#[test]
+fn a_tree_without_a_root_that_matches_is_told_of_once() {
+    #[derive(Component)]
+    struct Leaf;
+    const LINE: u32 = line!() + 2;
+    fn walk(mut healths: AffineTree<&mut Health>, roots: Query<Entity, With<Leaf>>) {
+        healths.propagate(roots.iter().map(|root| (root, ())), |(), _, _| Some(()));
+    }
+    let mut app = app();
+    app.add_systems(Update, walk.affine());
+    app.update();
+    let warnings = || warnings_with(&format!("tests/warnings.rs:{LINE}:"));
+    assert!(warnings().is_empty(), "there is no root: {:?}", warnings());
+    let matching = app.world_mut().spawn((Health(1), Leaf)).id();
+    app.world_mut().spawn(Leaf);
+    app.update();
+    assert!(warnings().is_empty(), "one of two matches: {:?}", warnings());
+    app.world_mut().despawn(matching);
+    (0..3).for_each(|_| app.update());
+    assert_eq!(warnings().len(), 1, "{:?}", warnings());
+    assert!(warnings()[0].contains("visits nothing: its roots (1)"), "{:?}", warnings());
+}
+
 /// As a library does that starts its threads when it is used first.
 #[test]
 #[cfg(target_os = "linux")]

@@ -29,6 +29,8 @@ pub(crate) struct Site {
     models: Mutex<ModelPair>,
     /// What its rows cost.
     cost: RowCost,
+    /// The place by which users are told something once: that of all rows for those that are due.
+    told: &'static Location<'static>,
 }
 
 /// What users are told of a place, once each.
@@ -40,14 +42,21 @@ pub(crate) enum Notice {
     ToTheDespawned,
     /// Messages were dropped whose receivers do not match the query.
     ToOthers,
+    /// No root of a tree matches the query.
+    NoRoots,
 }
 
-const NOTICES: usize = Notice::ToOthers as usize + 1;
+const NOTICES: usize = Notice::NoRoots as usize + 1;
 
 const _: () = assert!(std::mem::offset_of!(Site, said) <= 64, "what a call touches is on one cache line");
 
 impl Site {
+    #[cfg(test)]
     pub(super) fn new(location: &'static Location<'static>) -> Self {
+        Self::told_at(location, location)
+    }
+
+    fn told_at(location: &'static Location<'static>, told: &'static Location<'static>) -> Self {
         Self {
             location,
             system: OnceLock::new(),
@@ -55,11 +64,17 @@ impl Site {
             said: [const { Once::new() }; NOTICES],
             models: Mutex::default(),
             cost: RowCost::default(),
+            told,
         }
     }
 
     pub(crate) fn location(&self) -> &'static Location<'static> {
         self.location
+    }
+
+    /// The place by which users are told something once.
+    pub(crate) fn told(&self) -> &'static Location<'static> {
+        self.told
     }
 
     pub(crate) fn system(&self) -> Option<usize> {
@@ -181,7 +196,14 @@ impl SiteList {
     /// The site at `location`.
     #[inline]
     pub(crate) fn at(&self, location: &'static Location<'static>) -> &Arc<Site> {
-        let new = || Link { site: Arc::new(Site::new(location)), next: OnceLock::new() };
+        self.at_told(location, location)
+    }
+
+    /// The site at `location`; what is said once of it, or of the site at `told`, is said once of
+    /// both.
+    #[inline]
+    pub(crate) fn at_told(&self, location: &'static Location<'static>, told: &'static Location<'static>) -> &Arc<Site> {
+        let new = || Link { site: Arc::new(Site::told_at(location, told)), next: OnceLock::new() };
         let mut link = self.first.get_or_init(new);
         // The compiler may keep one place several times: it is then known several times.
         while !std::ptr::eq(link.site.location, location) {

@@ -241,8 +241,9 @@ impl AffinityDiagnostics {
         for ((index, worker), (stats, rows)) in self.workers.iter_mut().enumerate().zip(counted) {
             worker.pull(index, stats, rows, context.pool.topology());
         }
-        let tagged = Duration::from_nanos(context.systems.totals().total);
-        let is_time = self.window.observe(now(), tagged, &mut self.workers);
+        let alone = Duration::from_nanos(context.systems.alone());
+        let outside_rounds = alone.saturating_sub(context.pool.rounds_in_systems());
+        let is_time = self.window.observe(now(), outside_rounds, &mut self.workers);
         self.refreshed = is_time || self.is_young();
         self.pull_systems(places, self.refreshed);
         // A place that was vacated is not that of their systems any more.

@@ -20,8 +20,7 @@ use super::WorkerDiagnostics;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerShares {
-    /// Inside closures; for the leader, in tagged systems without [`wait`](Self::wait) where that
-    /// is more.
+    /// Inside closures; for the leader also in tagged systems outside of rounds.
     pub busy: f64,
     /// Outside closures in rounds that called it.
     pub wait: f64,
@@ -49,8 +48,8 @@ pub(super) struct Window {
 struct Mark {
     /// In nanoseconds of the pool's clock.
     at: u64,
-    /// How long tagged systems ran so far.
-    tagged: Duration,
+    /// How long tagged systems ran so far outside of rounds, their own and those that they were in.
+    outside_rounds: Duration,
     /// How long the leader was busy since the window began.
     led: Duration,
     /// Busy and waiting time by worker.
@@ -63,28 +62,29 @@ const STEP: u64 = 125_000_000;
 
 impl Window {
     /// Brings the shares of `workers` up to date, if it is time to; returns whether it was.
-    /// `tagged` is how long tagged systems ran so far.
-    pub(super) fn observe(&mut self, now: u64, tagged: Duration, workers: &mut [WorkerDiagnostics]) -> bool {
+    /// `outside_rounds` is how long tagged systems ran so far, without the rounds that they led and
+    /// those that they ran in.
+    pub(super) fn observe(&mut self, now: u64, outside_rounds: Duration, workers: &mut [WorkerDiagnostics]) -> bool {
         if self.marks.back().is_some_and(|last| !last.precedes(workers)) {
             self.marks.clear();
         }
         if self.marks.back().is_some_and(|last| now.saturating_sub(last.at) < STEP) {
             return false;
         }
-        let led = self.marks.back().map_or(Duration::ZERO, |last| last.led_until(tagged, workers));
+        let led = self.marks.back().map_or(Duration::ZERO, |last| last.led_until(outside_rounds, workers));
         if let Some(first) = self.marks.front() {
             first.shares_until(now, led, workers);
         }
-        self.mark(now, tagged, led, workers);
+        self.mark(now, outside_rounds, led, workers);
         true
     }
 
-    fn mark(&mut self, at: u64, tagged: Duration, led: Duration, workers: &[WorkerDiagnostics]) {
+    fn mark(&mut self, at: u64, outside_rounds: Duration, led: Duration, workers: &[WorkerDiagnostics]) {
         let recycled = if self.marks.len() == MARKS { self.marks.pop_front() } else { None };
         let mut times = recycled.map_or_else(Vec::new, |mark| mark.times);
         times.clear();
         times.extend(workers.iter().map(|worker| (worker.busy, worker.wait)));
-        self.marks.push_back(Mark { at, tagged, led, times });
+        self.marks.push_back(Mark { at, outside_rounds, led, times });
     }
 }
 
@@ -97,14 +97,11 @@ impl Mark {
         self.times.len() == workers.len() && self.times.iter().zip(workers).all(is_later)
     }
 
-    /// For how long the leader was busy since the window began. Rounds do not see what it does in
-    /// tagged systems outside of them: sweeps that stay on it, and all that is not a parallel call.
-    /// Tagged systems do not see rounds outside of them. What is more of the two counts, step by
-    /// step: taken of all time together, one of them would hide what the other one does now.
-    fn led_until(&self, tagged: Duration, workers: &[WorkerDiagnostics]) -> Duration {
-        let Some((&(busy, wait), leader)) = self.times.first().zip(workers.first()) else { return self.led };
-        let in_systems = tagged.saturating_sub(self.tagged).saturating_sub(leader.wait.saturating_sub(wait));
-        self.led + leader.busy.saturating_sub(busy).max(in_systems)
+    /// For how long the leader was busy since the window began: in rounds, and in tagged systems
+    /// outside of them, with sweeps that stay on it and all that is not a parallel call.
+    fn led_until(&self, outside_rounds: Duration, workers: &[WorkerDiagnostics]) -> Duration {
+        let Some((&(busy, _), leader)) = self.times.first().zip(workers.first()) else { return self.led };
+        self.led + leader.busy.saturating_sub(busy) + outside_rounds.saturating_sub(self.outside_rounds)
     }
 
     /// `led` is how long the leader was busy since the window began, until now.
@@ -155,6 +152,19 @@ mod tests {
             window.observe(step * 125 * MS, Duration::from_nanos(step * 62 * MS), &mut leader);
         }
         assert!((leader[0].recent.busy - 0.5).abs() < 0.01, "{:?}", leader[0].recent);
+    }
+
+    /// As where untagged systems of a schedule on the gang are dealt out, and tagged ones run before.
+    #[test]
+    fn rounds_and_what_is_outside_of_them_add_up() {
+        let mut window = Window::default();
+        let mut leader = workers(0, 0);
+        for step in 0..=8_u64 {
+            (leader[0].busy, leader[0].wait) = (Duration::from_millis(10 * step), Duration::from_millis(40 * step));
+            window.observe(step * 125 * MS, Duration::from_millis(50 * step), &mut leader);
+        }
+        let WorkerShares { busy, wait, .. } = leader[0].recent;
+        assert!((busy - 0.48).abs() < 0.01 && (wait - 0.32).abs() < 0.01, "{:?}", leader[0].recent);
     }
 
     #[test]

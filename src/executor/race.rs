@@ -124,6 +124,8 @@ struct Lessons {
 #[derive(Debug)]
 pub(super) struct Race {
     current: ScheduleWay,
+    /// After how many runs it was taken.
+    taken_at: u64,
     /// What a run takes by each way.
     times: WayTimes,
     rivals: [Rival; WAYS],
@@ -145,6 +147,7 @@ impl Race {
     pub(super) fn new() -> Self {
         Self {
             current: ScheduleWay::BevysThreads,
+            taken_at: 0,
             times: WayTimes::default(),
             rivals: [NEW; WAYS],
             gang: GangPlan::Unknown,
@@ -371,7 +374,7 @@ impl Race {
             let interval = (self.rivals[rival as usize].interval() / 2).max(FIRST_INTERVAL);
             self.rivals[self.current as usize].ask_every(interval);
             self.rivals[self.current as usize].pause();
-            self.current = rival;
+            (self.current, self.taken_at) = (rival, self.runs);
         } else {
             self.postpone(rival, other / current.max(1.0));
             if rival == ScheduleWay::OnTheGang {
@@ -431,15 +434,26 @@ impl Race {
     }
 
     /// The gang is not to be had any more as it was: another pool, or another mode. It is learned
-    /// anew, ever later where that happens again and again.
+    /// anew, ever later where that happens again and again, but for one that was kept for longer
+    /// than it had been waited for: that was worth it.
     pub(super) fn lose_gang(&mut self) {
+        let kept = if self.current == ScheduleWay::OnTheGang { self.runs - self.taken_at } else { 0 };
+        let rival = &mut self.rivals[ScheduleWay::OnTheGang as usize];
+        if kept > u64::from(rival.interval()) {
+            *rival = NEW;
+            rival.pause();
+        } else {
+            self.postpone(ScheduleWay::OnTheGang, 1.0);
+        }
         self.gang = GangPlan::Unknown;
         self.leave_gang();
-        self.postpone(ScheduleWay::OnTheGang, 1.0);
     }
 
     fn leave_gang(&mut self) {
-        self.current = self.without_gang();
+        if self.current == ScheduleWay::OnTheGang {
+            self.current = self.without_gang();
+            self.at_trial = self.mean(self.current);
+        }
         self.times.set(ScheduleWay::OnTheGang, RunTimes::default());
         self.trial = None;
     }

@@ -22,8 +22,9 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 ///
 /// A resource: insert it before the plugin, or change it while the app runs; to include `Main`,
 /// within which all others run, before the app starts. A schedule that is taken out while the app
-/// runs is run by Bevy's default executor from then on. Reflection shows `others` only, and a copy
-/// made by it has no exceptions: labels cannot be reflected.
+/// runs, or by a resource that comes after the plugin, is run by Bevy's default executor from then
+/// on. Reflection shows `others` only, since labels cannot be reflected: what is made from that has
+/// no exceptions.
 ///
 /// ```
 /// use bevy::{ecs::schedule::SingleThreadedExecutor, prelude::*};
@@ -38,10 +39,11 @@ use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 ///     .update();
 /// ```
 #[derive(Resource, Clone, Debug, PartialEq, Eq, Reflect)]
-#[reflect(Resource, Default)]
+#[reflect(Resource, Clone, Default)]
 #[type_path = "bevy_affinity"]
 pub struct AffinitySchedules {
-    /// Whether schedules get the executor that are not an exception.
+    /// Whether schedules get the executor that are not an exception. To change it turns each
+    /// exception round.
     pub others: bool,
     /// Those for which the opposite holds.
     #[reflect(ignore)]

@@ -38,7 +38,11 @@ impl Column {
         match self {
             Self::Name => None,
             Self::Calls => Some("since the app started"),
-            Self::Frame => Some("all calls of a frame together, and their part of the time from frame to frame"),
+            Self::Frame => Some(
+                "all calls of a frame together, and their part of the time from frame to frame. Systems that run \
+                 at the same time, or inside of another one, count in full each: together they may take more than \
+                 the frame's tagged systems do above",
+            ),
             Self::Mean | Self::P95 => Some("of the last 128 calls"),
             Self::Max => Some("the longest call since the app started"),
         }

@@ -10,7 +10,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{led::WatchedCalls, recording::Marks, round_sampling::RoundSampling, stats::WorkerStats, words::CallTimes};
-use crate::sync::OwnU64;
+use crate::{record::running_number, sync::OwnU64};
 
 /// The counters of all workers of a pool.
 pub(super) struct Counters {
@@ -70,6 +70,8 @@ pub(super) struct LeaderCounters {
     last_busy: OwnU64,
     last_idle: OwnU64,
     ended: OwnU64,
+    /// Nanoseconds of rounds that were led in tagged systems: busy and waiting.
+    in_systems: OwnU64,
     /// Which rounds are measured.
     pub(super) sampling: RoundSampling,
     /// The parallel calls of queries.
@@ -88,6 +90,8 @@ pub(super) struct Here {
     wait: AtomicU64,
     rounds: AtomicU64,
     taken: AtomicU64,
+    /// Nanoseconds of those in tagged systems: busy and idle.
+    in_systems: AtomicU64,
 }
 
 impl Here {
@@ -105,10 +109,13 @@ impl Here {
         if call.idle > 0 {
             self.wait.fetch_add(call.idle, Ordering::Relaxed);
         }
+        if running_number().is_some() {
+            self.in_systems.fetch_add(call.busy() + call.idle, Ordering::Relaxed);
+        }
     }
 
     fn added_to(&self, led: WorkerStats) -> WorkerStats {
-        let Self { busy, wait, rounds, taken } = self;
+        let Self { busy, wait, rounds, taken, .. } = self;
         let [busy, wait, rounds, taken] = [busy, wait, rounds, taken].map(|count| count.load(Ordering::Relaxed));
         WorkerStats {
             busy: led.busy + Duration::from_nanos(busy),
@@ -198,6 +205,14 @@ impl LeaderCounters {
         let wait = round_ended.saturating_sub(self.ended.get());
         self.own.wait.add(weighed(wait, weight) + weighed(self.last_idle.get(), weight - 1.0));
         self.own.busy.add(weighed(self.last_busy(), weight - 1.0));
+        if running_number().is_some() {
+            self.in_systems.add(weighed(round_ended.saturating_sub(self.began.get()), weight));
+        }
+    }
+
+    /// For how long leaders were in rounds in tagged systems.
+    pub(super) fn in_systems(&self) -> Duration {
+        Duration::from_nanos(self.in_systems.get() + self.here.in_systems.load(Ordering::Relaxed))
     }
 
     /// Indices that leaders ran in rounds that called others.

@@ -67,6 +67,12 @@ impl AffinityPool {
         })
     }
 
+    /// For how long leaders were in this pool's rounds in tagged systems, busy and waiting: what of
+    /// the time of these systems [`worker_stats`](Self::worker_stats) has, too.
+    pub(crate) fn rounds_in_systems(&self) -> Duration {
+        self.counters.leader.in_systems()
+    }
+
     /// The former name of [`worker_stats`](Self::worker_stats).
     #[deprecated(note = "renamed to `worker_stats`")]
     pub fn worker_times(&self) -> impl Iterator<Item = WorkerStats> + '_ {

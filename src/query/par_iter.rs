@@ -78,7 +78,7 @@ impl<'w, 's, D: QueryData, F: QueryFilter> AffineQuery<'w, 's, D, F> {
     /// What is known of calls that are started where this is called from.
     #[inline]
     #[track_caller]
-    fn call_site(&self) -> SiteRef<'s> {
+    pub(crate) fn call_site(&self) -> SiteRef<'s> {
         SiteRef::caller(&self.state.calls)
     }
 

@@ -352,6 +352,22 @@ mod tests {
         }
     }
 
+    /// Else the overlay would count its leader's time twice, or not at all.
+    #[test]
+    fn rounds_in_tagged_systems_are_told_from_others() {
+        for mode in [SchedulerMode::LockStep, SchedulerMode::Heartbeat] {
+            let (mut app, pool) = app(mode);
+            let led = || pool.worker_stats().next().map_or(Duration::ZERO, |leader| leader.busy + leader.wait);
+            let (in_systems, all) = (pool.rounds_in_systems(), led());
+            (0..FRAMES).for_each(|_| app.update());
+            let (in_systems, all) = (pool.rounds_in_systems() - in_systems, led() - all);
+            assert!(in_systems > all / 2 && in_systems < all * 2, "{mode:?}: {in_systems:?} of {all:?}");
+            let before = pool.rounds_in_systems();
+            pool.run(|_| thread::sleep(Duration::from_millis(1)));
+            assert_eq!(pool.rounds_in_systems(), before);
+        }
+    }
+
     /// By then the leader has begun a call alone.
     #[test]
     fn each_row_is_swept_once_in_each_of_the_first_calls() {

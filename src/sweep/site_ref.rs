@@ -48,14 +48,14 @@ impl<'s> SiteRef<'s> {
     /// The place of a call that visits due rows only, of those of this place.
     #[inline]
     pub(crate) fn due_rows(self, location: &'static Location<'static>) -> Self {
-        Self { site: self.kept.due_sites.at(location), ..self }
+        Self { site: self.kept.due_sites.at_told(location, self.site.told()), ..self }
     }
 
     /// Whether this is said for the first time of a place in the source, of the data of its query
     /// and of the system's name: systems that come and go have a site of their own each time.
     pub(crate) fn is_first(self, notice: Notice) -> bool {
         static KNOWN: OncePerKey<(Notice, &str, u32, u32, &str, String)> = OncePerKey::new();
-        let location = self.site.location();
+        let location = self.site.told();
         let key = || (notice, location.file(), location.line(), location.column(), self.data(), self.in_system());
         self.site.is_first(notice) && KNOWN.first(key())
     }

@@ -23,8 +23,10 @@ use bevy_ecs::{
     relationship::Relationship,
     system::SystemParam,
 };
+use log::warn;
 
 use crate::{
+    auto::Notice,
     context::{is_inside_call, with_system},
     pool::AffinityPool,
     query::AffineQuery,
@@ -344,6 +346,7 @@ where
 
     /// Begins a call with these roots, less those that do not exist, do not match or were there
     /// before.
+    #[track_caller]
     fn reserve_roots<Root>(
         &mut self,
         roots: impl IntoIterator<Item = Root>,
@@ -364,7 +367,25 @@ where
                 false
             }
         };
-        roots.into_iter().filter(|root| is_new(root)).collect()
+        let reserved: Vec<_> = roots.into_iter().filter(|root| is_new(root)).collect();
+        if reserved.is_empty() && report.unmatched > 0 {
+            self.warn_of_roots(report.unmatched);
+        }
+        reserved
+    }
+
+    /// Says once for each place that none of its `unmatched` roots is a node.
+    #[cold]
+    #[track_caller]
+    fn warn_of_roots(&self, unmatched: u64) {
+        let place = self.nodes.call_site();
+        if place.is_first(Notice::NoRoots) {
+            let system = place.in_system();
+            warn!(
+                "bevy_affinity: the call at {place:?}{system} visits nothing: its roots ({unmatched}) do not match the \
+                 tree's query (they lack a component, or are disabled; said once for this place, `TreeReport` counts them)"
+            );
+        }
     }
 
     /// The nodes with those that they name as children, to visit in some other way.

@@ -275,6 +275,29 @@ fn a_gang_that_is_lost_again_and_again_is_learned_ever_later() {
 }
 
 #[test]
+fn a_gang_that_is_lost_seldom_is_learned_soon() {
+    let mut machine = Machine::with_gang(480_000, 330_000, 245_000);
+    for lost in 0..12 {
+        machine.run_often(3_000);
+        assert_eq!(machine.race.explain().way, ScheduleWay::OnTheGang);
+        machine.race.lose_gang();
+        let back = (0..200).find(|_| machine.run() == ScheduleWay::OnTheGang);
+        assert!(back.is_some(), "not back after it was lost {lost} times before");
+    }
+}
+
+/// That other ways take longer than the gang did is no news of the schedule.
+#[test]
+fn times_of_other_ways_stay_when_the_gang_is_lost() {
+    let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
+    machine.run_often(2_000);
+    machine.race.lose_gang();
+    machine.run_often(10);
+    let one_thread = machine.race.mean(ScheduleWay::OneThread);
+    assert!(one_thread.is_some_and(|time| time < 500_000.0), "{one_thread:?}");
+}
+
+#[test]
 fn a_schedule_on_the_gang_that_grows_is_learned_anew() {
     let mut machine = Machine::with_gang(480_000, 425_000, 245_000);
     machine.run_often(2_000);
