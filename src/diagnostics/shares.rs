@@ -154,7 +154,7 @@ mod tests {
         assert!((leader[0].recent.busy - 0.5).abs() < 0.01, "{:?}", leader[0].recent);
     }
 
-    /// As where untagged systems of a schedule on the gang are dealt out, and tagged ones run before.
+    /// As where tagged systems run before untagged ones that are dealt out to the gang.
     #[test]
     fn rounds_and_what_is_outside_of_them_add_up() {
         let mut window = Window::default();
