@@ -340,12 +340,12 @@ impl SystemTimings {
         self.inside.add(self.workers_lanes().map(in_frame).max().unwrap_or(0));
     }
 
-    /// What ran inside of rounds since the last frame's end is not in the time yet.
     /// How long those took that ran outside of rounds, in nanoseconds.
     pub(crate) fn alone(&self) -> u64 {
         self.alone.total.get()
     }
 
+    /// What ran inside of rounds since the last frame's end is not in the time yet.
     pub(crate) fn totals(&self) -> Totals {
         let lanes = std::iter::once(&*self.alone).chain(self.workers_lanes());
         let total = self.alone.total.get().saturating_add(self.inside.get());
